@@ -90,7 +90,7 @@ const OF_REFUSAL: Readonly<Record<RefusalName, Advice>> = {
     "Ask why before you ask anew: an operator has ended it, and may have left a reason.",
   ],
   NOT_BEFORE: ["yes, after a pause", "Come back after `retry_after`, or wait in the queue."],
-  EXHAUSTED: ["no use", "Let a person look, and set the attempts anew with UpdateLock."],
+  EXHAUSTED: ["no use", "Let a person look, and set the attempts anew with UpdateRecord."],
   STATUS_MISMATCH: ["no use", "It is done already, or in another state: see the status in the refusal."],
 };
 
@@ -101,7 +101,7 @@ const OF_CLIENT: Readonly<Record<ClientReason, readonly [meaning: string, ...Adv
     "Do what the [diagnosis](bad-days.md) says: start the server, correct the address, or agree on TLS.",
   ],
   CONNECTION_LOST: [
-    "The connection was lost before the answer came to a call that the client does not repeat: SetLimit, UpdateLock, DeleteLock, and ForceRelease of a name.",
+    "The connection was lost before the answer came to a call that the client does not repeat: SetLimit, UpdateRecord, DeleteRecord, and ForceRelease of a name.",
     "read first",
     "Read the present state, then decide.",
   ],
@@ -181,8 +181,8 @@ Each error has a stable reason, which programs act on, a gRPC code and a message
 [proto/rowlock/v1](../proto/rowlock/v1) by \`npm run docs:errors\`, so do not edit it. [Bad days](bad-days.md) shows the messages.
 
 "Again?" says whether to send the same call again, with the same request id where it has one. Acquire and Capture with a request
-id, Renew, Release and all reads are always safe to repeat, and our clients repeat them by themselves. SetLimit, UpdateLock,
-DeleteLock and ForceRelease of a name are safe to repeat after DATABASE_UNAVAILABLE, SHUTTING_DOWN and OVERLOADED. After every
+id, Renew, Release and all reads are always safe to repeat, and our clients repeat them by themselves. SetLimit, UpdateRecord,
+DeleteRecord and ForceRelease of a name are safe to repeat after DATABASE_UNAVAILABLE, SHUTTING_DOWN and OVERLOADED. After every
 other error that does not say that nothing was done, and after a lost answer, read first.
 
 ## From a server

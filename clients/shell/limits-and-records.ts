@@ -1,7 +1,7 @@
 // `rowlock limit`, `update` and `delete`: show and set limits, and change and delete a lock's record.
 
 import { ATTEMPTS_MAX, PERMITS_MAX } from "../../server/core/bounds.ts";
-import type { LimitSetting, LimitTarget, LockChanges, RowlockClient } from "../typescript/src/index.ts";
+import type { LimitSetting, LimitTarget, RecordChanges, RowlockClient } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
 import { countParser, given, parseNotBefore, parseOneName, parseStatus } from "./flags.ts";
@@ -149,9 +149,9 @@ Examples:
 const parseAttemptsOrNone = countParser(0, ATTEMPTS_MAX, ", or unlimited");
 
 interface UpdateFlags {
-  readonly notBefore?: Pick<LockChanges, "notBefore" | "notBeforeIn">;
+  readonly notBefore?: Pick<RecordChanges, "notBefore" | "notBeforeIn">;
   /** Wrapped in an object, because commander would take a plain null for an empty text. */
-  readonly attempts?: Pick<LockChanges, "attemptsLeft">;
+  readonly attempts?: Pick<RecordChanges, "attemptsLeft">;
   readonly status?: string;
   readonly ifVersion?: number;
   readonly json?: true;
@@ -180,7 +180,7 @@ export const update: Declare = (command, { out }) =>
         command.fault("say what to set: --status, --attempts or --not-before");
       return async (rowlock) => {
         const changes = { ...notBefore, ...attempts, ...given({ status, ifVersion }) };
-        const record = await rowlock.updateLock(name, changes);
+        const record = await rowlock.updateRecord(name, changes);
         if (json) out(jsonLine({ name, ...record }));
         else out(columns([["name", shown(name)], ...recordRows(record, Date.now())]));
         return EXIT.ok;
@@ -205,7 +205,7 @@ const deleteRecord: Declare = (command, { out }) =>
       DELETE_HELP,
       ({ ifVersion, json }: { ifVersion?: number; json?: true }, name: string) =>
         async (rowlock) => {
-          const deleted = await rowlock.deleteLock(name, given({ ifVersion }));
+          const deleted = await rowlock.deleteRecord(name, given({ ifVersion }));
           if (json) out(jsonLine({ name, deleted }));
           else out(deleted ? "Deleted.\n" : "There was no record.\n");
           return EXIT.ok;

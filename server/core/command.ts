@@ -131,8 +131,8 @@ export interface ForceRelease extends Called {
 }
 
 /** Sets the named parts of the lock's record, and creates the record if there is none. */
-export interface UpdateLock extends Called {
-  readonly verb: "update_lock";
+export interface UpdateRecord extends Called {
+  readonly verb: "update_record";
   readonly name: string;
   /** An instant, or a time from now; null removes it, undefined keeps it. */
   readonly notBefore: { readonly atUs: number } | { readonly inUs: number } | null | undefined;
@@ -142,15 +142,19 @@ export interface UpdateLock extends Called {
   readonly status: string | undefined;
   /** 0: there is no record. */
   readonly expectedVersion: bigint | undefined;
+  /** For people; unset: none. */
+  readonly reason?: string;
   /** false: the lock must have a record already; unset: the command makes it if necessary. */
   readonly mayMakeRecord?: boolean;
 }
 
 /** Removes the record of a lock that nobody holds or waits for. */
-export interface DeleteLock extends Called {
-  readonly verb: "delete_lock";
+export interface DeleteRecord extends Called {
+  readonly verb: "delete_record";
   readonly name: string;
   readonly expectedVersion: bigint | undefined;
+  /** For people; unset: none. */
+  readonly reason?: string;
 }
 
 /**
@@ -164,7 +168,7 @@ export interface Advance {
 }
 
 /** The commands whose changes must not be made twice: see `changes.ts`. */
-export type Change = SetLimit | ForceRelease | UpdateLock | DeleteLock;
+export type Change = SetLimit | ForceRelease | UpdateRecord | DeleteRecord;
 
 export type Command = Acquire | Attach | Detach | Renew | Release | Withdraw | Change | Advance;
 
@@ -258,8 +262,8 @@ export interface OutcomeKinds {
   withdraw: "done";
   set_limit: "limit" | "version_mismatch";
   force_release: "forced" | "unknown_lock";
-  update_lock: "record" | "version_mismatch" | "no_record";
-  delete_lock: "deleted" | "in_use" | "version_mismatch" | "unknown_lock";
+  update_record: "record" | "version_mismatch" | "no_record";
+  delete_record: "deleted" | "in_use" | "version_mismatch" | "unknown_lock";
   advance: "done";
 }
 

@@ -7,7 +7,7 @@ import type {
   Attach,
   Change,
   Command,
-  DeleteLock,
+  DeleteRecord,
   Detach,
   ForceRelease,
   Outcome,
@@ -15,7 +15,7 @@ import type {
   Release,
   Renew,
   SetLimit,
-  UpdateLock,
+  UpdateRecord,
   Withdraw,
 } from "./command.ts";
 import { type Draft, snapshot } from "./draft.ts";
@@ -61,8 +61,8 @@ const VERBS: { readonly [Name in Command["verb"]]: Verb<CommandOf<Name>> } = {
   withdraw: { decide: withdraw, isChange: false, makesLock: null },
   set_limit: { decide: setLimit, isChange: true, makesLock: true },
   force_release: { decide: forceRelease, isChange: true, makesLock: false },
-  update_lock: { decide: updateLock, isChange: true, makesLock: true },
-  delete_lock: { decide: deleteLock, isChange: true, makesLock: false },
+  update_record: { decide: updateRecord, isChange: true, makesLock: true },
+  delete_record: { decide: deleteRecord, isChange: true, makesLock: false },
   advance: { decide: () => ({ kind: "done" }), isChange: false, makesLock: null },
 };
 
@@ -182,7 +182,7 @@ function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_rel
 }
 
 /** Sets what the command names, and grants what that makes room for. */
-function updateLock(draft: Draft, command: UpdateLock): OutcomeOf<"update_lock"> {
+function updateRecord(draft: Draft, command: UpdateRecord): OutcomeOf<"update_record"> {
   const { lock, nowUs } = draft;
   const { record: before } = lock;
   const version = before?.version ?? 0n;
@@ -212,7 +212,7 @@ function updateLock(draft: Draft, command: UpdateLock): OutcomeOf<"update_lock">
 }
 
 /** Refused while anybody holds the lock or waits for it: they rely on its record. */
-function deleteLock(draft: Draft, command: DeleteLock): OutcomeOf<"delete_lock"> {
+function deleteRecord(draft: Draft, command: DeleteRecord): OutcomeOf<"delete_record"> {
   const { lock } = draft;
   const { id: lockId, record } = lock;
   if (lock.holders > 0 || lock.waiting > 0) return { kind: "in_use" };
@@ -232,13 +232,18 @@ function noteOf({ lock }: Draft, { caller }: Change) {
   return { target: lock.name, isPattern: false, by: byOf(caller) };
 }
 
-function noteRecord(draft: Draft, command: Change, from: LockRecord | null, to: LockRecord | null): void {
-  const texts = { from: recordText(from), to: recordText(to), reason: "" };
+function noteRecord(
+  draft: Draft,
+  command: UpdateRecord | DeleteRecord,
+  from: LockRecord | null,
+  to: LockRecord | null,
+): void {
+  const texts = { from: recordText(from), to: recordText(to), reason: command.reason ?? "" };
   draft.noted.push({ ...noteOf(draft, command), kind: "record", ...texts });
 }
 
 function changesOf(
-  { notBefore, attemptsLeft, status }: UpdateLock,
+  { notBefore, attemptsLeft, status }: UpdateRecord,
   lastToken: bigint,
   nowUs: number,
 ): RecordChange {
@@ -249,7 +254,7 @@ function changesOf(
   };
 }
 
-function instantOf(notBefore: NonNullable<UpdateLock["notBefore"]> | null, nowUs: number): number | null {
+function instantOf(notBefore: NonNullable<UpdateRecord["notBefore"]> | null, nowUs: number): number | null {
   if (notBefore === null) return null;
   return "atUs" in notBefore ? notBefore.atUs : nowUs + notBefore.inUs;
 }

@@ -29,7 +29,7 @@ import {
   listLimits,
   listLocks,
 } from "./methods/listings.ts";
-import { checkDeleteLock, checkUpdateLock, deleteLock, updateLock } from "./methods/records.ts";
+import { checkDeleteRecord, checkUpdateRecord, deleteRecord, updateRecord } from "./methods/records.ts";
 import {
   checkForceRelease,
   checkRelease,
@@ -178,16 +178,16 @@ export const VERBS = {
     right: "operate",
     touches: ({ target }) => (target.kind === "name" ? { names: [target.name] } : { prefix: target.prefix }),
   }),
-  updateLock: verb(method.updateLock, {
-    check: checkUpdateLock,
-    run: updateLock,
+  updateRecord: verb(method.updateRecord, {
+    check: checkUpdateRecord,
+    run: updateRecord,
     admission: "ordinary",
     right: "operate",
     touches: ({ name }) => ({ names: [name] }),
   }),
-  deleteLock: verb(method.deleteLock, {
-    check: checkDeleteLock,
-    run: deleteLock,
+  deleteRecord: verb(method.deleteRecord, {
+    check: checkDeleteRecord,
+    run: deleteRecord,
     admission: "ordinary",
     right: "admin",
     touches: ({ name }) => ({ names: [name] }),

@@ -146,7 +146,7 @@ export const METRICS = {
   ),
   recordChanges: counter(
     "rowlock_record_changes_total",
-    "Records of locks that UpdateLock set, or that DeleteLock deleted.",
+    "Records of locks that UpdateRecord set, or that DeleteRecord deleted.",
     ["change"],
     { known: { change: ["set", "deleted"] } },
   ),

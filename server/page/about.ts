@@ -26,7 +26,7 @@ export interface AboutOptions {
 }
 
 /** Which verbs may be called on a name or pattern. */
-type RightsBody = Readonly<Record<"forceRelease" | "setLimit" | "updateLock", boolean>>;
+type RightsBody = Readonly<Record<"forceRelease" | "setLimit" | "updateRecord", boolean>>;
 
 /** Takes a place among the calls of pages. Throws a CallError if there is none. */
 export type Enter = (identity: Identity) => void;
@@ -73,7 +73,11 @@ export class About {
       throw badRequest([{ field: "name", description: "ask for ?name=NAME or for ?pattern=PREFIX*" }]);
     const mayAct = callers.whyNotAct(identity) === null;
     const may = (verb: string) => mayAct && mayOn(identity, verb, name, pattern);
-    return { forceRelease: may("ForceRelease"), setLimit: may("SetLimit"), updateLock: may("UpdateLock") };
+    return {
+      forceRelease: may("ForceRelease"),
+      setLimit: may("SetLimit"),
+      updateRecord: may("UpdateRecord"),
+    };
   }
 
   /** For everybody who may read any lock. */

@@ -118,7 +118,7 @@ export class Callers {
 }
 
 /** What the page can do beside reading. */
-const ACTS = ["ForceRelease", "SetLimit", "UpdateLock"] as const;
+const ACTS = ["ForceRelease", "SetLimit", "UpdateRecord"] as const;
 
 /** Without the prefix that IPv4 addresses have at a listener for both. */
 export function peerHost({ remoteAddress = "" }: Pick<IncomingMessage["socket"], "remoteAddress">): string {

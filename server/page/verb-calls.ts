@@ -15,12 +15,12 @@ import { bodyOf, fromBody, PageCall } from "./page-call.ts";
 import type { Room } from "./room.ts";
 
 const { getLock, listLocks, listLimits, listClaims, listChanges, explainWait, watchLocks } = VERBS;
-const { setLimit, forceRelease, updateLock } = VERBS;
+const { setLimit, forceRelease, updateRecord } = VERBS;
 
 /** Only these. */
 export const PAGE_VERBS = [
   ...[getLock, listLocks, listLimits, listClaims, listChanges, explainWait, watchLocks],
-  ...[setLimit, forceRelease, updateLock],
+  ...[setLimit, forceRelease, updateRecord],
 ] as unknown as readonly AnyVerb[];
 
 export interface VerbCallsOptions {

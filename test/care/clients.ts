@@ -67,7 +67,7 @@ export class Clients {
     });
     this.#ticketId = (await this.#queue.position()).ticketId;
     await this.#calls.call("setLimit", { target: { case: "name", value: "limited" }, limit: 3 });
-    await this.#calls.call("updateLock", { name: "recorded", status: "before" });
+    await this.#calls.call("updateRecord", { name: "recorded", status: "before" });
   }
 
   /** What the backup lacks and the binary log up to the stop has. */
@@ -82,7 +82,7 @@ export class Clients {
     delete this.#marks.released;
     await this.#calls.call("release", { leaseId });
     await this.#calls.call("setLimit", { target: { case: "name", value: "limited" }, limit: 5 });
-    await this.#calls.call("updateLock", { name: "recorded", status: "after" });
+    await this.#calls.call("updateRecord", { name: "recorded", status: "after" });
   }
 
   /** Waits until a server answers again, and asks what it knows. */

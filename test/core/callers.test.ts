@@ -55,20 +55,25 @@ test("what an operator ends, sets and deletes is the operator's, and what it mak
   ]);
   lock.forceRelease(null);
   const update = {
-    verb: "update_lock",
+    verb: "update_record",
     name: NAME,
     expectedVersion: undefined,
     notBefore: undefined,
   } as const;
   lock.do({ ...update, attemptsLeft: undefined, status: "todo", ...from("scheduler") });
   expect(seen(lock)).toEqual([["record_changed", "scheduler"]]);
-  lock.do({ verb: "delete_lock", name: NAME, expectedVersion: undefined, ...from("operator") });
+  lock.do({ verb: "delete_record", name: NAME, expectedVersion: undefined, ...from("operator") });
   expect(seen(lock)).toEqual([["record_changed", "operator"]]);
 });
 
-test("a grant that an UpdateLock makes room for is nobody's", () => {
+test("a grant that an UpdateRecord makes room for is nobody's", () => {
   const lock = new OneLock();
-  const update = { verb: "update_lock", name: NAME, expectedVersion: undefined, status: undefined } as const;
+  const update = {
+    verb: "update_record",
+    name: NAME,
+    expectedVersion: undefined,
+    status: undefined,
+  } as const;
   lock.do({ ...update, attemptsLeft: undefined, notBefore: { inUs: 60 * SECOND_US } });
   lock.ticket(from("waiter"));
   lock.do({ ...update, attemptsLeft: undefined, notBefore: null, ...from("scheduler") });

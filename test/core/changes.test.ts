@@ -6,7 +6,7 @@ import type { Claim } from "../../server/core/claim.ts";
 import type { Change, Outcome } from "../../server/core/command.ts";
 
 const CHANGE: Change = {
-  verb: "delete_lock",
+  verb: "delete_record",
   name: "etl/load",
   expectedVersion: undefined,
 };

@@ -28,7 +28,7 @@ describe("a change is noted", () => {
 
   test("of a record, with what is set in it", () => {
     const lock = new OneLock();
-    const update = { verb: "update_lock", name: NAME, expectedVersion: undefined, caller } as const;
+    const update = { verb: "update_record", name: NAME, expectedVersion: undefined, caller } as const;
     lock.do({ ...update, notBefore: { atUs: lock.nowUs + 7 }, attemptsLeft: 2, status: "new" });
     const record = { ...COMMON, kind: "record" };
     const first =
@@ -36,9 +36,9 @@ describe("a change is noted", () => {
     expect(notedBy(lock)).toEqual([{ ...record, from: "", to: first }]);
     lock.do({ ...update, notBefore: null, attemptsLeft: null, status: "" });
     expect(notedBy(lock)).toEqual([{ ...record, from: first, to: '{"version":"2"}' }]);
-    lock.do({ verb: "delete_lock", name: NAME, expectedVersion: undefined, caller });
+    lock.do({ verb: "delete_record", name: NAME, expectedVersion: undefined, caller });
     expect(notedBy(lock)).toEqual([{ ...record, from: '{"version":"2"}', to: "" }]);
-    lock.do({ verb: "delete_lock", name: NAME, expectedVersion: undefined, caller });
+    lock.do({ verb: "delete_record", name: NAME, expectedVersion: undefined, caller });
     expect(notedBy(lock)).toEqual([]);
   });
 

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
 import type { Claim, Terms } from "../../server/core/claim.ts";
-import type { Outcome, UpdateLock } from "../../server/core/command.ts";
+import type { Outcome, UpdateRecord } from "../../server/core/command.ts";
 import type { RunResult } from "../../server/core/record.ts";
 import { TERMS } from "../support/claims.ts";
 import { claimOf, NAME, OneLock, SECOND_US } from "./one-lock.ts";
@@ -11,14 +11,14 @@ import { claimOf, NAME, OneLock, SECOND_US } from "./one-lock.ts";
 const HOUR_US = 3_600 * SECOND_US;
 
 class RememberingLock extends OneLock {
-  update(update: Partial<UpdateLock>): Outcome {
+  update(update: Partial<UpdateRecord>): Outcome {
     const nothing = { notBefore: undefined, attemptsLeft: undefined, status: undefined };
     const command = { expectedVersion: undefined, ...nothing, ...update };
-    return this.do({ ...command, verb: "update_lock", name: NAME });
+    return this.do({ ...command, verb: "update_record", name: NAME });
   }
 
   delete(expectedVersion?: bigint): Outcome {
-    return this.do({ verb: "delete_lock", name: NAME, expectedVersion });
+    return this.do({ verb: "delete_record", name: NAME, expectedVersion });
   }
 
   /** Releases with a result and returns the outcome. */
@@ -59,7 +59,7 @@ describe("the principal of a record", () => {
         : [],
     );
 
-  test("is whoever made it by an UpdateLock, until it is deleted", () => {
+  test("is whoever made it by an UpdateRecord, until it is deleted", () => {
     const lock = new RememberingLock();
     lock.update({ status: "new", ...by("alice") });
     expect(ofNew(lock)).toEqual(["alice"]);
@@ -93,7 +93,7 @@ describe("the principal of a record", () => {
   });
 });
 
-describe("an UpdateLock that may not make a record", () => {
+describe("an UpdateRecord that may not make a record", () => {
   test("is refused if there is none, and changes one that there is", () => {
     const lock = new RememberingLock();
     expect(lock.update({ status: "new", mayMakeRecord: false })).toEqual({ kind: "no_record" });
@@ -344,7 +344,7 @@ describe("a release of a ticket that waits", () => {
   });
 });
 
-describe("UpdateLock", () => {
+describe("UpdateRecord", () => {
   test("grants what it makes room for, and returns the lock as it is after that", () => {
     const lock = new RememberingLock();
     lock.update({ notBefore: { inUs: HOUR_US }, attemptsLeft: 3 });
@@ -393,8 +393,8 @@ describe("UpdateLock", () => {
   test("rises over a deletion in the same transaction, and while the clock is set back", () => {
     const lock = new RememberingLock();
     const update = { notBefore: undefined, attemptsLeft: undefined, expectedVersion: undefined };
-    const set = (status: string) => ({ ...update, verb: "update_lock", name: NAME, status }) as const;
-    const remove = { verb: "delete_lock", name: NAME, expectedVersion: undefined } as const;
+    const set = (status: string) => ({ ...update, verb: "update_record", name: NAME, status }) as const;
+    const remove = { verb: "delete_record", name: NAME, expectedVersion: undefined } as const;
     const versionsOf = (outcomes: readonly Outcome[]) =>
       outcomes.flatMap((outcome) => (outcome.kind === "record" ? [outcome.setVersion] : []));
     const versions = versionsOf(lock.transact(set("a"), remove, set("b"), remove));
@@ -404,7 +404,7 @@ describe("UpdateLock", () => {
   });
 });
 
-describe("DeleteLock", () => {
+describe("DeleteRecord", () => {
   test("is refused while the lock is held or waited for, and deletes the whole record", () => {
     const lock = new RememberingLock();
     lock.update({ attemptsLeft: 1, status: "todo" });

@@ -4,7 +4,7 @@
 
 import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
 import type { ClaimRef, EndReason, Mode, Terms } from "../../server/core/claim.ts";
-import type { Acquire, Command, Release, UpdateLock } from "../../server/core/command.ts";
+import type { Acquire, Command, Release, UpdateRecord } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
 import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { RunResult } from "../../server/core/record.ts";
@@ -81,7 +81,7 @@ export interface ModelRecord {
 
 /** Something that changes what a lock remembers. The record is the result of all facts, in order. */
 type Fact = { readonly lock: string; readonly at: number; readonly epoch: bigint } & (
-  | { readonly what: "set"; readonly update: UpdateLock; readonly lastToken: bigint }
+  | { readonly what: "set"; readonly update: UpdateRecord; readonly lastToken: bigint }
   | { readonly what: "deleted" }
   | { readonly what: "granted" }
   | { readonly what: "unused"; readonly token: bigint }
@@ -124,7 +124,7 @@ function isServers(requestId: string): boolean {
 }
 
 /** Who gave a command: the principal, or the address of a caller without one. */
-function whoOf({ caller }: Pick<UpdateLock, "caller">): string {
+function whoOf({ caller }: Pick<UpdateRecord, "caller">): string {
   return caller?.principal || caller?.getPeer() || "";
 }
 
@@ -306,7 +306,7 @@ export class ReferenceModel {
     return wanted.length === 0 || wanted.includes(this.record(lock)?.status ?? "");
   }
 
-  #update(lock: string, update: UpdateLock): ModelOutcome {
+  #update(lock: string, update: UpdateRecord): ModelOutcome {
     const record = this.record(lock);
     const version = record?.version ?? 0n;
     if ((update.expectedVersion ?? version) !== version) return { kind: "version_mismatch", version };
@@ -390,7 +390,7 @@ export class ReferenceModel {
         }
         return { kind: "forced", ended };
       }
-      case "update_lock": {
+      case "update_record": {
         const from = noted(this.record(lock));
         const outcome = this.#update(lock, command);
         if (outcome.kind !== "record") return outcome;
@@ -399,7 +399,7 @@ export class ReferenceModel {
         this.#grantInOrder(lock, this.#seenUpTo);
         return { kind: "record", record: this.record(lock) as ModelRecord };
       }
-      case "delete_lock": {
+      case "delete_record": {
         const from = noted(this.record(lock));
         const outcome = this.#delete(lock, command.expectedVersion);
         if (outcome.kind === "deleted" && outcome.byThisCall)

@@ -266,16 +266,16 @@ class Simulation {
           const { result, repeated } = ask;
           return { verb: "release", ref, result, repeated };
         });
-      case "update_lock": {
+      case "update_record": {
         const { ask: _, expected, notBefore, ...update } = ask;
         const expectedVersion = this.#expected(name, expected);
         const instant =
           notBefore && "atInUs" in notBefore ? { atUs: this.#nowUs + notBefore.atInUs } : notBefore;
-        return [{ ...update, verb: "update_lock", name, notBefore: instant, expectedVersion }];
+        return [{ ...update, verb: "update_record", name, notBefore: instant, expectedVersion }];
       }
-      case "delete_lock": {
+      case "delete_record": {
         const expectedVersion = this.#expected(name, ask.expected);
-        return [{ verb: "delete_lock", name, expectedVersion }];
+        return [{ verb: "delete_record", name, expectedVersion }];
       }
       case "set_limit": {
         const { limit, expected } = ask;

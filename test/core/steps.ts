@@ -74,7 +74,7 @@ export type Ask =
       readonly repeated: boolean;
     }
   | {
-      readonly ask: "update_lock";
+      readonly ask: "update_record";
       /** An instant is relative to the time of the command. */
       readonly notBefore: { readonly atInUs: number } | { readonly inUs: number } | null | undefined;
       readonly attemptsLeft: number | null | undefined;
@@ -82,7 +82,7 @@ export type Ask =
       /** As for set_limit. */
       readonly expected: bigint | undefined;
     }
-  | { readonly ask: "delete_lock"; readonly expected: bigint | undefined }
+  | { readonly ask: "delete_record"; readonly expected: bigint | undefined }
   | {
       readonly ask: "set_limit";
       readonly limit: number | null;
@@ -263,7 +263,7 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      ask: fc.constant("update_lock" as const),
+      ask: fc.constant("update_record" as const),
       notBefore,
       attemptsLeft: fc.constantFrom(undefined, undefined, null, 0, 1, 3),
       status: fc.option(status, { nil: undefined }),
@@ -272,7 +272,7 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ ask: fc.constant("delete_lock" as const), expected }),
+    arbitrary: fc.record({ ask: fc.constant("delete_record" as const), expected }),
   },
   {
     weight: 2,

@@ -244,7 +244,7 @@ describe("an operator's command", () => {
     const { engine, store } = await start();
     const outcome = { kind: "unknown_lock" };
     expect(await engine.ask(asks.forceRelease("a", null, ""))).toMatchObject({ outcome });
-    expect(await engine.ask(asks.deleteLock("a", undefined))).toMatchObject({ outcome });
+    expect(await engine.ask(asks.deleteRecord("a", undefined))).toMatchObject({ outcome });
     expect((await store.find(["a"])).size).toBe(0);
   });
 
@@ -269,12 +269,12 @@ describe("an operator's command", () => {
       status: "new",
       expectedVersion: undefined,
     };
-    const { outcome } = await engine.ask(asks.updateLock(update));
+    const { outcome } = await engine.ask(asks.updateRecord(update));
     expect(outcome).toMatchObject({ kind: "record", record: { attemptsLeft: 3, status: "new" } });
-    expect((await engine.ask(asks.updateLock({ ...update, expectedVersion: 0n }))).outcome).toMatchObject({
+    expect((await engine.ask(asks.updateRecord({ ...update, expectedVersion: 0n }))).outcome).toMatchObject({
       kind: "version_mismatch",
     });
-    expect((await engine.ask(asks.deleteLock("a", undefined))).outcome).toMatchObject({
+    expect((await engine.ask(asks.deleteRecord("a", undefined))).outcome).toMatchObject({
       kind: "deleted",
       byThisCall: true,
     });
@@ -467,7 +467,7 @@ describe("a capture", () => {
     Promise.all(
       names.map((name) =>
         engine.ask(
-          asks.updateLock({
+          asks.updateRecord({
             ...{
               name,
               notBefore: undefined,

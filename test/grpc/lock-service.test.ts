@@ -5,8 +5,8 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 import { describe, expect, test, vi } from "vitest";
 import {
-  DeleteLockRequestSchema,
-  DeleteLockResponseSchema,
+  DeleteRecordRequestSchema,
+  DeleteRecordResponseSchema,
   LockService,
   WatchLocksResponseSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -65,7 +65,9 @@ function served(of: AnyVerb["of"], run: Run) {
   };
 }
 
-const BYTES = Buffer.from(toBinary(DeleteLockRequestSchema, create(DeleteLockRequestSchema, { name: "a" })));
+const BYTES = Buffer.from(
+  toBinary(DeleteRecordRequestSchema, create(DeleteRecordRequestSchema, { name: "a" })),
+);
 const callOf = (more: object = {}) => ({
   request: BYTES,
   cancelled: false,
@@ -76,7 +78,7 @@ const callOf = (more: object = {}) => ({
 });
 
 async function unary(run: Run, call = callOf()) {
-  const world = served(LockService.method.deleteLock, run);
+  const world = served(LockService.method.deleteRecord, run);
   const answers: unknown[][] = [];
   const handler = unaryHandler(world.verb, world.serving);
   await handler(call as never, ((...answer: unknown[]) => answers.push(answer)) as never);
@@ -95,8 +97,8 @@ describe("a unary call", () => {
     expect(answers).toHaveLength(1);
     const [error, bytes] = answers[0] as [null, Buffer];
     expect(error).toBeNull();
-    expect(fromBinary(DeleteLockResponseSchema, bytes)).toMatchObject({ deleted: true });
-    expect(seen).toEqual(["DeleteLock OK call true"]);
+    expect(fromBinary(DeleteRecordResponseSchema, bytes)).toMatchObject({ deleted: true });
+    expect(seen).toEqual(["DeleteRecord OK call true"]);
   });
 
   test("is answered with the bytes that its method has encoded itself", async () => {
@@ -110,7 +112,7 @@ describe("a unary call", () => {
     const { answers, seen } = await unary(run, callOf({ request: Buffer.from([0x0a, 200]) }));
     expect(run).not.toHaveBeenCalled();
     expect(answers).toMatchObject([[{ code: status.INVALID_ARGUMENT }]]);
-    expect(seen).toEqual(["DeleteLock INVALID_ARGUMENT call true"]);
+    expect(seen).toEqual(["DeleteRecord INVALID_ARGUMENT call true"]);
   });
 
   test("that fails with a bug is answered without details, and the log has all of them", async () => {
@@ -119,7 +121,7 @@ describe("a unary call", () => {
     expect(answers).toMatchObject([
       [{ code: status.INTERNAL, details: expect.not.stringContaining("secret") }],
     ]);
-    expect(lines).toMatchObject([{ level: "error", fields: { method: "DeleteLock", err: bug } }]);
+    expect(lines).toMatchObject([{ level: "error", fields: { method: "DeleteRecord", err: bug } }]);
   });
 
   test("with a mistake of its caller is not in the log", async () => {
@@ -130,9 +132,9 @@ describe("a unary call", () => {
 
   test("that its client cancelled counts as cancelled, whatever its outcome, and is not in the log", async () => {
     const { seen, lines } = await unary(() => Promise.reject(new ClientGone()), callOf({ cancelled: true }));
-    expect([seen, lines]).toEqual([["DeleteLock CANCELLED call true"], []]);
+    expect([seen, lines]).toEqual([["DeleteRecord CANCELLED call true"], []]);
     const done = await unary(async () => ({ deleted: true }), callOf({ cancelled: true }));
-    expect(done.seen).toEqual(["DeleteLock CANCELLED call true"]);
+    expect(done.seen).toEqual(["DeleteRecord CANCELLED call true"]);
   });
 
   test("whose time is over, or will be in a moment, counts as timed out", async () => {
@@ -143,7 +145,7 @@ describe("a unary call", () => {
     ] as const) {
       const call = callOf({ cancelled: true, getDeadline: () => Date.now() + inMs });
       const { seen } = await unary(() => Promise.reject(new ClientGone()), call);
-      expect(seen).toEqual([`DeleteLock ${code} call true`]);
+      expect(seen).toEqual([`DeleteRecord ${code} call true`]);
     }
   });
 });

@@ -91,11 +91,11 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
     };
   },
   Capture: async (name) => {
-    await root.call("updateLock", { name, status: "ready" });
+    await root.call("updateRecord", { name, status: "ready" });
     return (client) => client.call("capture", { names: [name], maxLeases: 1, ttl: TTL });
   },
   "Capture by a prefix": async (name) => {
-    await root.call("updateLock", { name, status: "ready" });
+    await root.call("updateRecord", { name, status: "ready" });
     return (client) => client.call("capture", { prefix: `${name.split("/")[0]}/`, maxLeases: 1, ttl: TTL });
   },
   Renew: async (name) => {
@@ -159,10 +159,10 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
     client.call("setLimit", { target: { case: "name", value: name }, limit: 3 }),
   "SetLimit of a pattern": async (name) => (client) =>
     client.call("setLimit", { target: { case: "pattern", value: `${name}*` }, limit: 3 }),
-  UpdateLock: async (name) => (client) => client.call("updateLock", { name, status: "changed" }),
-  DeleteLock: async (name) => {
-    await root.call("updateLock", { name, status: "ready" });
-    return (client) => client.call("deleteLock", { name });
+  UpdateRecord: async (name) => (client) => client.call("updateRecord", { name, status: "changed" }),
+  DeleteRecord: async (name) => {
+    await root.call("updateRecord", { name, status: "ready" });
+    return (client) => client.call("deleteRecord", { name });
   },
 };
 
@@ -267,8 +267,8 @@ test("changes are shown to whom may see all names that they are about", async ()
   const setLimit = (value: string) =>
     root.call("setLimit", { target: { case: "pattern", value }, limit: 2, reason: "a test" });
   for (const pattern of ["mine/shown/*", "mi*", "other/*"]) await setLimit(pattern);
-  await root.call("updateLock", { name: "mine/shown/a", status: "new" });
-  await root.call("updateLock", { name: "other/a", status: "new" });
+  await root.call("updateRecord", { name: "mine/shown/a", status: "new" });
+  await root.call("updateRecord", { name: "other/a", status: "new" });
   const note = { target: "", isPattern: false, by: "1", from: "a", to: "b", reason: "" } as const;
   await server.store.noteChange({ kind: "policy", ...note });
   const shown = async (who: TestCalls, request: object) =>

@@ -272,7 +272,7 @@ rules:
       blind.call("explainWait", { target: { case: "ticketId", value: ticketId } }),
       outcome(blind.call("setLimit", { target, limit: 3, expectedVersion: 7n })),
       outcome(blind.call("setLimit", { target, unset: true })),
-      blind.call("updateLock", { name: NAME, status: "new" }),
+      blind.call("updateRecord", { name: NAME, status: "new" }),
     ];
     for (const call of [...byReader(reader), ...byUser(reader), ...byUser(blind), ...byOperator])
       expect(told(await call)).toEqual([]);
@@ -329,10 +329,10 @@ rules:
     const { ended } = await blind.call("forceRelease", force);
     expect(ended).toHaveLength(1);
     expect(told(ended)).toEqual([]);
-    await root.call("updateLock", { name: NAME, status: "new" });
+    await root.call("updateRecord", { name: NAME, status: "new" });
     const { leaseId } = await root.lease(lease);
     await root.call("release", { leaseId, status: "done" });
-    expect(told(await blind.call("updateLock", { name: NAME, status: "new" }))).toEqual([]);
+    expect(told(await blind.call("updateRecord", { name: NAME, status: "new" }))).toEqual([]);
     await root.lease(lease);
     expect(told((await root.call("forceRelease", force)).ended)).toEqual([
       "a secret reason",

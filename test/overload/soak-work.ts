@@ -132,7 +132,7 @@ async function permit(): Promise<void> {
 
 async function makeTask(): Promise<void> {
   const notBefore = new Date(Date.now() + random() * 2_000);
-  await client().updateLock(`task/${++numbers}`, { status: "new", attemptsLeft: 3, notBefore });
+  await client().updateRecord(`task/${++numbers}`, { status: "new", attemptsLeft: 3, notBefore });
 }
 
 /** One in eight is not finished at its first attempt. */
@@ -142,7 +142,7 @@ async function finish(lock: {
 }): Promise<void> {
   if (random() < 1 / 8) throw new Error("not this time");
   await lock.release({ status: "done" });
-  await tried("tasks finished", () => client().deleteLock(lock.name));
+  await tried("tasks finished", () => client().deleteRecord(lock.name));
 }
 
 async function count(): Promise<void> {
@@ -154,7 +154,7 @@ async function count(): Promise<void> {
       throw error;
     });
   const status = String(Number(before?.record?.status || 0) + 1);
-  await client().updateLock(name, { status, ifVersion: before?.record?.version ?? 0n });
+  await client().updateRecord(name, { status, ifVersion: before?.record?.version ?? 0n });
 }
 
 /** A client that closes, or one that is gone without a word. */

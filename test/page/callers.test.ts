@@ -31,7 +31,7 @@ const READS: readonly [string, (name: string) => object][] = [
 ];
 const ACTS: readonly [string, (name: string) => object][] = [
   ["SetLimit", (name) => ({ name, limit: 2, reason: "more" })],
-  ["UpdateLock", (name) => ({ name, status: "new" })],
+  ["UpdateRecord", (name) => ({ name, status: "new" })],
   ["ForceRelease", (name) => ({ name, reason: "it hangs" })],
 ];
 
@@ -57,7 +57,7 @@ async function outcome(server: PageServer, verb: string, body: object, token?: s
 describe("a server that knows its callers", () => {
   test.each([...READS, ...ACTS])("answers %s only with a token that it knows", async (verb, body) => {
     const { server, tokens } = await withPolicy(null);
-    await server.call("UpdateLock", { name: "etl/a", status: "new" }, tokens.all);
+    await server.call("UpdateRecord", { name: "etl/a", status: "new" }, tokens.all);
     expect(await outcome(server, verb, body("etl/a"))).toBe("401 CREDENTIALS_MISSING");
     expect(await outcome(server, verb, body("etl/a"), "nobody-has-this-token")).toBe("401 CREDENTIALS_WRONG");
     expect(await outcome(server, verb, body("etl/a"), tokens.stranger)).toBe("200");
@@ -77,7 +77,7 @@ describe("a server that knows its callers", () => {
   test.each(ACTS)("answers %s only with the right to it", async (verb, body) => {
     const { server, tokens } = await withPolicy();
     for (const name of ["etl/a", "web/a"])
-      await server.call("UpdateLock", { name, status: "new" }, tokens.all);
+      await server.call("UpdateRecord", { name, status: "new" }, tokens.all);
     expect(await outcome(server, verb, body("etl/a"), tokens.operator)).toBe("200");
     expect(await outcome(server, verb, body("web/a"), tokens.operator)).toBe("403 RIGHT_MISSING");
     expect(await outcome(server, verb, body("etl/a"), tokens.reader)).toBe("403 RIGHT_MISSING");
@@ -325,8 +325,8 @@ describe("about", () => {
 });
 
 describe("rights", () => {
-  const ALL = { forceRelease: true, setLimit: true, updateLock: true };
-  const NONE = { forceRelease: false, setLimit: false, updateLock: false };
+  const ALL = { forceRelease: true, setLimit: true, updateRecord: true };
+  const NONE = { forceRelease: false, setLimit: false, updateRecord: false };
 
   test("are those of the policy, by name and by pattern", async () => {
     const { server, tokens } = await withPolicy();

@@ -131,7 +131,7 @@ describe.each(Object.entries(ADDRESSES))("from %s", (_from, from) => {
     expect(server.connections()).toBeLessThanOrEqual(CONNECTIONS_MAX);
     over();
     // The operator's watch has outlasted the crowd.
-    await server.call("UpdateLock", { name: "etl/load", status: "seen" }, token);
+    await server.call("UpdateRecord", { name: "etl/load", status: "seen" }, token);
     await watch.until(({ locks }) => locks.has("etl/load"));
     expect(server.errors).toEqual([]);
   });

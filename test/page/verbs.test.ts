@@ -17,7 +17,7 @@ const REQUEST_ID = "the-request-id-of-the-holder";
 async function busyLock({ client }: PageServer, name: string) {
   await client.lease({ name, ttl: TTL, owner: "anna", labels: { team: "etl" }, requestId: REQUEST_ID });
   await client.ticket({ name, ttl: TTL, owner: "ben" });
-  await client.call("updateLock", { name, status: "new" });
+  await client.call("updateRecord", { name, status: "new" });
 }
 
 const NAME = "etl/load";
@@ -77,7 +77,7 @@ describe("acts", () => {
     expect(await server.call("SetLimit", { name: NAME, limit: 3, reason: "night shift" })).toMatchObject({
       limit: 3,
     });
-    expect(await server.call("UpdateLock", { name: NAME, status: "paused" })).toMatchObject({
+    expect(await server.call("UpdateRecord", { name: NAME, status: "paused" })).toMatchObject({
       record: { status: "paused" },
     });
     const released = await server.call("ForceRelease", { name: NAME, reason: "it hangs" });
@@ -191,7 +191,7 @@ test("each verb that takes, keeps or returns a lease, or deletes a lock, is miss
   expect(missing.sort()).toEqual([
     "Acquire",
     "Capture",
-    "DeleteLock",
+    "DeleteRecord",
     "Release",
     "Renew",
     "Session",

@@ -24,7 +24,7 @@ export async function load(addresses: readonly string[], seconds: number): Promi
       await sleep(50 * Math.random());
     });
   await of(0).setLimit({ pattern: "etl/*" }, 2, { reason: "one database" });
-  for (let task = 1; task <= 60; task++) await of(0).updateLock(`tasks/${task}`, { status: "new" });
+  for (let task = 1; task <= 60; task++) await of(0).updateRecord(`tasks/${task}`, { status: "new" });
   const operator = async () => {
     await sleep(seconds * 500);
     await of(0).setLimit({ pattern: "etl/*" }, 5, { reason: "night shift" });

@@ -39,12 +39,12 @@ export async function startPageLoad(address: string): Promise<PageLoad> {
   await client.setLimit({ pattern: "shop/*" }, 1, { reason: "as sold" });
   await client.setLimit({ name: "task/thumbnails" }, 5, { reason: "one for each core" });
   await client.setLimit({ name: "report/invoices" }, 0, { reason: "month-end closing, ask Ines" });
-  await client.updateLock("report/daily-sales", {
+  await client.updateRecord("report/daily-sales", {
     status: "failed",
     attemptsLeft: 1,
     notBefore: new Date(Date.now() + 25 * 60_000),
   });
-  await client.updateLock("etl/customers", { status: "loading" });
+  await client.updateRecord("etl/customers", { status: "loading" });
 
   for (const [at, table] of ["orders", "prices", "stock", "returns", "clicks", "reviews"].entries())
     hold("etl/load", `load-${table}`, 9_000 + 1_500 * at, 6_000, { labels: { host: `etl-${(at % 3) + 1}` } });

@@ -325,24 +325,24 @@ test("a caller with as many records as its quota allows makes no more, and chang
     retryAfterMs: expect.any(Number),
   };
   const { server, calls, others } = await start();
-  const makes = (name: string, status = "new") => calls.call("updateLock", { name, status });
+  const makes = (name: string, status = "new") => calls.call("updateRecord", { name, status });
 
   await makes("a");
-  await others.call("updateLock", { name: "of others", status: "new" });
+  await others.call("updateRecord", { name: "of others", status: "new" });
   const results = await Promise.allSettled([makes("b"), makes("c")]);
   expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
   const [b, c] = results[0]?.status === "fulfilled" ? ["b", "c"] : ["c", "b"];
   await expect(makes(c as string)).rejects.toMatchObject(full);
-  await others.call("updateLock", { name: c as string, status: "new" });
+  await others.call("updateRecord", { name: c as string, status: "new" });
   for (const name of ["a", b as string, c as string, "of others"]) await makes(name, "changed");
 
   // The end of a lease may make one more, for its holder.
   const { leaseId } = await calls.lease({ name: "d", ttl: TTL });
   await calls.call("renew", { leaseId });
   await calls.call("release", { leaseId, status: "done" });
-  await calls.call("deleteLock", { name: "a" });
+  await calls.call("deleteRecord", { name: "a" });
   await expect(makes("e")).rejects.toMatchObject(full);
-  await others.call("deleteLock", { name: "d" });
+  await others.call("deleteRecord", { name: "d" });
   await makes("e");
   await expect(makes("f")).rejects.toMatchObject(full);
 
@@ -350,9 +350,9 @@ test("a caller with as many records as its quota allows makes no more, and chang
   server.process.kill("SIGTERM");
   await server.process.exited;
   const again = await start();
-  const makesAgain = (name: string) => again.calls.call("updateLock", { name, status: "new" });
+  const makesAgain = (name: string) => again.calls.call("updateRecord", { name, status: "new" });
   await expect(makesAgain("f")).rejects.toMatchObject(full);
   await makesAgain("e");
-  await again.calls.call("deleteLock", { name: "e" });
+  await again.calls.call("deleteRecord", { name: "e" });
   await makesAgain("f");
 });

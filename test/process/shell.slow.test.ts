@@ -208,7 +208,8 @@ describe("in a script", () => {
 describe("rowlock capture", () => {
   test("runs a command for one due lock, whose exit code sets the status", async () => {
     const { server, ran, lock } = await shell();
-    for (const name of ["task/1", "task/2"]) await server.client.call("updateLock", { name, status: "new" });
+    for (const name of ["task/1", "task/2"])
+      await server.client.call("updateRecord", { name, status: "new" });
     const one = "capture task/ --if-status new --status-done done --status-failed failed".split(" ");
     const done = await ran(...one, "--", "sh", "-c", 'echo "$ROWLOCK_NAME $ROWLOCK_TOKEN $ROWLOCK_LEASE"');
     expect(done).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/^task\/1 1 \S{20,}\n$/) });
@@ -225,7 +226,7 @@ describe("rowlock capture", () => {
 
   test("sets the status of a lost lock when its command is stopped, and waits for the next one", async () => {
     const { server, ran, rowlock, lock } = await shell();
-    await server.client.call("updateLock", { name: "task/1", status: "new" });
+    await server.client.call("updateRecord", { name: "task/1", status: "new" });
     const one = ["capture", "task/", "--status-failed", "failed", "--wait", "forever", "--"];
     const running = rowlock(...one, "sh", "-c", "echo begun; exec sleep 1000");
     await running.said(/begun/);
@@ -290,13 +291,13 @@ describe("rowlock run, if the lock has a record", () => {
       code: 75,
       err: 'rowlock: "sync" has the status "failed", which no --if-status allows.\n',
     });
-    await server.client.call("updateLock", { name: "sync", status: "" });
+    await server.client.call("updateRecord", { name: "sync", status: "" });
     expect(await ran(...sync, "true")).toMatchObject({ code: 0 });
   });
 
   test("ends if no attempts are left", async () => {
     const { server, ran } = await shell();
-    await server.client.call("updateLock", { name: "task", attemptsLeft: 1 });
+    await server.client.call("updateRecord", { name: "task", attemptsLeft: 1 });
     expect(await ran("run", "task", "--", "true")).toMatchObject({ code: 0 });
     expect(await ran("run", "task", "--", "true")).toMatchObject({
       code: 75,

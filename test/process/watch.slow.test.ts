@@ -37,7 +37,7 @@ describe("rowlock watch without a terminal", () => {
 
   test("with --busy prints a lock while it is used, and once when it is free again", async () => {
     const { server, watch } = await watched();
-    await server.client.call("updateLock", { name: "task/0", status: "new" });
+    await server.client.call("updateRecord", { name: "task/0", status: "new" });
     await server.client.lease({ name: "task/1", owner: "anna" });
     await server.client.lease({ name: "task/2", owner: "anna" });
     await server.client.ticket({ name: "task/2" });
@@ -45,7 +45,7 @@ describe("rowlock watch without a terminal", () => {
     await watching.said(/^\S+ \S+ task\/2: .*1 waiting\n\S+ \S+ task\/1: .*0 waiting\n/);
     await server.client.call("forceRelease", { target: { case: "name", value: "task/1" }, reason: "test" });
     await watching.said(/task\/1: .*free/);
-    await server.client.call("updateLock", { name: "task/1", status: "x" });
+    await server.client.call("updateRecord", { name: "task/1", status: "x" });
     await server.client.call("forceRelease", { target: { case: "name", value: "task/2" }, reason: "test" });
     await watching.said(/task\/2: .*held.*0 waiting/);
     watching.kill("SIGINT");
@@ -147,16 +147,16 @@ describe.each(testServers().slice(0, 1))("rowlock watch with two servers over $l
   test("goes on through another server, and shows what has changed meanwhile", async () => {
     const database = await stage.database(fresh);
     const [first, second] = [await stage.serving(database), await stage.serving(database)];
-    await first.client.call("updateLock", { name: "task/1", status: "new", attemptsLeft: 3 });
+    await first.client.call("updateRecord", { name: "task/1", status: "new", attemptsLeft: 3 });
     await first.client.lease({ name: "task/2" });
     const addresses = `${first.grpcAddress},${second.grpcAddress}`;
     const watching = stage.rowlock(["watch", "task/", "--addr", addresses], {});
     await watching.said(/task\/1: limit 1, free, 0 waiting, status new, 3 attempts left\n.* task\/2: .*held/);
     first.process.kill("SIGKILL");
-    await second.client.call("updateLock", { name: "task/1", status: "done" });
+    await second.client.call("updateRecord", { name: "task/1", status: "done" });
     await watching.said(/task\/1: .* status done, 3 attempts left\n/);
     await watching.logged(/began anew/);
-    await second.client.call("updateLock", { name: "task/2", notBeforeIn: { seconds: 18_000n } });
+    await second.client.call("updateRecord", { name: "task/2", notBeforeIn: { seconds: 18_000n } });
     await watching.said(/task\/2: limit 1, held by .*, 0 waiting, due in 5 h\n/);
     watching.kill("SIGINT");
     const { code, out, err } = await watching.exited;

@@ -55,7 +55,7 @@ const acquire = (request: object) => (scene: Scene) => scene.client.call("acquir
 const wait = (request: object) => (scene: Scene) => endOf(scene.client.wait(request));
 const bytes =
   (
-    name: "acquire" | "setLimit" | "getLock" | "forceRelease" | "listLocks" | "listLimits" | "updateLock",
+    name: "acquire" | "setLimit" | "getLock" | "forceRelease" | "listLocks" | "listLimits" | "updateRecord",
     request: Buffer,
   ) =>
   (scene: Scene) =>
@@ -303,7 +303,7 @@ const CASES: Case[] = [
   [
     "all that can be wrong about an update",
     ({ client }) =>
-      client.call("updateLock", {
+      client.call("updateRecord", {
         name: LONG,
         notBefore: { seconds: 99_999_999_999n },
         notBeforeIn: YEARS_11,
@@ -317,19 +317,23 @@ const CASES: Case[] = [
       ...["attempts_left", "unset_attempts_left", "status"],
     ),
   ],
-  ["an update of nothing", ({ client }) => client.call("updateLock", { name: "busy" }), badRequest("status")],
+  [
+    "an update of nothing",
+    ({ client }) => client.call("updateRecord", { name: "busy" }),
+    badRequest("status"),
+  ],
   [
     "an update at a version that there is not",
-    ({ client }) => client.call("updateLock", { name: "busy", status: "todo", expectedVersion: 5n }),
+    ({ client }) => client.call("updateRecord", { name: "busy", status: "todo", expectedVersion: 5n }),
     { code: "ABORTED", reason: "VERSION_MISMATCH", metadata: { version: "0" } },
   ],
-  ["an update with a status that is no text", bytes("updateLock", STATUS_NOT_UTF8), MALFORMED],
+  ["an update with a status that is no text", bytes("updateRecord", STATUS_NOT_UTF8), MALFORMED],
   [
     "a deletion of a lock that is held",
-    ({ client }) => client.call("deleteLock", { name: "busy" }),
+    ({ client }) => client.call("deleteRecord", { name: "busy" }),
     { code: "FAILED_PRECONDITION", reason: "LOCK_IN_USE" },
   ],
-  ["a deletion without a name", ({ client }) => client.call("deleteLock", {}), badRequest("name")],
+  ["a deletion without a name", ({ client }) => client.call("deleteRecord", {}), badRequest("name")],
   ["a message that is too large", acquire({ name: "a", owner: "o".repeat(RECEIVE_BYTES_MAX) }), TOO_LARGE],
   ["a message that is too large, on a stream", waitBytes(Buffer.alloc(RECEIVE_BYTES_MAX + 1)), TOO_LARGE],
   [

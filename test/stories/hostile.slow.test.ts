@@ -52,7 +52,7 @@ const names = (prefix: string, count: number) =>
 beforeAll(async () => {
   server = await startServer();
   const client = connect(SessionClient);
-  const put = (name: string) => client.call("updateLock", { name, status: "new" });
+  const put = (name: string) => client.call("updateRecord", { name, status: "new" });
   await Promise.all(["polite/seen", ...names("task/", TASKS), ...names("watched/", WATCHED)].map(put));
   const ttl = { seconds: 600n, nanos: 0 };
   await Promise.all(names("held/", HELD).map((name) => client.lease({ name, ttl })));
@@ -91,7 +91,7 @@ async function politeActions(): Promise<Record<string, () => Promise<unknown>>> 
       const status = `s${++round}`;
       const watched = watcher.watch("polite/seen");
       await watched.complete();
-      await watcher.call("updateLock", { name: "polite/seen", status });
+      await watcher.call("updateRecord", { name: "polite/seen", status });
       await watched.shows("polite/seen", ({ record }) => record?.status === status);
       watched.cancel();
     },

@@ -80,9 +80,9 @@ describe.each(servers)("a lost answer to COMMIT, on $label", (database) => {
       const set = { ...ANY, name: "cut off", status: "same", expectedVersion: 0n };
       const kinds: string[] = [];
       const dropped = proxy.dropRequest(COMMIT, async () =>
-        kinds.push((await beside.engine.ask(asks.updateLock(set))).outcome.kind),
+        kinds.push((await beside.engine.ask(asks.updateRecord(set))).outcome.kind),
       );
-      await expect(behind.engine.ask(asks.updateLock(set))).rejects.toMatchObject(IN_DOUBT);
+      await expect(behind.engine.ask(asks.updateRecord(set))).rejects.toMatchObject(IN_DOUBT);
       await dropped;
       expect(kinds).toEqual(["record"]);
       expect(await recordOf("cut off")).toMatchObject({ version: 1n });
@@ -90,9 +90,9 @@ describe.each(servers)("a lost answer to COMMIT, on $label", (database) => {
 
     test("a finished task stays finished, and a pause stays", async () => {
       const name = "swallowed";
-      const finish = () => beside.engine.ask(asks.updateLock({ ...ANY, name, status: "done" }));
+      const finish = () => beside.engine.ask(asks.updateRecord({ ...ANY, name, status: "done" }));
       const swallowed = proxy.dropAnswerTo(COMMIT, finish);
-      const renewed = behind.engine.ask(asks.updateLock({ ...ANY, name, status: "new" }));
+      const renewed = behind.engine.ask(asks.updateRecord({ ...ANY, name, status: "new" }));
       await expect(renewed).rejects.toMatchObject(IN_DOUBT);
       await swallowed;
       expect(await recordOf(name)).toMatchObject({ status: "done" });
@@ -106,7 +106,9 @@ describe.each(servers)("a lost answer to COMMIT, on $label", (database) => {
 
     test("a change whose COMMIT alone was cut off is made, and logged once", async () => {
       const dropped = proxy.dropRequest(COMMIT);
-      const { outcome } = await behind.engine.ask(asks.updateLock({ ...ANY, name: "alone", status: "set" }));
+      const { outcome } = await behind.engine.ask(
+        asks.updateRecord({ ...ANY, name: "alone", status: "set" }),
+      );
       await dropped;
       expect(outcome).toMatchObject({ kind: "record", setVersion: 1n });
       expect(await recordOf("alone")).toMatchObject({ status: "set", version: 1n });

@@ -76,7 +76,7 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
   };
 
   test("grant to a waiter anywhere when the lock is due, and not before", async () => {
-    await here.engine.ask(asks.updateLock({ ...update, name: "comes", notBefore: { inUs: SECOND_US } }));
+    await here.engine.ask(asks.updateRecord({ ...update, name: "comes", notBefore: { inUs: SECOND_US } }));
     const waiter = follower();
     claimOf(await there.engine.acquire(ask("comes"), waiter), "waiting");
     const { claim } = await waiter.toldClaim;
@@ -87,7 +87,9 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
   });
 
   test("grant to a waiter that no server follows", async () => {
-    await here.engine.ask(asks.updateLock({ ...update, name: "swept", notBefore: { inUs: SECOND_US / 2 } }));
+    await here.engine.ask(
+      asks.updateRecord({ ...update, name: "swept", notBefore: { inUs: SECOND_US / 2 } }),
+    );
     const ticket = claimOf(await there.engine.acquire(ask("swept"), null), "waiting");
     await until(async () => {
       const { holders } = await there.engine.view("swept");
@@ -100,7 +102,9 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     const terms = { ...TERMS, ifStatus: ["todo"] };
     const tryOnce = ask("counts", { mayWait: false, terms });
     for (let round = 0; round < 5; round++) {
-      await here.engine.ask(asks.updateLock({ ...update, name: "counts", status: "todo", attemptsLeft: 1 }));
+      await here.engine.ask(
+        asks.updateRecord({ ...update, name: "counts", status: "todo", attemptsLeft: 1 }),
+      );
       const lease = claimOf(await there.engine.acquire(tryOnce, null), "held");
       expect((await here.engine.acquire(tryOnce, null)).outcome).toMatchObject({ reason: "exhausted" });
       await here.engine.ask(asks.release(lease, { status: "done", attemptsLeft: 2 }));

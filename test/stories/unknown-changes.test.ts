@@ -51,10 +51,10 @@ const SET_RULE: Verb = {
 const UPDATE: Verb = {
   verb: "a record",
   prepare: async ({ engine }, name) =>
-    void (await engine.ask(asks.updateLock({ ...ANY, name, attemptsLeft: 1 }))),
+    void (await engine.ask(asks.updateRecord({ ...ANY, name, attemptsLeft: 1 }))),
   version: async (replica, name) => (await recordOf(replica, name))?.version ?? 0n,
   change: async ({ engine }, name, to, expectedVersion) =>
-    (await engine.ask(asks.updateLock({ ...ANY, name, attemptsLeft: to, expectedVersion }))).outcome,
+    (await engine.ask(asks.updateRecord({ ...ANY, name, attemptsLeft: to, expectedVersion }))).outcome,
   value: async (replica, name) => (await recordOf(replica, name))?.attemptsLeft ?? null,
   target: (name) => name,
 };
@@ -175,7 +175,7 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
       await there.engine.ask(asks.release(lease, { status: "used" }));
     };
     script.push(rolledBack(use), committed(use));
-    const { outcome } = await here.engine.ask(asks.updateLock({ ...ANY, name, status: "new" }));
+    const { outcome } = await here.engine.ask(asks.updateRecord({ ...ANY, name, status: "new" }));
     expect(outcome).toMatchObject({ kind: "record" });
     expect(await recordOf(there, name)).toMatchObject({ status: "used", lastRun: { status: "used" } });
   });
@@ -185,17 +185,19 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
     await UPDATE.prepare(there, name);
     const there_: unknown[] = [];
     script.push(
-      rolledBack(async () => there_.push((await there.engine.ask(asks.deleteLock(name, undefined))).outcome)),
+      rolledBack(async () =>
+        there_.push((await there.engine.ask(asks.deleteRecord(name, undefined))).outcome),
+      ),
     );
-    await expect(here.engine.ask(asks.deleteLock(name, undefined))).rejects.toMatchObject(IN_DOUBT);
+    await expect(here.engine.ask(asks.deleteRecord(name, undefined))).rejects.toMatchObject(IN_DOUBT);
     expect(there_).toMatchObject([{ kind: "deleted", byThisCall: true }]);
   });
 
   test("a record that was created again after a deletion stays", async () => {
     const name = newName();
     await UPDATE.prepare(there, name);
-    script.push(committed(() => there.engine.ask(asks.updateLock({ ...ANY, name, status: "anew" }))));
-    await expect(here.engine.ask(asks.deleteLock(name, undefined))).rejects.toMatchObject(IN_DOUBT);
+    script.push(committed(() => there.engine.ask(asks.updateRecord({ ...ANY, name, status: "anew" }))));
+    await expect(here.engine.ask(asks.deleteRecord(name, undefined))).rejects.toMatchObject(IN_DOUBT);
     expect(await recordOf(there, name)).toMatchObject({ status: "anew" });
   });
 
@@ -204,7 +206,7 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
     await UPDATE.prepare(there, name);
     const version = await UPDATE.version(there, name);
     script.push(committed(), committed());
-    const answer = await here.engine.ask(asks.deleteLock(name, version));
+    const answer = await here.engine.ask(asks.deleteRecord(name, version));
     expect(answer?.outcome).toMatchObject({ kind: "deleted", byThisCall: true, version });
     expect(await noted(name)).toMatchObject([{ to: "" }, { from: "" }]);
   });
@@ -216,7 +218,7 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
     script.push(rolledBack(), committed(), committed());
     await Promise.all([
       here.engine.ask(asks.setLimit(name, 3, undefined, "logged")),
-      here.engine.ask(asks.updateLock({ ...ANY, name, status: "logged" })),
+      here.engine.ask(asks.updateRecord({ ...ANY, name, status: "logged" })),
       here.engine.ask(asks.release(lease)),
     ]);
     script.push(committed());
@@ -285,30 +287,31 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
       await Promise.all(names.map((name) => engine.ask(asks.setLimit(name, 1, undefined, ""))));
       await Promise.all(
         names.map(async (name) => {
-          const updating = engine.ask(asks.updateLock({ ...ANY, name, status: "first" }));
-          const deleting = engine.ask(asks.deleteLock(name, undefined));
+          const updating = engine.ask(asks.updateRecord({ ...ANY, name, status: "first" }));
+          const deleting = engine.ask(asks.deleteRecord(name, undefined));
           // A deletion looks up the name first; on SQLite the lookup takes no longer than this.
           for (let turn = 0; turn < 10; turn++) await Promise.resolve();
-          const updatingAgain = engine.ask(asks.updateLock({ ...ANY, name, status: "second" }));
+          const updatingAgain = engine.ask(asks.updateRecord({ ...ANY, name, status: "second" }));
           const [first, , second] = await Promise.all([updating, deleting, updatingAgain]);
           const stale = first.outcome.kind === "record" ? first.outcome.setVersion : undefined;
           expect(second.outcome.kind).toBe("record");
           const set = { ...ANY, name, status: "stale", expectedVersion: stale };
-          expect((await engine.ask(asks.updateLock(set))).outcome.kind).toBe("version_mismatch");
+          expect((await engine.ask(asks.updateRecord(set))).outcome.kind).toBe("version_mismatch");
         }),
       );
     });
 
     test("go on after the lock's row was deleted", async () => {
       const name = newName();
-      for (const status of ["a", "b", "c"]) await there.engine.ask(asks.updateLock({ ...ANY, name, status }));
+      for (const status of ["a", "b", "c"])
+        await there.engine.ask(asks.updateRecord({ ...ANY, name, status }));
       const before = await UPDATE.version(there, name);
-      await there.engine.ask(asks.deleteLock(name, undefined));
+      await there.engine.ask(asks.deleteRecord(name, undefined));
       while ((await there.store.purgeLocks(-60_000_000, 1_000)) > 0);
       expect((await there.store.find([name])).size).toBe(0);
       // One server still knows the row; the other has to look it up.
       for (const { engine } of [there, here]) {
-        await engine.ask(asks.updateLock({ ...ANY, name, status: "anew" }));
+        await engine.ask(asks.updateRecord({ ...ANY, name, status: "anew" }));
         expect(await UPDATE.version(there, name)).toBeGreaterThan(before);
       }
     });

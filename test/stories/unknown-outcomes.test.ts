@@ -84,22 +84,22 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
   test("of an update: it counts for this call, and does not undo later changes in its transaction", async () => {
     script.push(committed());
     const updating = (status: string, expectedVersion?: bigint) =>
-      here.engine.ask(asks.updateLock({ ...update, name: "updated", status, expectedVersion }));
+      here.engine.ask(asks.updateRecord({ ...update, name: "updated", status, expectedVersion }));
     const answers = await Promise.all([updating("running", 0n), updating("done")]);
     expect(answers.map(({ outcome }) => outcome.kind)).toEqual(["record", "record"]);
     expect((await here.engine.view("updated")).lock.record).toMatchObject({ status: "done", version: 2n });
   });
 
   test("of a deletion: it counts for this call", async () => {
-    await here.engine.ask(asks.updateLock({ ...update, name: "deleted", status: "todo" }));
+    await here.engine.ask(asks.updateRecord({ ...update, name: "deleted", status: "todo" }));
     script.push(committed());
-    const answer = await here.engine.ask(asks.deleteLock("deleted", undefined));
+    const answer = await here.engine.ask(asks.deleteRecord("deleted", undefined));
     expect(answer?.outcome).toMatchObject({ kind: "deleted", byThisCall: true });
     expect((await here.engine.view("deleted")).lock.record).toBeNull();
   });
 
   test("of a grant: one attempt is used up", async () => {
-    await here.engine.ask(asks.updateLock({ ...update, name: "attempted", attemptsLeft: 3 }));
+    await here.engine.ask(asks.updateRecord({ ...update, name: "attempted", attemptsLeft: 3 }));
     script.push(committed(), committed());
     claimOf(await here.engine.acquire(ask("attempted"), null), "held");
     expect((await here.engine.view("attempted")).lock.record?.attemptsLeft).toBe(2);

@@ -3,12 +3,12 @@
 import type { ClaimRef } from "../../server/core/claim.ts";
 import type {
   Caller,
-  DeleteLock,
+  DeleteRecord,
   ForceRelease,
   Release,
   Renew,
   SetLimit,
-  UpdateLock,
+  UpdateRecord,
 } from "../../server/core/command.ts";
 import type { RunResult } from "../../server/core/record.ts";
 
@@ -39,10 +39,10 @@ export function forceRelease(
   return { verb: "force_release", name, ticketNumber, reason, caller };
 }
 
-export function updateLock(update: Omit<UpdateLock, "verb">, caller?: Caller): UpdateLock {
-  return { verb: "update_lock", ...update, caller };
+export function updateRecord(update: Omit<UpdateRecord, "verb">, caller?: Caller): UpdateRecord {
+  return { verb: "update_record", ...update, caller };
 }
 
-export function deleteLock(name: string, expectedVersion?: bigint, caller?: Caller): DeleteLock {
-  return { verb: "delete_lock", name, expectedVersion, caller };
+export function deleteRecord(name: string, expectedVersion?: bigint, caller?: Caller): DeleteRecord {
+  return { verb: "delete_record", name, expectedVersion, caller };
 }

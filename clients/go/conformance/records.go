@@ -8,7 +8,7 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
-func (d *driver) updateLock(asked *command) (any, error) {
+func (d *driver) updateRecord(asked *command) (any, error) {
 	client, err := d.clientOf(asked)
 	if err != nil {
 		return nil, err
@@ -30,11 +30,11 @@ func (d *driver) updateLock(asked *command) (any, error) {
 		}
 		options = append(options, rowlock.IfVersion(version))
 	}
-	record, err := client.UpdateLock(background, asked.name(), options...)
+	record, err := client.UpdateRecord(background, asked.name(), options...)
 	return recordOf(&record), err
 }
 
-func (d *driver) deleteLock(asked *command) (any, error) {
+func (d *driver) deleteRecord(asked *command) (any, error) {
 	client, err := d.clientOf(asked)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (d *driver) deleteLock(asked *command) (any, error) {
 		}
 		options = append(options, rowlock.IfVersion(version))
 	}
-	deleted, err := client.DeleteLock(background, asked.name(), options...)
+	deleted, err := client.DeleteRecord(background, asked.name(), options...)
 	return object{"deleted": deleted}, err
 }
 

@@ -40,7 +40,7 @@ func put(t *testing.T, client *rowlock.Client, tasks ...string) {
 
 func update(t *testing.T, client *rowlock.Client, name string, options ...rowlock.UpdateOption) rowlock.RecordView {
 	t.Helper()
-	record, err := client.UpdateLock(background, name, options...)
+	record, err := client.UpdateRecord(background, name, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

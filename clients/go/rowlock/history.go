@@ -68,7 +68,7 @@ type ChangeKind string
 const (
 	// ChangedLimit: a limit, by SetLimit. From and To are limits.
 	ChangedLimit ChangeKind = "limit"
-	// ChangedRecord: a record, by UpdateLock or DeleteLock. From and To are JSON objects.
+	// ChangedRecord: a record, by UpdateRecord or DeleteRecord. From and To are JSON objects.
 	ChangedRecord ChangeKind = "record"
 	// ForcedRelease: a claim ended by ForceRelease. From is a JSON object that says which.
 	ForcedRelease ChangeKind = "forced release"

@@ -74,7 +74,7 @@ func TestChangesAreListedNewestFirst(t *testing.T) {
 	if _, err := client.SetLimit(background, rowlock.ForPattern(pattern), 3, rowlock.Because("night shift")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.UpdateLock(background, name, rowlock.Status("new")); err != nil {
+	if _, err := client.UpdateRecord(background, name, rowlock.Status("new")); err != nil {
 		t.Fatal(err)
 	}
 	mustLock(t, client, name)

@@ -2,7 +2,7 @@ package rowlock
 
 import "github.com/rowlock/rowlock/clients/go/rowlockv1"
 
-// VersionOption is [IfVersion]: a [LimitOption], an [UpdateOption], and the option of [Client.DeleteLock].
+// VersionOption is [IfVersion]: a [LimitOption], an [UpdateOption], and the option of [Client.DeleteRecord].
 type VersionOption struct {
 	version uint64
 }

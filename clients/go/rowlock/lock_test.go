@@ -257,7 +257,7 @@ func TestTextThatIsNotUTF8FailsOnlyItsOwnCall(t *testing.T) {
 	if _, err := client.Lock(background, "\xff"); !errors.Is(err, rowlock.ErrBadRequest) {
 		t.Error(err)
 	}
-	if _, err := client.UpdateLock(background, nameOf(t), rowlock.Status("\xff")); !errors.Is(err, rowlock.ErrBadRequest) {
+	if _, err := client.UpdateRecord(background, nameOf(t), rowlock.Status("\xff")); !errors.Is(err, rowlock.ErrBadRequest) {
 		t.Error(err)
 	}
 	if held.State() != rowlock.Held {

@@ -30,7 +30,7 @@ func Status(status string) RecordOption {
 }
 
 // AttemptsLeft sets how many more times the lock may be granted, 0 to 1,000,000. [Unlimited] removes the bound; only
-// [Client.UpdateLock] accepts it.
+// [Client.UpdateRecord] accepts it.
 func AttemptsLeft(attempts int) RecordOption {
 	return func(o *recordChanges) { o.attemptsLeft = &attempts }
 }
@@ -79,7 +79,7 @@ func releaseRequestOf(leaseID string, options []ReleaseOption) (*rowlockv1.Relea
 	}
 	attempts, areUnlimited, err := o.attempts()
 	if areUnlimited {
-		err = mistake("AttemptsLeft", "a release can only set a number; use UpdateLock to remove the bound")
+		err = mistake("AttemptsLeft", "a release can only set a number; use UpdateRecord to remove the bound")
 	}
 	return &rowlockv1.ReleaseRequest{
 		LeaseId: leaseID, CoolDown: o.coolDown, Status: o.status, AttemptsLeft: attempts,

@@ -32,7 +32,7 @@ func TestALockRemembersWhatWasSet(t *testing.T) {
 			t.Fatalf("%+v %v", lock.Record, err)
 		}
 	}
-	_, err := client.UpdateLock(background, nameOf(t), rowlock.Status("old"), rowlock.IfVersion(0))
+	_, err := client.UpdateRecord(background, nameOf(t), rowlock.Status("old"), rowlock.IfVersion(0))
 	failed, ok := asType[*rowlock.Error](err)
 	if !ok || failed.Reason != rowlock.ErrVersionMismatch || failed.Metadata["version"] != fmt.Sprint(first.Version) {
 		t.Fatal(err)
@@ -49,16 +49,16 @@ func TestARecordIsDeleted(t *testing.T) {
 	client := connectTo(t, sharedAddress(t))
 	version := update(t, client, nameOf(t), rowlock.Status("new")).Version
 	lock := mustLock(t, client, nameOf(t))
-	if _, err := client.DeleteLock(background, nameOf(t)); !errors.Is(err, rowlock.ErrLockInUse) {
+	if _, err := client.DeleteRecord(background, nameOf(t)); !errors.Is(err, rowlock.ErrLockInUse) {
 		t.Fatal(err)
 	}
 	lock.Close()
-	if _, err := client.DeleteLock(background, nameOf(t), rowlock.IfVersion(version)); !errors.Is(err, rowlock.ErrVersionMismatch) {
+	if _, err := client.DeleteRecord(background, nameOf(t), rowlock.IfVersion(version)); !errors.Is(err, rowlock.ErrVersionMismatch) {
 		t.Fatal(err)
 	}
 	version = look(t, client, nameOf(t)).Record.Version
 	for _, was := range []bool{true, false} {
-		deleted, err := client.DeleteLock(background, nameOf(t), rowlock.IfVersion(version))
+		deleted, err := client.DeleteRecord(background, nameOf(t), rowlock.IfVersion(version))
 		if deleted != was || err != nil {
 			t.Fatal(deleted, err)
 		}
@@ -218,7 +218,7 @@ func TestOneErrorNamesAllMistakesOfARecord(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	long := rowlock.Status(string(make([]byte, 64)))
-	_, err := client.UpdateLock(background, nameOf(t), long, rowlock.AttemptsLeft(1_000_001),
+	_, err := client.UpdateRecord(background, nameOf(t), long, rowlock.AttemptsLeft(1_000_001),
 		rowlock.NotBefore(time.Unix(-1, 0)), rowlock.NotBeforeIn(time.Hour))
 	if failed, ok := asType[*rowlock.Error](err); !ok || failed.Reason != rowlock.ErrBadRequest || len(failed.Violations) < 4 {
 		t.Fatalf("%+v", err)
@@ -236,7 +236,7 @@ func TestRecordsThatCannotWork(t *testing.T) {
 	lock := mustLock(t, client, nameOf(t))
 	for how, ask := range map[string]func() error{
 		"negative": func() error {
-			_, err := client.UpdateLock(background, nameOf(t), rowlock.AttemptsLeft(-1))
+			_, err := client.UpdateRecord(background, nameOf(t), rowlock.AttemptsLeft(-1))
 			return err
 		},
 		"no end at a release": func() error {

@@ -97,11 +97,11 @@ func TestOnlyWhatIsSafeIsRepeated(t *testing.T) {
 			return err
 		}},
 		"a record": {isUnsafe: true, ask: func(client *rowlock.Client) error {
-			_, err := client.UpdateLock(background, "x", rowlock.Status("new"))
+			_, err := client.UpdateRecord(background, "x", rowlock.Status("new"))
 			return err
 		}},
 		"a record's end": {isUnsafe: true, ask: func(client *rowlock.Client) error {
-			_, err := client.DeleteLock(background, "x")
+			_, err := client.DeleteRecord(background, "x")
 			return err
 		}},
 		"the end of all holders": {isUnsafe: true, ask: func(client *rowlock.Client) error {

@@ -43,7 +43,7 @@ func TestNoCallSendsTextThatIsNotUTF8(t *testing.T) {
 		"prefix":     {"prefix", capture(rowlock.Prefix(bad))},
 		"names":      {"names", capture(rowlock.Names("a", bad))},
 		"status": {"status", func(ctx context.Context) error {
-			_, err := client.UpdateLock(ctx, "a", rowlock.Status(bad))
+			_, err := client.UpdateRecord(ctx, "a", rowlock.Status(bad))
 			return err
 		}},
 		"release": {"lease_id", func(ctx context.Context) error {

@@ -305,13 +305,13 @@ func (u *unaryConnection) ask(ctx context.Context, command *rowlockv1.SessionCom
 		answer, err := u.service.Release(ctx, asked.Release)
 		result.Result = &rowlockv1.SessionResult_Release{Release: answer}
 		return result, err
-	case *rowlockv1.SessionCommand_UpdateLock:
-		answer, err := u.service.UpdateLock(ctx, asked.UpdateLock)
-		result.Result = &rowlockv1.SessionResult_UpdateLock{UpdateLock: answer}
+	case *rowlockv1.SessionCommand_UpdateRecord:
+		answer, err := u.service.UpdateRecord(ctx, asked.UpdateRecord)
+		result.Result = &rowlockv1.SessionResult_UpdateRecord{UpdateRecord: answer}
 		return result, err
-	case *rowlockv1.SessionCommand_DeleteLock:
-		answer, err := u.service.DeleteLock(ctx, asked.DeleteLock)
-		result.Result = &rowlockv1.SessionResult_DeleteLock{DeleteLock: answer}
+	case *rowlockv1.SessionCommand_DeleteRecord:
+		answer, err := u.service.DeleteRecord(ctx, asked.DeleteRecord)
+		result.Result = &rowlockv1.SessionResult_DeleteRecord{DeleteRecord: answer}
 		return result, err
 	case *rowlockv1.SessionCommand_SetLimit:
 		answer, err := u.service.SetLimit(ctx, asked.SetLimit)

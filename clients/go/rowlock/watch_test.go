@@ -62,7 +62,7 @@ func TestAWatchReportsASnapshotAndThenChanges(t *testing.T) {
 				}
 			}
 			expect("1 1, complete")
-			if _, err := client.UpdateLock(background, prefix+"2", rowlock.Status("new")); err != nil {
+			if _, err := client.UpdateRecord(background, prefix+"2", rowlock.Status("new")); err != nil {
 				t.Fatal(err)
 			}
 			expect("2 0")

@@ -19,7 +19,7 @@ func tasks(t *testing.T, client *rowlock.Client, count int) string {
 	t.Helper()
 	for task := range count {
 		name := fmt.Sprint(nameOf(t), "/", task)
-		if _, err := client.UpdateLock(background, name, rowlock.Status("new")); err != nil {
+		if _, err := client.UpdateRecord(background, name, rowlock.Status("new")); err != nil {
 			t.Fatal(err)
 		}
 	}

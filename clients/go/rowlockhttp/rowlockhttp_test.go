@@ -82,7 +82,7 @@ func TestARequestIsRefusedOrWaits(t *testing.T) {
 	if response, text := get(t, hasty+"/cart"); response.StatusCode != http.StatusLocked || !strings.Contains(text, "yourself") {
 		t.Error(response.Status, text)
 	}
-	if _, err := client.UpdateLock(context.Background(), "later", rowlock.NotBeforeIn(90*time.Second)); err != nil {
+	if _, err := client.UpdateRecord(context.Background(), "later", rowlock.NotBeforeIn(90*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	response, _ := get(t, serve(t, client, handler, rowlockhttp.With(rowlock.Wait(0)))+"/later")

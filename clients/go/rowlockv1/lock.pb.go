@@ -322,7 +322,7 @@ const (
 	ChangeKind_CHANGE_KIND_UNSPECIFIED ChangeKind = 0
 	// A limit, by SetLimit. `from` and `to` are the limits in decimal; empty: not set.
 	ChangeKind_CHANGE_KIND_LIMIT ChangeKind = 1
-	// A record, by UpdateLock or DeleteLock. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
+	// A record, by UpdateRecord or DeleteRecord. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
 	// (an instant in RFC 3339) and `version` (decimal); a member that is not set is left out.
 	ChangeKind_CHANGE_KIND_RECORD ChangeKind = 2
 	// A claim was ended by ForceRelease. `from` is a JSON object with its `ticket_number` (decimal), `state` (`waiting` or
@@ -996,7 +996,7 @@ type Change struct {
 	From string `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`
 	// What it is since; empty: there is none.
 	To string `protobuf:"bytes,7,opt,name=to,proto3" json:"to,omitempty"`
-	// The reason that came with the change; empty for records and policies, which have none.
+	// The reason that came with the change; empty if none came, and for policies.
 	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1721,9 +1721,9 @@ func (x *Limit) GetReason() string {
 	return ""
 }
 
-// What a lock remembers beyond its claims. UpdateLock creates the record. So does the end of a lease whose Acquire has
+// What a lock remembers beyond its claims. UpdateRecord creates the record. So does the end of a lease whose Acquire has
 // min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left. The
-// record stays until DeleteLock removes it; the server does not delete the row of a lock that has one.
+// record stays until DeleteRecord removes it; the server does not delete the row of a lock that has one.
 type LockRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
@@ -1740,7 +1740,7 @@ type LockRecord struct {
 	// The lease that ended last; unset if none has ended since the record exists.
 	LastRun *LastRun `protobuf:"bytes,4,opt,name=last_run,json=lastRun,proto3" json:"last_run,omitempty"`
 	// Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
-	// DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+	// DeleteRecord. Never 0. See UpdateRecordRequest.expected_version.
 	Version       uint64 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

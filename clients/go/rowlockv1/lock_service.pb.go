@@ -11,7 +11,7 @@
 //   FAILED_PRECONDITION LEASE_LOST          the lease has ended, for good; metadata has `end_reason`, a name of
 //                                           RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
 //   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
-//   FAILED_PRECONDITION LOCK_IN_USE         DeleteLock: somebody holds the lock or waits for it
+//   FAILED_PRECONDITION LOCK_IN_USE         DeleteRecord: somebody holds the lock or waits for it
 //   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
 //                                           permits
 //   ABORTED             VERSION_MISMATCH    expected_version is not the present version, which metadata has as
@@ -33,10 +33,10 @@
 //                                           `server_sessions` (the server has no memory for more;
 //                                           another server may; open ones go on), and the quotas of the caller:
 //                                           `quota_claims`, `quota_waiters`, `quota_sessions`, `quota_calls`,
-//                                           `quota_names`, `quota_records` (UpdateLock of a lock without a record)
+//                                           `quota_names`, `quota_records` (UpdateRecord of a lock without a record)
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
-//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not report
+//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateRecord, DeleteRecord, ForceRelease: the database did not report
 //                                           whether it committed the change, and the server cannot find out, because
 //                                           somebody else has changed the lock or the pattern since, or the database
 //                                           is still away. Read the present state, then decide again
@@ -61,7 +61,7 @@
 // A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
 // request_id, Renew, Release and all reads are safe to repeat.
 //
-// If SetLimit, UpdateLock, DeleteLock or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
+// If SetLimit, UpdateRecord, DeleteRecord or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
 // the server has not made the change, and the call is safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call
 // could undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
 // server itself never makes a change twice, nor over a later change.
@@ -2459,7 +2459,7 @@ func (x *ForceReleaseResponse) GetRemaining() uint32 {
 }
 
 // What to set. At least one of not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left and status.
-type UpdateLockRequest struct {
+type UpdateRecordRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock, 1 to 255 bytes. The call creates it if necessary.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -2480,24 +2480,26 @@ type UpdateLockRequest struct {
 	Status *string `protobuf:"bytes,7,opt,name=status,proto3,oneof" json:"status,omitempty"`
 	// Change only if the record has this version (0: only if the lock has no record); otherwise VERSION_MISMATCH.
 	ExpectedVersion *uint64 `protobuf:"varint,8,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The reason, for people; up to 255 bytes. ListChanges shows it.
+	Reason        string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
-func (x *UpdateLockRequest) Reset() {
-	*x = UpdateLockRequest{}
+func (x *UpdateRecordRequest) Reset() {
+	*x = UpdateRecordRequest{}
 	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *UpdateLockRequest) String() string {
+func (x *UpdateRecordRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*UpdateLockRequest) ProtoMessage() {}
+func (*UpdateRecordRequest) ProtoMessage() {}
 
-func (x *UpdateLockRequest) ProtoReflect() protoreflect.Message {
+func (x *UpdateRecordRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2509,69 +2511,76 @@ func (x *UpdateLockRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use UpdateLockRequest.ProtoReflect.Descriptor instead.
-func (*UpdateLockRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use UpdateRecordRequest.ProtoReflect.Descriptor instead.
+func (*UpdateRecordRequest) Descriptor() ([]byte, []int) {
 	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{28}
 }
 
-func (x *UpdateLockRequest) GetName() string {
+func (x *UpdateRecordRequest) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *UpdateLockRequest) GetNotBefore() *timestamppb.Timestamp {
+func (x *UpdateRecordRequest) GetNotBefore() *timestamppb.Timestamp {
 	if x != nil {
 		return x.NotBefore
 	}
 	return nil
 }
 
-func (x *UpdateLockRequest) GetNotBeforeIn() *durationpb.Duration {
+func (x *UpdateRecordRequest) GetNotBeforeIn() *durationpb.Duration {
 	if x != nil {
 		return x.NotBeforeIn
 	}
 	return nil
 }
 
-func (x *UpdateLockRequest) GetUnsetNotBefore() bool {
+func (x *UpdateRecordRequest) GetUnsetNotBefore() bool {
 	if x != nil {
 		return x.UnsetNotBefore
 	}
 	return false
 }
 
-func (x *UpdateLockRequest) GetAttemptsLeft() uint32 {
+func (x *UpdateRecordRequest) GetAttemptsLeft() uint32 {
 	if x != nil && x.AttemptsLeft != nil {
 		return *x.AttemptsLeft
 	}
 	return 0
 }
 
-func (x *UpdateLockRequest) GetUnsetAttemptsLeft() bool {
+func (x *UpdateRecordRequest) GetUnsetAttemptsLeft() bool {
 	if x != nil {
 		return x.UnsetAttemptsLeft
 	}
 	return false
 }
 
-func (x *UpdateLockRequest) GetStatus() string {
+func (x *UpdateRecordRequest) GetStatus() string {
 	if x != nil && x.Status != nil {
 		return *x.Status
 	}
 	return ""
 }
 
-func (x *UpdateLockRequest) GetExpectedVersion() uint64 {
+func (x *UpdateRecordRequest) GetExpectedVersion() uint64 {
 	if x != nil && x.ExpectedVersion != nil {
 		return *x.ExpectedVersion
 	}
 	return 0
 }
 
+func (x *UpdateRecordRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // What the lock remembers now.
-type UpdateLockResponse struct {
+type UpdateRecordResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
 	// has no owner.
@@ -2580,20 +2589,20 @@ type UpdateLockResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *UpdateLockResponse) Reset() {
-	*x = UpdateLockResponse{}
+func (x *UpdateRecordResponse) Reset() {
+	*x = UpdateRecordResponse{}
 	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *UpdateLockResponse) String() string {
+func (x *UpdateRecordResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*UpdateLockResponse) ProtoMessage() {}
+func (*UpdateRecordResponse) ProtoMessage() {}
 
-func (x *UpdateLockResponse) ProtoReflect() protoreflect.Message {
+func (x *UpdateRecordResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2605,12 +2614,12 @@ func (x *UpdateLockResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use UpdateLockResponse.ProtoReflect.Descriptor instead.
-func (*UpdateLockResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use UpdateRecordResponse.ProtoReflect.Descriptor instead.
+func (*UpdateRecordResponse) Descriptor() ([]byte, []int) {
 	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{29}
 }
 
-func (x *UpdateLockResponse) GetRecord() *LockRecord {
+func (x *UpdateRecordResponse) GetRecord() *LockRecord {
 	if x != nil {
 		return x.Record
 	}
@@ -2618,31 +2627,33 @@ func (x *UpdateLockResponse) GetRecord() *LockRecord {
 }
 
 // Whose record to remove.
-type DeleteLockRequest struct {
+type DeleteRecordRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock, 1 to 255 bytes.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Remove it only if the record has this version (0: only if the lock has none, which changes nothing); otherwise
 	// VERSION_MISMATCH.
 	ExpectedVersion *uint64 `protobuf:"varint,2,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The reason, for people; up to 255 bytes. ListChanges shows it.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DeleteLockRequest) Reset() {
-	*x = DeleteLockRequest{}
+func (x *DeleteRecordRequest) Reset() {
+	*x = DeleteRecordRequest{}
 	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DeleteLockRequest) String() string {
+func (x *DeleteRecordRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DeleteLockRequest) ProtoMessage() {}
+func (*DeleteRecordRequest) ProtoMessage() {}
 
-func (x *DeleteLockRequest) ProtoReflect() protoreflect.Message {
+func (x *DeleteRecordRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2654,27 +2665,34 @@ func (x *DeleteLockRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DeleteLockRequest.ProtoReflect.Descriptor instead.
-func (*DeleteLockRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use DeleteRecordRequest.ProtoReflect.Descriptor instead.
+func (*DeleteRecordRequest) Descriptor() ([]byte, []int) {
 	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{30}
 }
 
-func (x *DeleteLockRequest) GetName() string {
+func (x *DeleteRecordRequest) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *DeleteLockRequest) GetExpectedVersion() uint64 {
+func (x *DeleteRecordRequest) GetExpectedVersion() uint64 {
 	if x != nil && x.ExpectedVersion != nil {
 		return *x.ExpectedVersion
 	}
 	return 0
 }
 
+func (x *DeleteRecordRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // Whether there was one.
-type DeleteLockResponse struct {
+type DeleteRecordResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// True if this call removed a record; false if there was none, or no such lock.
 	Deleted       bool `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
@@ -2682,20 +2700,20 @@ type DeleteLockResponse struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DeleteLockResponse) Reset() {
-	*x = DeleteLockResponse{}
+func (x *DeleteRecordResponse) Reset() {
+	*x = DeleteRecordResponse{}
 	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DeleteLockResponse) String() string {
+func (x *DeleteRecordResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DeleteLockResponse) ProtoMessage() {}
+func (*DeleteRecordResponse) ProtoMessage() {}
 
-func (x *DeleteLockResponse) ProtoReflect() protoreflect.Message {
+func (x *DeleteRecordResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2707,12 +2725,12 @@ func (x *DeleteLockResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DeleteLockResponse.ProtoReflect.Descriptor instead.
-func (*DeleteLockResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use DeleteRecordResponse.ProtoReflect.Descriptor instead.
+func (*DeleteRecordResponse) Descriptor() ([]byte, []int) {
 	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{31}
 }
 
-func (x *DeleteLockResponse) GetDeleted() bool {
+func (x *DeleteRecordResponse) GetDeleted() bool {
 	if x != nil {
 		return x.Deleted
 	}
@@ -3091,8 +3109,8 @@ type SessionCommand struct {
 	//	*SessionCommand_ForceRelease
 	//	*SessionCommand_WatchLocks
 	//	*SessionCommand_Cancel
-	//	*SessionCommand_UpdateLock
-	//	*SessionCommand_DeleteLock
+	//	*SessionCommand_UpdateRecord
+	//	*SessionCommand_DeleteRecord
 	//	*SessionCommand_Capture
 	//	*SessionCommand_ListClaims
 	//	*SessionCommand_ListChanges
@@ -3268,19 +3286,19 @@ func (x *SessionCommand) GetCancel() uint64 {
 	return 0
 }
 
-func (x *SessionCommand) GetUpdateLock() *UpdateLockRequest {
+func (x *SessionCommand) GetUpdateRecord() *UpdateRecordRequest {
 	if x != nil {
-		if x, ok := x.Command.(*SessionCommand_UpdateLock); ok {
-			return x.UpdateLock
+		if x, ok := x.Command.(*SessionCommand_UpdateRecord); ok {
+			return x.UpdateRecord
 		}
 	}
 	return nil
 }
 
-func (x *SessionCommand) GetDeleteLock() *DeleteLockRequest {
+func (x *SessionCommand) GetDeleteRecord() *DeleteRecordRequest {
 	if x != nil {
-		if x, ok := x.Command.(*SessionCommand_DeleteLock); ok {
-			return x.DeleteLock
+		if x, ok := x.Command.(*SessionCommand_DeleteRecord); ok {
+			return x.DeleteRecord
 		}
 	}
 	return nil
@@ -3387,14 +3405,14 @@ type SessionCommand_Cancel struct {
 	Cancel uint64 `protobuf:"varint,13,opt,name=cancel,proto3,oneof"`
 }
 
-type SessionCommand_UpdateLock struct {
+type SessionCommand_UpdateRecord struct {
 	// Like the unary method.
-	UpdateLock *UpdateLockRequest `protobuf:"bytes,14,opt,name=update_lock,json=updateLock,proto3,oneof"`
+	UpdateRecord *UpdateRecordRequest `protobuf:"bytes,14,opt,name=update_record,json=updateRecord,proto3,oneof"`
 }
 
-type SessionCommand_DeleteLock struct {
+type SessionCommand_DeleteRecord struct {
 	// Like the unary method.
-	DeleteLock *DeleteLockRequest `protobuf:"bytes,15,opt,name=delete_lock,json=deleteLock,proto3,oneof"`
+	DeleteRecord *DeleteRecordRequest `protobuf:"bytes,15,opt,name=delete_record,json=deleteRecord,proto3,oneof"`
 }
 
 type SessionCommand_Capture struct {
@@ -3441,9 +3459,9 @@ func (*SessionCommand_WatchLocks) isSessionCommand_Command() {}
 
 func (*SessionCommand_Cancel) isSessionCommand_Command() {}
 
-func (*SessionCommand_UpdateLock) isSessionCommand_Command() {}
+func (*SessionCommand_UpdateRecord) isSessionCommand_Command() {}
 
-func (*SessionCommand_DeleteLock) isSessionCommand_Command() {}
+func (*SessionCommand_DeleteRecord) isSessionCommand_Command() {}
 
 func (*SessionCommand_Capture) isSessionCommand_Command() {}
 
@@ -3852,8 +3870,8 @@ type SessionResult struct {
 	//	*SessionResult_WatchLocks
 	//	*SessionResult_Error
 	//	*SessionResult_Rejected
-	//	*SessionResult_UpdateLock
-	//	*SessionResult_DeleteLock
+	//	*SessionResult_UpdateRecord
+	//	*SessionResult_DeleteRecord
 	//	*SessionResult_Capture
 	//	*SessionResult_ListClaims
 	//	*SessionResult_ListChanges
@@ -4024,19 +4042,19 @@ func (x *SessionResult) GetRejected() *status.Status {
 	return nil
 }
 
-func (x *SessionResult) GetUpdateLock() *UpdateLockResponse {
+func (x *SessionResult) GetUpdateRecord() *UpdateRecordResponse {
 	if x != nil {
-		if x, ok := x.Result.(*SessionResult_UpdateLock); ok {
-			return x.UpdateLock
+		if x, ok := x.Result.(*SessionResult_UpdateRecord); ok {
+			return x.UpdateRecord
 		}
 	}
 	return nil
 }
 
-func (x *SessionResult) GetDeleteLock() *DeleteLockResponse {
+func (x *SessionResult) GetDeleteRecord() *DeleteRecordResponse {
 	if x != nil {
-		if x, ok := x.Result.(*SessionResult_DeleteLock); ok {
-			return x.DeleteLock
+		if x, ok := x.Result.(*SessionResult_DeleteRecord); ok {
+			return x.DeleteRecord
 		}
 	}
 	return nil
@@ -4147,14 +4165,14 @@ type SessionResult_Rejected struct {
 	Rejected *status.Status `protobuf:"bytes,13,opt,name=rejected,proto3,oneof"`
 }
 
-type SessionResult_UpdateLock struct {
-	// Of update_lock.
-	UpdateLock *UpdateLockResponse `protobuf:"bytes,14,opt,name=update_lock,json=updateLock,proto3,oneof"`
+type SessionResult_UpdateRecord struct {
+	// Of update_record.
+	UpdateRecord *UpdateRecordResponse `protobuf:"bytes,14,opt,name=update_record,json=updateRecord,proto3,oneof"`
 }
 
-type SessionResult_DeleteLock struct {
-	// Of delete_lock.
-	DeleteLock *DeleteLockResponse `protobuf:"bytes,15,opt,name=delete_lock,json=deleteLock,proto3,oneof"`
+type SessionResult_DeleteRecord struct {
+	// Of delete_record.
+	DeleteRecord *DeleteRecordResponse `protobuf:"bytes,15,opt,name=delete_record,json=deleteRecord,proto3,oneof"`
 }
 
 type SessionResult_Capture struct {
@@ -4203,9 +4221,9 @@ func (*SessionResult_Error) isSessionResult_Result() {}
 
 func (*SessionResult_Rejected) isSessionResult_Result() {}
 
-func (*SessionResult_UpdateLock) isSessionResult_Result() {}
+func (*SessionResult_UpdateRecord) isSessionResult_Result() {}
 
-func (*SessionResult_DeleteLock) isSessionResult_Result() {}
+func (*SessionResult_DeleteRecord) isSessionResult_Result() {}
 
 func (*SessionResult_Capture) isSessionResult_Result() {}
 
@@ -4451,8 +4469,8 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06target\"]\n" +
 	"\x14ForceReleaseResponse\x12'\n" +
 	"\x05ended\x18\x01 \x03(\v2\x11.rowlock.v1.ClaimR\x05ended\x12\x1c\n" +
-	"\tremaining\x18\x02 \x01(\rR\tremaining\"\xa4\x03\n" +
-	"\x11UpdateLockRequest\x12\x12\n" +
+	"\tremaining\x18\x02 \x01(\rR\tremaining\"\xbe\x03\n" +
+	"\x13UpdateRecordRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\n" +
 	"not_before\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x12=\n" +
@@ -4461,17 +4479,19 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\rattempts_left\x18\x05 \x01(\rH\x00R\fattemptsLeft\x88\x01\x01\x12.\n" +
 	"\x13unset_attempts_left\x18\x06 \x01(\bR\x11unsetAttemptsLeft\x12\x1b\n" +
 	"\x06status\x18\a \x01(\tH\x01R\x06status\x88\x01\x01\x12.\n" +
-	"\x10expected_version\x18\b \x01(\x04H\x02R\x0fexpectedVersion\x88\x01\x01B\x10\n" +
+	"\x10expected_version\x18\b \x01(\x04H\x02R\x0fexpectedVersion\x88\x01\x01\x12\x16\n" +
+	"\x06reason\x18\t \x01(\tR\x06reasonB\x10\n" +
 	"\x0e_attempts_leftB\t\n" +
 	"\a_statusB\x13\n" +
-	"\x11_expected_version\"D\n" +
-	"\x12UpdateLockResponse\x12.\n" +
-	"\x06record\x18\x01 \x01(\v2\x16.rowlock.v1.LockRecordR\x06record\"l\n" +
-	"\x11DeleteLockRequest\x12\x12\n" +
+	"\x11_expected_version\"F\n" +
+	"\x14UpdateRecordResponse\x12.\n" +
+	"\x06record\x18\x01 \x01(\v2\x16.rowlock.v1.LockRecordR\x06record\"\x86\x01\n" +
+	"\x13DeleteRecordRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12.\n" +
-	"\x10expected_version\x18\x02 \x01(\x04H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
-	"\x11_expected_version\".\n" +
-	"\x12DeleteLockResponse\x12\x18\n" +
+	"\x10expected_version\x18\x02 \x01(\x04H\x00R\x0fexpectedVersion\x88\x01\x01\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reasonB\x13\n" +
+	"\x11_expected_version\"0\n" +
+	"\x14DeleteRecordResponse\x12\x18\n" +
 	"\adeleted\x18\x01 \x01(\bR\adeleted\"\xd3\x04\n" +
 	"\x0eCaptureRequest\x12\x1b\n" +
 	"\x06prefix\x18\x01 \x01(\tH\x00R\x06prefix\x88\x01\x01\x12\x14\n" +
@@ -4510,7 +4530,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06labels\x18\x02 \x03(\v2#.rowlock.v1.SessionOpen.LabelsEntryR\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xce\t\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xda\t\n" +
 	"\x0eSessionCommand\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x04R\x04call\x123\n" +
 	"\atimeout\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12 \n" +
@@ -4530,11 +4550,9 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\rforce_release\x18\f \x01(\v2\x1f.rowlock.v1.ForceReleaseRequestH\x00R\fforceRelease\x12@\n" +
 	"\vwatch_locks\x18\x11 \x01(\v2\x1d.rowlock.v1.WatchLocksRequestH\x00R\n" +
 	"watchLocks\x12\x18\n" +
-	"\x06cancel\x18\r \x01(\x04H\x00R\x06cancel\x12@\n" +
-	"\vupdate_lock\x18\x0e \x01(\v2\x1d.rowlock.v1.UpdateLockRequestH\x00R\n" +
-	"updateLock\x12@\n" +
-	"\vdelete_lock\x18\x0f \x01(\v2\x1d.rowlock.v1.DeleteLockRequestH\x00R\n" +
-	"deleteLock\x126\n" +
+	"\x06cancel\x18\r \x01(\x04H\x00R\x06cancel\x12F\n" +
+	"\rupdate_record\x18\x0e \x01(\v2\x1f.rowlock.v1.UpdateRecordRequestH\x00R\fupdateRecord\x12F\n" +
+	"\rdelete_record\x18\x0f \x01(\v2\x1f.rowlock.v1.DeleteRecordRequestH\x00R\fdeleteRecord\x126\n" +
 	"\acapture\x18\x10 \x01(\v2\x1a.rowlock.v1.CaptureRequestH\x00R\acapture\x12@\n" +
 	"\vlist_claims\x18\x12 \x01(\v2\x1d.rowlock.v1.ListClaimsRequestH\x00R\n" +
 	"listClaims\x12C\n" +
@@ -4565,7 +4583,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\fgrace_period\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\vgracePeriod\x12\x1b\n" +
 	"\twaits_max\x18\x05 \x01(\rR\bwaitsMax\x12!\n" +
 	"\fcommands_max\x18\x06 \x01(\rR\vcommandsMax\x12*\n" +
-	"\x11message_bytes_max\x18\a \x01(\rR\x0fmessageBytesMax\"\xcb\t\n" +
+	"\x11message_bytes_max\x18\a \x01(\rR\x0fmessageBytesMax\"\xd7\t\n" +
 	"\rSessionResult\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x04R\x04call\x127\n" +
 	"\aacquire\x18\x02 \x01(\v2\x1b.rowlock.v1.AcquireResponseH\x00R\aacquire\x12E\n" +
@@ -4584,11 +4602,9 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\vwatch_locks\x18\x11 \x01(\v2\x1e.rowlock.v1.WatchLocksResponseH\x00R\n" +
 	"watchLocks\x12*\n" +
 	"\x05error\x18\f \x01(\v2\x12.google.rpc.StatusH\x00R\x05error\x120\n" +
-	"\brejected\x18\r \x01(\v2\x12.google.rpc.StatusH\x00R\brejected\x12A\n" +
-	"\vupdate_lock\x18\x0e \x01(\v2\x1e.rowlock.v1.UpdateLockResponseH\x00R\n" +
-	"updateLock\x12A\n" +
-	"\vdelete_lock\x18\x0f \x01(\v2\x1e.rowlock.v1.DeleteLockResponseH\x00R\n" +
-	"deleteLock\x127\n" +
+	"\brejected\x18\r \x01(\v2\x12.google.rpc.StatusH\x00R\brejected\x12G\n" +
+	"\rupdate_record\x18\x0e \x01(\v2 .rowlock.v1.UpdateRecordResponseH\x00R\fupdateRecord\x12G\n" +
+	"\rdelete_record\x18\x0f \x01(\v2 .rowlock.v1.DeleteRecordResponseH\x00R\fdeleteRecord\x127\n" +
 	"\acapture\x18\x10 \x01(\v2\x1b.rowlock.v1.CaptureResponseH\x00R\acapture\x12A\n" +
 	"\vlist_claims\x18\x12 \x01(\v2\x1e.rowlock.v1.ListClaimsResponseH\x00R\n" +
 	"listClaims\x12D\n" +
@@ -4603,7 +4619,8 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x16LIST_ORDER_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fLIST_ORDER_NAME\x10\x01\x12\x1b\n" +
 	"\x17LIST_ORDER_LONGEST_WAIT\x10\x02\x12\x1b\n" +
-	"\x17LIST_ORDER_MOST_WAITERS\x10\x032\xfc\t\n" +
+	"\x17LIST_ORDER_MOST_WAITERS\x10\x032\x88\n" +
+	"\n" +
 	"\vLockService\x12B\n" +
 	"\aAcquire\x12\x1a.rowlock.v1.AcquireRequest\x1a\x1b.rowlock.v1.AcquireResponse\x12P\n" +
 	"\vWaitInQueue\x12\x1e.rowlock.v1.WaitInQueueRequest\x1a\x1f.rowlock.v1.WaitInQueueResponse0\x01\x12<\n" +
@@ -4620,12 +4637,10 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\vExplainWait\x12\x1e.rowlock.v1.ExplainWaitRequest\x1a\x1f.rowlock.v1.ExplainWaitResponse\x12M\n" +
 	"\n" +
 	"WatchLocks\x12\x1d.rowlock.v1.WatchLocksRequest\x1a\x1e.rowlock.v1.WatchLocksResponse0\x01\x12Q\n" +
-	"\fForceRelease\x12\x1f.rowlock.v1.ForceReleaseRequest\x1a .rowlock.v1.ForceReleaseResponse\x12K\n" +
-	"\n" +
-	"UpdateLock\x12\x1d.rowlock.v1.UpdateLockRequest\x1a\x1e.rowlock.v1.UpdateLockResponse\x12B\n" +
-	"\aCapture\x12\x1a.rowlock.v1.CaptureRequest\x1a\x1b.rowlock.v1.CaptureResponse\x12K\n" +
-	"\n" +
-	"DeleteLock\x12\x1d.rowlock.v1.DeleteLockRequest\x1a\x1e.rowlock.v1.DeleteLockResponse\x12F\n" +
+	"\fForceRelease\x12\x1f.rowlock.v1.ForceReleaseRequest\x1a .rowlock.v1.ForceReleaseResponse\x12Q\n" +
+	"\fUpdateRecord\x12\x1f.rowlock.v1.UpdateRecordRequest\x1a .rowlock.v1.UpdateRecordResponse\x12B\n" +
+	"\aCapture\x12\x1a.rowlock.v1.CaptureRequest\x1a\x1b.rowlock.v1.CaptureResponse\x12Q\n" +
+	"\fDeleteRecord\x12\x1f.rowlock.v1.DeleteRecordRequest\x1a .rowlock.v1.DeleteRecordResponse\x12F\n" +
 	"\aSession\x12\x1a.rowlock.v1.SessionRequest\x1a\x1b.rowlock.v1.SessionResponse(\x010\x01B\xa2\x01\n" +
 	"\n" +
 	"rowlock.v1B\x10LockServiceProtoP\x01Z9github.com/rowlock/rowlock/clients/go/rowlockv1;rowlockv1\xa2\x02\x03RLK\xaa\x02\n" +
@@ -4676,10 +4691,10 @@ var file_rowlock_v1_lock_service_proto_goTypes = []any{
 	(*ClaimReference)(nil),        // 26: rowlock.v1.ClaimReference
 	(*ForceReleaseRequest)(nil),   // 27: rowlock.v1.ForceReleaseRequest
 	(*ForceReleaseResponse)(nil),  // 28: rowlock.v1.ForceReleaseResponse
-	(*UpdateLockRequest)(nil),     // 29: rowlock.v1.UpdateLockRequest
-	(*UpdateLockResponse)(nil),    // 30: rowlock.v1.UpdateLockResponse
-	(*DeleteLockRequest)(nil),     // 31: rowlock.v1.DeleteLockRequest
-	(*DeleteLockResponse)(nil),    // 32: rowlock.v1.DeleteLockResponse
+	(*UpdateRecordRequest)(nil),   // 29: rowlock.v1.UpdateRecordRequest
+	(*UpdateRecordResponse)(nil),  // 30: rowlock.v1.UpdateRecordResponse
+	(*DeleteRecordRequest)(nil),   // 31: rowlock.v1.DeleteRecordRequest
+	(*DeleteRecordResponse)(nil),  // 32: rowlock.v1.DeleteRecordResponse
 	(*CaptureRequest)(nil),        // 33: rowlock.v1.CaptureRequest
 	(*CaptureResponse)(nil),       // 34: rowlock.v1.CaptureResponse
 	(*SessionRequest)(nil),        // 35: rowlock.v1.SessionRequest
@@ -4760,9 +4775,9 @@ var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	63,  // 42: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
 	26,  // 43: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
 	59,  // 44: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
-	58,  // 45: rowlock.v1.UpdateLockRequest.not_before:type_name -> google.protobuf.Timestamp
-	50,  // 46: rowlock.v1.UpdateLockRequest.not_before_in:type_name -> google.protobuf.Duration
-	64,  // 47: rowlock.v1.UpdateLockResponse.record:type_name -> rowlock.v1.LockRecord
+	58,  // 45: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
+	50,  // 46: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
+	64,  // 47: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
 	50,  // 48: rowlock.v1.CaptureRequest.ttl:type_name -> google.protobuf.Duration
 	47,  // 49: rowlock.v1.CaptureRequest.labels:type_name -> rowlock.v1.CaptureRequest.LabelsEntry
 	50,  // 50: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
@@ -4785,8 +4800,8 @@ var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	17,  // 67: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
 	27,  // 68: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
 	15,  // 69: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
-	29,  // 70: rowlock.v1.SessionCommand.update_lock:type_name -> rowlock.v1.UpdateLockRequest
-	31,  // 71: rowlock.v1.SessionCommand.delete_lock:type_name -> rowlock.v1.DeleteLockRequest
+	29,  // 70: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
+	31,  // 71: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
 	33,  // 72: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
 	20,  // 73: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
 	22,  // 74: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
@@ -4815,8 +4830,8 @@ var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	16,  // 97: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
 	65,  // 98: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
 	65,  // 99: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
-	30,  // 100: rowlock.v1.SessionResult.update_lock:type_name -> rowlock.v1.UpdateLockResponse
-	32,  // 101: rowlock.v1.SessionResult.delete_lock:type_name -> rowlock.v1.DeleteLockResponse
+	30,  // 100: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
+	32,  // 101: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
 	34,  // 102: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
 	21,  // 103: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
 	23,  // 104: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
@@ -4835,9 +4850,9 @@ var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	24,  // 117: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
 	15,  // 118: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
 	27,  // 119: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
-	29,  // 120: rowlock.v1.LockService.UpdateLock:input_type -> rowlock.v1.UpdateLockRequest
+	29,  // 120: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
 	33,  // 121: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
-	31,  // 122: rowlock.v1.LockService.DeleteLock:input_type -> rowlock.v1.DeleteLockRequest
+	31,  // 122: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
 	35,  // 123: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
 	2,   // 124: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
 	4,   // 125: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
@@ -4852,9 +4867,9 @@ var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	25,  // 134: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
 	16,  // 135: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
 	28,  // 136: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
-	30,  // 137: rowlock.v1.LockService.UpdateLock:output_type -> rowlock.v1.UpdateLockResponse
+	30,  // 137: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
 	34,  // 138: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
-	32,  // 139: rowlock.v1.LockService.DeleteLock:output_type -> rowlock.v1.DeleteLockResponse
+	32,  // 139: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
 	41,  // 140: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
 	124, // [124:141] is the sub-list for method output_type
 	107, // [107:124] is the sub-list for method input_type
@@ -4918,8 +4933,8 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SessionCommand_ForceRelease)(nil),
 		(*SessionCommand_WatchLocks)(nil),
 		(*SessionCommand_Cancel)(nil),
-		(*SessionCommand_UpdateLock)(nil),
-		(*SessionCommand_DeleteLock)(nil),
+		(*SessionCommand_UpdateRecord)(nil),
+		(*SessionCommand_DeleteRecord)(nil),
 		(*SessionCommand_Capture)(nil),
 		(*SessionCommand_ListClaims)(nil),
 		(*SessionCommand_ListChanges)(nil),
@@ -4943,8 +4958,8 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SessionResult_WatchLocks)(nil),
 		(*SessionResult_Error)(nil),
 		(*SessionResult_Rejected)(nil),
-		(*SessionResult_UpdateLock)(nil),
-		(*SessionResult_DeleteLock)(nil),
+		(*SessionResult_UpdateRecord)(nil),
+		(*SessionResult_DeleteRecord)(nil),
 		(*SessionResult_Capture)(nil),
 		(*SessionResult_ListClaims)(nil),
 		(*SessionResult_ListChanges)(nil),

@@ -11,7 +11,7 @@
 //   FAILED_PRECONDITION LEASE_LOST          the lease has ended, for good; metadata has `end_reason`, a name of
 //                                           RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
 //   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
-//   FAILED_PRECONDITION LOCK_IN_USE         DeleteLock: somebody holds the lock or waits for it
+//   FAILED_PRECONDITION LOCK_IN_USE         DeleteRecord: somebody holds the lock or waits for it
 //   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
 //                                           permits
 //   ABORTED             VERSION_MISMATCH    expected_version is not the present version, which metadata has as
@@ -33,10 +33,10 @@
 //                                           `server_sessions` (the server has no memory for more;
 //                                           another server may; open ones go on), and the quotas of the caller:
 //                                           `quota_claims`, `quota_waiters`, `quota_sessions`, `quota_calls`,
-//                                           `quota_names`, `quota_records` (UpdateLock of a lock without a record)
+//                                           `quota_names`, `quota_records` (UpdateRecord of a lock without a record)
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
-//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not report
+//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateRecord, DeleteRecord, ForceRelease: the database did not report
 //                                           whether it committed the change, and the server cannot find out, because
 //                                           somebody else has changed the lock or the pattern since, or the database
 //                                           is still away. Read the present state, then decide again
@@ -61,7 +61,7 @@
 // A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
 // request_id, Renew, Release and all reads are safe to repeat.
 //
-// If SetLimit, UpdateLock, DeleteLock or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
+// If SetLimit, UpdateRecord, DeleteRecord or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
 // the server has not made the change, and the call is safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call
 // could undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
 // server itself never makes a change twice, nor over a later change.
@@ -102,9 +102,9 @@ const (
 	LockService_ExplainWait_FullMethodName  = "/rowlock.v1.LockService/ExplainWait"
 	LockService_WatchLocks_FullMethodName   = "/rowlock.v1.LockService/WatchLocks"
 	LockService_ForceRelease_FullMethodName = "/rowlock.v1.LockService/ForceRelease"
-	LockService_UpdateLock_FullMethodName   = "/rowlock.v1.LockService/UpdateLock"
+	LockService_UpdateRecord_FullMethodName = "/rowlock.v1.LockService/UpdateRecord"
 	LockService_Capture_FullMethodName      = "/rowlock.v1.LockService/Capture"
-	LockService_DeleteLock_FullMethodName   = "/rowlock.v1.LockService/DeleteLock"
+	LockService_DeleteRecord_FullMethodName = "/rowlock.v1.LockService/DeleteRecord"
 	LockService_Session_FullMethodName      = "/rowlock.v1.LockService/Session"
 )
 
@@ -190,7 +190,7 @@ type LockServiceClient interface {
 	// after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
 	// call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
 	// since. See OUTCOME_UNKNOWN above.
-	UpdateLock(ctx context.Context, in *UpdateLockRequest, opts ...grpc.CallOption) (*UpdateLockResponse, error)
+	UpdateRecord(ctx context.Context, in *UpdateRecordRequest, opts ...grpc.CallOption) (*UpdateRecordResponse, error)
 	// Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
 	// the same request_id: the answer has the leases of the first call that are still held, renewed, and no others.
 	//
@@ -205,7 +205,7 @@ type LockServiceClient interface {
 	// Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
 	// its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
 	// or waits for it. See OUTCOME_UNKNOWN above.
-	DeleteLock(ctx context.Context, in *DeleteLockRequest, opts ...grpc.CallOption) (*DeleteLockResponse, error)
+	DeleteRecord(ctx context.Context, in *DeleteRecordRequest, opts ...grpc.CallOption) (*DeleteRecordResponse, error)
 	// Carries all calls of a client over one stream: any number of commands in each request, any number of results in
 	// each response. It costs much less than single calls if a client has many locks or waits. The verbs mean the same.
 	//
@@ -395,10 +395,10 @@ func (c *lockServiceClient) ForceRelease(ctx context.Context, in *ForceReleaseRe
 	return out, nil
 }
 
-func (c *lockServiceClient) UpdateLock(ctx context.Context, in *UpdateLockRequest, opts ...grpc.CallOption) (*UpdateLockResponse, error) {
+func (c *lockServiceClient) UpdateRecord(ctx context.Context, in *UpdateRecordRequest, opts ...grpc.CallOption) (*UpdateRecordResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(UpdateLockResponse)
-	err := c.cc.Invoke(ctx, LockService_UpdateLock_FullMethodName, in, out, cOpts...)
+	out := new(UpdateRecordResponse)
+	err := c.cc.Invoke(ctx, LockService_UpdateRecord_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -415,10 +415,10 @@ func (c *lockServiceClient) Capture(ctx context.Context, in *CaptureRequest, opt
 	return out, nil
 }
 
-func (c *lockServiceClient) DeleteLock(ctx context.Context, in *DeleteLockRequest, opts ...grpc.CallOption) (*DeleteLockResponse, error) {
+func (c *lockServiceClient) DeleteRecord(ctx context.Context, in *DeleteRecordRequest, opts ...grpc.CallOption) (*DeleteRecordResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(DeleteLockResponse)
-	err := c.cc.Invoke(ctx, LockService_DeleteLock_FullMethodName, in, out, cOpts...)
+	out := new(DeleteRecordResponse)
+	err := c.cc.Invoke(ctx, LockService_DeleteRecord_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -520,7 +520,7 @@ type LockServiceServer interface {
 	// after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
 	// call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
 	// since. See OUTCOME_UNKNOWN above.
-	UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error)
+	UpdateRecord(context.Context, *UpdateRecordRequest) (*UpdateRecordResponse, error)
 	// Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
 	// the same request_id: the answer has the leases of the first call that are still held, renewed, and no others.
 	//
@@ -535,7 +535,7 @@ type LockServiceServer interface {
 	// Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
 	// its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
 	// or waits for it. See OUTCOME_UNKNOWN above.
-	DeleteLock(context.Context, *DeleteLockRequest) (*DeleteLockResponse, error)
+	DeleteRecord(context.Context, *DeleteRecordRequest) (*DeleteRecordResponse, error)
 	// Carries all calls of a client over one stream: any number of commands in each request, any number of results in
 	// each response. It costs much less than single calls if a client has many locks or waits. The verbs mean the same.
 	//
@@ -616,14 +616,14 @@ func (UnimplementedLockServiceServer) WatchLocks(*WatchLocksRequest, grpc.Server
 func (UnimplementedLockServiceServer) ForceRelease(context.Context, *ForceReleaseRequest) (*ForceReleaseResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ForceRelease not implemented")
 }
-func (UnimplementedLockServiceServer) UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method UpdateLock not implemented")
+func (UnimplementedLockServiceServer) UpdateRecord(context.Context, *UpdateRecordRequest) (*UpdateRecordResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateRecord not implemented")
 }
 func (UnimplementedLockServiceServer) Capture(context.Context, *CaptureRequest) (*CaptureResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Capture not implemented")
 }
-func (UnimplementedLockServiceServer) DeleteLock(context.Context, *DeleteLockRequest) (*DeleteLockResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method DeleteLock not implemented")
+func (UnimplementedLockServiceServer) DeleteRecord(context.Context, *DeleteRecordRequest) (*DeleteRecordResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteRecord not implemented")
 }
 func (UnimplementedLockServiceServer) Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error {
 	return status.Error(codes.Unimplemented, "method Session not implemented")
@@ -869,20 +869,20 @@ func _LockService_ForceRelease_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
-func _LockService_UpdateLock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(UpdateLockRequest)
+func _LockService_UpdateRecord_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateRecordRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(LockServiceServer).UpdateLock(ctx, in)
+		return srv.(LockServiceServer).UpdateRecord(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: LockService_UpdateLock_FullMethodName,
+		FullMethod: LockService_UpdateRecord_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(LockServiceServer).UpdateLock(ctx, req.(*UpdateLockRequest))
+		return srv.(LockServiceServer).UpdateRecord(ctx, req.(*UpdateRecordRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -905,20 +905,20 @@ func _LockService_Capture_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
-func _LockService_DeleteLock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(DeleteLockRequest)
+func _LockService_DeleteRecord_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteRecordRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(LockServiceServer).DeleteLock(ctx, in)
+		return srv.(LockServiceServer).DeleteRecord(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: LockService_DeleteLock_FullMethodName,
+		FullMethod: LockService_DeleteRecord_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(LockServiceServer).DeleteLock(ctx, req.(*DeleteLockRequest))
+		return srv.(LockServiceServer).DeleteRecord(ctx, req.(*DeleteRecordRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -982,16 +982,16 @@ var LockService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _LockService_ForceRelease_Handler,
 		},
 		{
-			MethodName: "UpdateLock",
-			Handler:    _LockService_UpdateLock_Handler,
+			MethodName: "UpdateRecord",
+			Handler:    _LockService_UpdateRecord_Handler,
 		},
 		{
 			MethodName: "Capture",
 			Handler:    _LockService_Capture_Handler,
 		},
 		{
-			MethodName: "DeleteLock",
-			Handler:    _LockService_DeleteLock_Handler,
+			MethodName: "DeleteRecord",
+			Handler:    _LockService_DeleteRecord_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -14,7 +14,7 @@ interface Verbs {
   ExplainWait: [verbs.ExplainWaitRequestJson, verbs.ExplainWaitResponseJson];
   SetLimit: [verbs.SetLimitRequestJson, verbs.SetLimitResponseJson];
   ForceRelease: [verbs.ForceReleaseRequestJson, verbs.ForceReleaseResponseJson];
-  UpdateLock: [verbs.UpdateLockRequestJson, verbs.UpdateLockResponseJson];
+  UpdateRecord: [verbs.UpdateRecordRequestJson, verbs.UpdateRecordResponseJson];
 }
 
 /** What the server says of itself. */
@@ -39,7 +39,7 @@ export interface About {
 export interface Rights {
   readonly forceRelease: boolean;
   readonly setLimit: boolean;
-  readonly updateLock: boolean;
+  readonly updateRecord: boolean;
 }
 
 /** The last minutes of this server, one value a step. */

@@ -78,7 +78,7 @@ function Buttons({ lock, rights, onAct }: { lock: LockJson; rights: Rights; onAc
           Set limit…
         </button>
       ) : null}
-      {rights.updateLock ? (
+      {rights.updateRecord ? (
         <button type="button" onClick={() => onAct({ kind: "record" })}>
           Change record…
         </button>

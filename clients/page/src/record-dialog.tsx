@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { LockJson } from "#proto/rowlock/v1/lock_pb.js";
-import type { UpdateLockRequestJson } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { UpdateRecordRequestJson } from "#proto/rowlock/v1/lock_service_pb.js";
 import { ActDialog, WhatFollows } from "./act-dialog.tsx";
 import { call } from "./api.ts";
 import { Name, useNowMs } from "./parts.tsx";
@@ -32,7 +32,7 @@ export function RecordDialog({ lock, onClose, onDone }: RecordDialogProps) {
   const inMs = Number(minutes) * MINUTE_MS;
   const isStatusNew = status !== (record?.status ?? "");
   const isAttemptsNew = attempts !== (record?.attemptsLeft === undefined ? "" : String(record.attemptsLeft));
-  const request: UpdateLockRequestJson = {
+  const request: UpdateRecordRequestJson = {
     name,
     expectedVersion: record?.version ?? "0",
     ...(isStatusNew ? { status } : {}),
@@ -52,7 +52,7 @@ export function RecordDialog({ lock, onClose, onDone }: RecordDialogProps) {
     nowMs,
   );
   const act = async () => {
-    await call("UpdateLock", request);
+    await call("UpdateRecord", request);
     return `Changed the record of ${shown(name)}.`;
   };
   return (

@@ -5,7 +5,7 @@ import { getRights, type Rights } from "./api.ts";
 import { connection } from "./connection.ts";
 import { useStore } from "./store.ts";
 
-const NO_RIGHTS: Rights = { forceRelease: false, setLimit: false, updateLock: false };
+const NO_RIGHTS: Rights = { forceRelease: false, setLimit: false, updateRecord: false };
 /** For a table, so many are asked for; for those after them there are no buttons. */
 const ASKED_MAX = 50;
 

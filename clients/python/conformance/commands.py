@@ -57,8 +57,8 @@ class Commands:
             "handOver": self._hand_over,
             "renewLease": self._renew_lease,
             "releaseLease": self._release_lease,
-            "updateLock": self._update_lock,
-            "deleteLock": self._delete_lock,
+            "updateRecord": self._update_record,
+            "deleteRecord": self._delete_record,
             "setLimit": self._set_limit,
             "getLock": self._get_lock,
             "listLocks": self._list_locks,
@@ -218,14 +218,14 @@ class Commands:
         released = await self._side.call(client.release, command["leaseId"], **release_options(command))
         return {"released": released}
 
-    async def _update_lock(self, command: Command) -> dict[str, Any]:
+    async def _update_record(self, command: Command) -> dict[str, Any]:
         client = self._clients[command["client"]]
         changes = {**changes_of(command), **_if_version_of(command)}
-        return record_json(await self._side.call(client.update_lock, command["name"], **changes))
+        return record_json(await self._side.call(client.update_record, command["name"], **changes))
 
-    async def _delete_lock(self, command: Command) -> dict[str, Any]:
+    async def _delete_record(self, command: Command) -> dict[str, Any]:
         client = self._clients[command["client"]]
-        deleted = await self._side.call(client.delete_lock, command["name"], **_if_version_of(command))
+        deleted = await self._side.call(client.delete_record, command["name"], **_if_version_of(command))
         return {"deleted": deleted}
 
     async def _set_limit(self, command: Command) -> dict[str, Any]:

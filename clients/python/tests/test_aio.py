@@ -190,7 +190,7 @@ def test_captures_in_a_scope_and_by_await(server: RowlockServer, name: str) -> N
     async def main() -> None:
         async with rowlock.aio.connect(server.address) as client:
             for task in range(3):
-                record = await client.update_lock(f"{name}/{task}", status="new", not_before_in=0)
+                record = await client.update_record(f"{name}/{task}", status="new", not_before_in=0)
                 assert record.status == "new"
             async with client.capture(prefix=f"{name}/", count=2) as tasks:
                 assert [task.name[-1] for task in tasks] == ["0", "1"]
@@ -202,7 +202,7 @@ def test_captures_in_a_scope_and_by_await(server: RowlockServer, name: str) -> N
             assert record_now is not None
             assert (record_now.status, record_now.attempts_left) == ("done", 2)
             assert await client.try_lock(f"{name}/0") is None
-            assert await client.delete_lock(f"{name}/0", if_version=record_now.version)
+            assert await client.delete_record(f"{name}/0", if_version=record_now.version)
             (one,) = await client.capture(names=[f"{name}/0"])
             assert await client.release(one.lease_id, status="again")
             none = await client.capture(prefix=f"{name}/", if_status="never", wait=0.05)

@@ -19,7 +19,7 @@ from rowlock import FOREVER, Captured, LockState, Reason
 def put(client: rowlock.Client, name: str, *tasks: int) -> str:
     """Make tasks that are due in this order, and return their prefix."""
     for task in tasks:
-        client.update_lock(f"{name}/{task}", status="new", not_before_in=0)
+        client.update_record(f"{name}/{task}", status="new", not_before_in=0)
     return f"{name}/"
 
 

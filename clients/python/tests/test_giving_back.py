@@ -156,7 +156,7 @@ def test_a_capture_with_a_ttl_too_short_for_the_round_trip_is_an_error(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:
     for each in range(2):
-        client.update_lock(f"{name}/{each}", status="new")
+        client.update_record(f"{name}/{each}", status="new")
     with LateProxy(server.address, 0.25) as slow:
         asking = connect(slow.address)
         with pytest.raises(rowlock.RowlockError) as failed:

@@ -31,25 +31,25 @@ def refusal_of(outcome: rowlock.Lock | Refusal) -> Refusal:
 def test_is_set_by_version_until_it_is_deleted(client: rowlock.Client, name: str) -> None:
     assert client.get_lock(name).record is None
     due = datetime(2020, 2, 2, 20, 20, 20, 202_303, tzinfo=timezone(timedelta(hours=2)))
-    first = client.update_lock(name, not_before=due, attempts_left=3, status="new", if_version=0)
+    first = client.update_record(name, not_before=due, attempts_left=3, status="new", if_version=0)
     assert (first.not_before, first.attempts_left, first.status, first.last_run) == (due, 3, "new", None)
     assert record_of(client, name) == first
     assert [lock.record for lock in client.list_locks(name)] == [first]
     with pytest.raises(rowlock.RowlockError) as mismatch:
-        client.update_lock(name, status="old", if_version=0)
+        client.update_record(name, status="old", if_version=0)
     assert mismatch.value.reason == Reason.VERSION_MISMATCH
     assert mismatch.value.metadata == {"version": str(first.version)}
-    second = client.update_lock(name, not_before=None, attempts_left=None, if_version=first.version)
+    second = client.update_record(name, not_before=None, attempts_left=None, if_version=first.version)
     assert (second.not_before, second.attempts_left, second.status) == (None, None, "new")
-    assert client.update_lock(name, attempts_left=0).attempts_left == 0
-    client.update_lock(name, attempts_left=None)
+    assert client.update_record(name, attempts_left=0).attempts_left == 0
+    client.update_record(name, attempts_left=None)
     with client.lock(name), pytest.raises(rowlock.RowlockError) as in_use:
-        client.delete_lock(name)
+        client.delete_record(name)
     assert in_use.value.reason == Reason.LOCK_IN_USE
     with pytest.raises(rowlock.RowlockError):
-        client.delete_lock(name, if_version=first.version)
-    assert client.delete_lock(name, if_version=record_of(client, name).version)
-    assert not client.delete_lock(name)
+        client.delete_record(name, if_version=first.version)
+    assert client.delete_record(name, if_version=record_of(client, name).version)
+    assert not client.delete_record(name)
     assert client.get_lock(name).record is None
 
 
@@ -80,16 +80,16 @@ def test_is_due_again_after_its_interval(client: rowlock.Client, name: str) -> N
     with ThreadPoolExecutor() as pool:
         wait = pool.submit(client.lock, name)
         until(lambda: client.get_lock(name).waiting == 1)
-        client.update_lock(name, not_before=None)
+        client.update_record(name, not_before=None)
         assert wait.result(30).token == 2
-    client.update_lock(name, not_before_in=_HOUR)
+    client.update_record(name, not_before_in=_HOUR)
     not_before = record_of(client, name).not_before
     assert not_before is not None
     assert abs(not_before - datetime.now(timezone.utc) - timedelta(hours=1)) < timedelta(minutes=5)
 
 
 def test_says_why_it_is_not_granted(client: rowlock.Client, name: str) -> None:
-    client.update_lock(name, attempts_left=1, status="new")
+    client.update_record(name, attempts_left=1, status="new")
     refusal = refusal_of(client.acquire(name, if_status="done"))
     assert (refusal.reason, refusal.status) == (Reason.STATUS_MISMATCH, "new")
     assert client.release(client.lock(name, if_status="new").lease_id, status="failed")
@@ -165,7 +165,7 @@ def test_changes_that_no_request_can_hold_are_refused_at_once(
     client: rowlock.Client, options: dict[str, Any]
 ) -> None:
     with pytest.raises((ValueError, TypeError)):
-        client.update_lock("never", **options)
+        client.update_record("never", **options)
 
 
 @pytest.mark.parametrize("options", [{"status": 1}, {"cool_down": float("nan")}, {"colour": "red"}])

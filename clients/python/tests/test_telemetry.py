@@ -198,7 +198,7 @@ def test_an_error_has_its_reason_and_no_id(connect: MakeClient, program: Program
 
 def test_a_capture_says_how_many_it_got(client: rowlock.Client, program: Program, name: str) -> None:
     for key in ("a", "b"):
-        client.update_lock(f"{name}/{key}", status="new")
+        client.update_record(f"{name}/{key}", status="new")
     with program.tracer.start_as_current_span("caller") as caller:
         with client.capture(prefix=f"{name}/", count=5) as tasks:
             for task in tasks:

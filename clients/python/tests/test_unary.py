@@ -93,7 +93,7 @@ def test_captures_wait_in_long_unary_calls_and_can_be_cancelled(
     proxy: RefusingProxy, connect: MakeClient, name: str
 ) -> None:
     client, cancel = connect(proxy.address, labels={"host": "a"}), rowlock.Cancellation()
-    version = client.update_lock(f"{name}/1", status="new").version
+    version = client.update_record(f"{name}/1", status="new").version
     with ThreadPoolExecutor() as pool:
         with client.capture(prefix=f"{name}/", labels={"job": "7"}) as (first,):
             (holder,) = client.get_lock(first.name).holders
@@ -112,13 +112,13 @@ def test_captures_wait_in_long_unary_calls_and_can_be_cancelled(
     # The first renewal confirms the lease, so that it gets its whole ttl.
     until(lambda: second.remaining > 20)
     with pytest.raises(rowlock.RowlockError) as in_use:
-        client.delete_lock(second.name)
+        client.delete_record(second.name)
     assert in_use.value.reason == Reason.LOCK_IN_USE
     assert second.release(status="done")
     record = client.get_lock(second.name).record
     assert record is not None
     assert (record.status, record.version > version) == ("done", True)
-    assert client.delete_lock(second.name, if_version=record.version)
+    assert client.delete_record(second.name, if_version=record.version)
     # Giving up a capture has not ended the connection.
     assert proxy.calls["Session"] == 1
 

@@ -29,12 +29,12 @@ def until_complete(updates: Iterator[WatchUpdate]) -> tuple[bool, dict[str, rowl
 
 
 def test_reports_the_present_state_and_then_changes(client: rowlock.Client, name: str) -> None:
-    client.update_lock(f"{name}/1", status="new")
+    client.update_record(f"{name}/1", status="new")
     updates = client.watch(f"{name}/")
     assert until_complete(updates)[0] is False
-    client.update_lock(f"{name}/2", status="new")
+    client.update_record(f"{name}/2", status="new")
     assert [each.name for each in next(updates).locks] == [f"{name}/2"]
-    client.update_lock(f"{name}/2", status="old")
+    client.update_record(f"{name}/2", status="old")
     (changed,) = next(updates).locks
     assert changed.record is not None
     assert changed.record.status == "old"
@@ -44,7 +44,7 @@ def test_a_slow_reader_gets_only_the_latest_state(client: rowlock.Client, name: 
     updates = client.watch(f"{name}/")
     until_complete(updates)
     for status in ("a", "b", "c"):
-        client.update_lock(f"{name}/1", status=status)
+        client.update_record(f"{name}/1", status=status)
     with client.lock(f"{name}/1"):
         seen: list[rowlock.LockView] = []
         while not seen or seen[-1].holder_count == 0:
@@ -61,7 +61,7 @@ def test_goes_on_over_another_connection_with_a_new_snapshot(
     own_server: RowlockServer, connect: MakeClient
 ) -> None:
     client = connect(own_server.address)
-    client.update_lock("a", status="new")
+    client.update_record("a", status="new")
     updates = client.watch()
     until_complete(updates)
     own_server.kill()
@@ -96,7 +96,7 @@ def test_works_without_streams_for_calls(server: RowlockServer, connect: MakeCli
     client = connect(proxy.address)
     updates = client.watch(f"{name}/")
     until_complete(updates)
-    client.update_lock(f"{name}/1", status="new")
+    client.update_record(f"{name}/1", status="new")
     assert [each.name for each in next(updates).locks] == [f"{name}/1"]
     updates.close()  # type: ignore[attr-defined]
     client.close()

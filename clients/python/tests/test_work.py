@@ -24,7 +24,7 @@ def test_works_on_each_lock_and_notes_how_it_went(
     client: rowlock.Client, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     for index in range(6):
-        client.update_lock(f"{name}/{index}", status="new")
+        client.update_record(f"{name}/{index}", status="new")
     stop, at_once = rowlock.Cancellation(), threading.Semaphore(2)
 
     def handle(lock: rowlock.Lock) -> None:
@@ -51,7 +51,7 @@ def test_works_on_each_lock_and_notes_how_it_went(
             cancel=stop,
         )
         until(lambda: statuses().count("new") == 0)
-        client.update_lock(f"{name}/6", status="new")
+        client.update_record(f"{name}/6", status="new")
         until(lambda: statuses() == [*["done"] * 3, "failed", *["done"] * 3])
         stop.cancel()
         working.result(30)
@@ -62,7 +62,7 @@ def test_a_lock_whose_status_is_refused_rests_longer_with_each_time(
     client: rowlock.Client, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     task = f"{name}/1"
-    client.update_lock(task, status="new")
+    client.update_record(task, status="new")
     stop = rowlock.Cancellation()
     begun: list[float] = []
 
@@ -86,7 +86,7 @@ def test_a_lock_whose_status_is_refused_rests_longer_with_each_time(
 def test_a_handler_that_exits_has_failed(
     client: rowlock.Client, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    client.update_lock(f"{name}/1", status="new")
+    client.update_record(f"{name}/1", status="new")
     stop = rowlock.Cancellation()
 
     def handle(_: rowlock.Lock) -> None:
@@ -103,7 +103,7 @@ def test_a_handler_that_exits_has_failed(
 def test_works_on_more_locks_at_once_than_one_capture_may_take(client: rowlock.Client, name: str) -> None:
     count = 101
     for index in range(count):
-        client.update_lock(f"{name}/{index}", status="new")
+        client.update_record(f"{name}/{index}", status="new")
     stop, all_run = rowlock.Cancellation(), threading.Barrier(count)
 
     def handle(_: rowlock.Lock) -> None:
@@ -115,7 +115,7 @@ def test_works_on_more_locks_at_once_than_one_capture_may_take(client: rowlock.C
 
 
 def test_waits_for_its_handlers_when_it_is_stopped(client: rowlock.Client, name: str) -> None:
-    client.update_lock(f"{name}/1", status="new")
+    client.update_record(f"{name}/1", status="new")
     stop, end = rowlock.Cancellation(), threading.Event()
     began: queue.SimpleQueue[rowlock.Lock] = queue.SimpleQueue()
 
@@ -152,11 +152,11 @@ def test_survives_an_outage_and_a_lost_lock_and_ends_with_the_client(
         own_server.kill()
         until(lambda: any("gets no locks" in text for text in said(caplog, logging.WARNING)))
         own_server.start_again()
-        operator.update_lock("task/1", status="new")
+        operator.update_record("task/1", status="new")
         assert began.get(timeout=30).name == "task/1"
         operator.force_release("task/1", "test")
         until(lambda: any('The work at "task/1" did not' in text for text in said(caplog, logging.WARNING)))
-        operator.update_lock("task/2", status="new")
+        operator.update_record("task/2", status="new")
         assert began.get(timeout=30).name == "task/2"
         client.close()
         working.result(30)
@@ -182,7 +182,7 @@ def test_runs_coroutines_in_asyncio(server: RowlockServer, name: str) -> None:
                     raise ValueError("one is wrong")
 
             for index in range(2):
-                await client.update_lock(f"{name}/{index}", status="new")
+                await client.update_record(f"{name}/{index}", status="new")
             working = asyncio.create_task(
                 client.work(
                     f"{name}/",
@@ -213,7 +213,7 @@ def test_captures_no_more_in_asyncio_than_one_capture_may_take(server: RowlockSe
             async def handle(_: rowlock.aio.Lock) -> None:
                 working.cancel()
 
-            await client.update_lock(f"{name}/1", status="new")
+            await client.update_record(f"{name}/1", status="new")
             working = asyncio.create_task(client.work(f"{name}/", handle, concurrency=101, if_status="new"))
             with pytest.raises(asyncio.CancelledError):
                 await working

@@ -1,14 +1,16 @@
 // The verbs for records: they set, delete and show what a lock remembers, also at a release.
 
-import type { LockChanges, RecordView, ReleaseOptions, RowlockClient } from "../src/index.ts";
+import type { RecordChanges, RecordView, ReleaseOptions, RowlockClient } from "../src/index.ts";
 import type { Command, Verb } from "./verb.ts";
 
 export function recordVerbs(clientOf: (command: Command) => RowlockClient): Readonly<Record<string, Verb>> {
   return {
-    updateLock: async (asked) =>
-      recordOf(await clientOf(asked).updateLock(asked.name, { ...changesOf(asked), ...ifVersionOf(asked) })),
-    deleteLock: async (asked) => ({
-      deleted: await clientOf(asked).deleteLock(asked.name, ifVersionOf(asked)),
+    updateRecord: async (asked) =>
+      recordOf(
+        await clientOf(asked).updateRecord(asked.name, { ...changesOf(asked), ...ifVersionOf(asked) }),
+      ),
+    deleteRecord: async (asked) => ({
+      deleted: await clientOf(asked).deleteRecord(asked.name, ifVersionOf(asked)),
     }),
   };
 }
@@ -38,7 +40,7 @@ export function recordOf({ status, attemptsLeft, notBefore, version, lastRun }: 
   };
 }
 
-function changesOf({ notBeforeMs, notBeforeInMs, attemptsLeft, status }: Command): LockChanges {
+function changesOf({ notBeforeMs, notBeforeInMs, attemptsLeft, status }: Command): RecordChanges {
   return {
     ...(notBeforeMs !== undefined && { notBefore: notBeforeMs === "none" ? null : new Date(notBeforeMs) }),
     ...(notBeforeInMs !== undefined && { notBeforeIn: notBeforeInMs }),
@@ -47,6 +49,6 @@ function changesOf({ notBeforeMs, notBeforeInMs, attemptsLeft, status }: Command
   };
 }
 
-function ifVersionOf({ ifVersion }: Command): Pick<LockChanges, "ifVersion"> {
+function ifVersionOf({ ifVersion }: Command): Pick<RecordChanges, "ifVersion"> {
   return ifVersion === undefined ? {} : { ifVersion: BigInt(ifVersion) };
 }

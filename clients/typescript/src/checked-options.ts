@@ -4,7 +4,7 @@
 import type { CaptureOptions } from "./capture.ts";
 import { MODES } from "./mode.ts";
 import type { ConnectOptions, LockOptions } from "./options.ts";
-import type { LockChanges, RecordOptions, ReleaseOptions } from "./records.ts";
+import type { RecordChanges, RecordOptions, ReleaseOptions } from "./records.ts";
 import type { ListOptions, SetLimitOptions } from "./verbs.ts";
 import type { WatchOptions } from "./watch.ts";
 import { faultOfText } from "./whole-text.ts";
@@ -154,7 +154,7 @@ export const WORK: Checks<WorkOptions> = {
   statusWhenFailed: text,
 };
 export const RELEASE: Checks<ReleaseOptions> = { status: text, coolDown: ms, attemptsLeft: whole(0) };
-export const CHANGES: Checks<LockChanges> = {
+export const CHANGES: Checks<RecordChanges> = {
   notBefore: either(date, nothing),
   notBeforeIn: ms,
   attemptsLeft: either(whole(0), nothing),

@@ -42,7 +42,7 @@ import {
   type Settings,
   settingsOf,
 } from "./options.ts";
-import type { LockChanges, RecordView, ReleaseOptions } from "./records.ts";
+import type { RecordChanges, RecordView, ReleaseOptions } from "./records.ts";
 import { heldByYou, type Refusal } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import { Telemetry } from "./telemetry.ts";
@@ -357,19 +357,19 @@ export class RowlockClient implements AsyncDisposable {
    * answer is lost, the call fails with CONNECTION_LOST: the client does not repeat it, as that could undo what others
    * have set since. A retry with `ifVersion` is safe.
    */
-  async updateLock(name: string, changes: LockChanges): Promise<RecordView> {
+  async updateRecord(name: string, changes: RecordChanges): Promise<RecordView> {
     checkName(name);
     checkOptions(changes, CHANGES);
-    return await this.#open().updateLock(name, changes);
+    return await this.#open().updateRecord(name, changes);
   }
 
   /**
    * Deletes what a lock remembers. Resolves with whether there was anything. Fails with LOCK_IN_USE while the lock is
-   * held or waited for. `ifVersion` and lost answers are as for `updateLock`.
+   * held or waited for. `ifVersion` and lost answers are as for `updateRecord`.
    */
-  async deleteLock(name: string, options: Pick<LockChanges, "ifVersion"> = {}): Promise<boolean> {
+  async deleteRecord(name: string, options: Pick<RecordChanges, "ifVersion"> = {}): Promise<boolean> {
     checkOptions(options, { ifVersion: CHANGES.ifVersion });
-    return await this.#open().deleteLock(name, options);
+    return await this.#open().deleteRecord(name, options);
   }
 
   /**

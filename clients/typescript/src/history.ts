@@ -45,7 +45,7 @@ export interface ListClaimsOptions extends PastOptions {
   readonly heldAt?: Date;
 }
 
-/** limit: SetLimit. record: UpdateLock or DeleteLock. forced release: ForceRelease. policy: a policy file read anew. */
+/** limit: SetLimit. record: UpdateRecord or DeleteRecord. forced release: ForceRelease. policy: a policy file read anew. */
 export type ChangeKind = "limit" | "record" | "forced release" | "policy";
 
 /** Which changes to list. With `name`, also those of patterns that match it. */

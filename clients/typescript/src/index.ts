@@ -37,7 +37,7 @@ export type {
   Waiting,
 } from "./options.ts";
 export type { ClientReason, Reason, ServerReason } from "./reason.ts";
-export type { LastRunView, LockChanges, RecordOptions, RecordView, ReleaseOptions } from "./records.ts";
+export type { LastRunView, RecordChanges, RecordOptions, RecordView, ReleaseOptions } from "./records.ts";
 export type { Refusal, RefusalName } from "./refusal.ts";
 export { RowlockError, type Violation } from "./rowlock-error.ts";
 export type { TokenSource } from "./token-source.ts";

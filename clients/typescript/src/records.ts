@@ -28,7 +28,7 @@ export interface ReleaseOptions {
 }
 
 /** Changes to what a lock remembers. Unset fields change nothing. */
-export interface LockChanges {
+export interface RecordChanges {
   /** The server grants nothing before this instant of the database's clock; null: no bound. */
   readonly notBefore?: Date | null;
   /** The same, in milliseconds from now. Excludes `notBefore`. */
@@ -132,8 +132,8 @@ export function withoutRefused(
   );
 }
 
-/** Returns the fields of an UpdateLockRequest. */
-export function changesOf({ notBefore, notBeforeIn, attemptsLeft, status, ifVersion }: LockChanges) {
+/** Returns the fields of an UpdateRecordRequest. */
+export function changesOf({ notBefore, notBeforeIn, attemptsLeft, status, ifVersion }: RecordChanges) {
   return {
     ...(notBefore && { notBefore: timestampOf(notBefore) }),
     ...(notBeforeIn !== undefined && { notBeforeIn: durationOf(notBeforeIn) }),

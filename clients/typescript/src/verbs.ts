@@ -3,7 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import {
-  DeleteLockRequestSchema,
+  DeleteRecordRequestSchema,
   ExplainWaitRequestSchema,
   ForceReleaseRequestSchema,
   GetLockRequestSchema,
@@ -15,7 +15,7 @@ import {
   ReleaseRequestSchema,
   RenewRequestSchema,
   SetLimitRequestSchema,
-  UpdateLockRequestSchema,
+  UpdateRecordRequestSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { checkOptions, LIST } from "./checked-options.ts";
 import type { Ask, Call } from "./connection/call.ts";
@@ -37,8 +37,8 @@ import {
 } from "./history.ts";
 import {
   changesOf,
-  type LockChanges,
   lastWordsOf,
+  type RecordChanges,
   type RecordView,
   type ReleaseOptions,
   recordView,
@@ -204,15 +204,15 @@ export class Verbs {
     };
   }
 
-  async updateLock(name: string, changes: LockChanges): Promise<RecordView> {
-    const value = create(UpdateLockRequestSchema, { name, ...changesOf(changes) });
-    const { record } = await this.#ask({ case: "updateLock", value }, CHANGE);
+  async updateRecord(name: string, changes: RecordChanges): Promise<RecordView> {
+    const value = create(UpdateRecordRequestSchema, { name, ...changesOf(changes) });
+    const { record } = await this.#ask({ case: "updateRecord", value }, CHANGE);
     return recordView(record as NonNullable<typeof record>);
   }
 
-  async deleteLock(name: string, { ifVersion }: Pick<LockChanges, "ifVersion">): Promise<boolean> {
-    const value = create(DeleteLockRequestSchema, { name, ...versionOf(ifVersion) });
-    return (await this.#ask({ case: "deleteLock", value }, CHANGE)).deleted;
+  async deleteRecord(name: string, { ifVersion }: Pick<RecordChanges, "ifVersion">): Promise<boolean> {
+    const value = create(DeleteRecordRequestSchema, { name, ...versionOf(ifVersion) });
+    return (await this.#ask({ case: "deleteRecord", value }, CHANGE)).deleted;
   }
 
   async getLock(name: string): Promise<LockView> {

@@ -14,7 +14,7 @@ queue, *tasks = sys.argv[1:]
 with rowlock.connect(ADDRESSES) as client:
     for task in tasks:
         try:
-            client.update_lock(f"tasks/{queue}/{task}", status="new", attempts_left=3, if_version=0)
+            client.update_record(f"tasks/{queue}/{task}", status="new", attempts_left=3, if_version=0)
         except rowlock.RowlockError as error:
             if error.reason != rowlock.Reason.VERSION_MISMATCH:
                 raise

@@ -9,7 +9,7 @@ const [queue = "mail", ...tasks] = process.argv.slice(2);
 await using rowlock = connect({ addresses: ROWLOCK_ADDR.split(",") });
 for (const task of tasks) {
   try {
-    await rowlock.updateLock(`tasks/${queue}/${task}`, { status: "new", attemptsLeft: 3, ifVersion: 0 });
+    await rowlock.updateRecord(`tasks/${queue}/${task}`, { status: "new", attemptsLeft: 3, ifVersion: 0 });
   } catch (error) {
     if (!(error instanceof RowlockError && error.reason === "VERSION_MISMATCH")) throw error;
     console.error(`${queue}/${task} is there already`);

@@ -91,7 +91,7 @@ function refusedText(
     case "not_before":
       return `${name} is not due yet. Wait in its queue, or try again in ${spanText(forUs ?? 0)}.`;
     case "exhausted":
-      return `${name} has no attempts left: set new ones with UpdateLock, or with the Release of a holder.`;
+      return `${name} has no attempts left: set new ones with UpdateRecord, or with the Release of a holder.`;
     case "status_mismatch":
       return `${name} has the status ${quoted(status ?? "")}, which is none of those wanted.`;
   }

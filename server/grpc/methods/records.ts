@@ -1,9 +1,9 @@
-// UpdateLock and DeleteLock: the methods about a lock's record.
+// UpdateRecord and DeleteRecord: the methods about a lock's record.
 
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { DeleteLockRequest, UpdateLockRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { DeleteRecordRequest, UpdateRecordRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { DELAY_US_MAX } from "../../core/bounds.ts";
-import type { DeleteLock, UpdateLock } from "../../core/command.ts";
+import type { DeleteRecord, UpdateRecord } from "../../core/command.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { lockInUse, recordVersionMismatch } from "../messages/call-error.ts";
@@ -13,6 +13,7 @@ import {
   checkAttempts,
   checkDuration,
   checkName,
+  checkReason,
   checkStatus,
   DELAY,
   NANOS_MAX,
@@ -23,13 +24,13 @@ import {
  * Throws VERSION_MISMATCH if the record does not have the expected version, and OVERLOADED if there is none and its
  * caller has as many records as its quota allows.
  */
-export async function updateLock({ engine }: MethodContext, update: CheckedUpdateLock, call: Call) {
+export async function updateRecord({ engine }: MethodContext, update: CheckedUpdateRecord, call: Call) {
   const { admission, identity, usage } = call.client;
   const room = usage.roomForRecord(identity);
   const mayMakeRecord = room.refusal === null;
   try {
     const { outcome } = await admission.run(call, () =>
-      engine.ask({ verb: "update_lock", ...update, mayMakeRecord, caller: call }),
+      engine.ask({ verb: "update_record", ...update, mayMakeRecord, caller: call }),
     );
     if (outcome.kind === "version_mismatch") throw recordVersionMismatch(outcome.version);
     if (outcome.kind === "no_record") throw room.refusal;
@@ -43,13 +44,13 @@ export async function updateLock({ engine }: MethodContext, update: CheckedUpdat
  * Answers whether this call deleted the record. Throws LOCK_IN_USE, or VERSION_MISMATCH if the record does not have the
  * expected version.
  */
-export async function deleteLock(
+export async function deleteRecord(
   { engine }: MethodContext,
-  { name, expectedVersion }: CheckedDeleteLock,
+  { name, expectedVersion, reason }: CheckedDeleteRecord,
   call: Call,
 ) {
   const { outcome } = await call.client.admission.run(call, () =>
-    engine.ask({ verb: "delete_lock", name, expectedVersion, caller: call }),
+    engine.ask({ verb: "delete_record", name, expectedVersion, reason, caller: call }),
   );
   switch (outcome.kind) {
     case "unknown_lock":
@@ -64,14 +65,14 @@ export async function deleteLock(
   }
 }
 
-type CheckedUpdateLock = Omit<UpdateLock, "verb" | "caller" | "mayMakeRecord">;
-type CheckedDeleteLock = Pick<DeleteLock, "name" | "expectedVersion">;
+type CheckedUpdateRecord = Omit<UpdateRecord, "verb" | "caller" | "mayMakeRecord">;
+type CheckedDeleteRecord = Required<Pick<DeleteRecord, "name" | "expectedVersion" | "reason">>;
 
-export function checkUpdateLock(
-  message: UpdateLockRequest,
+export function checkUpdateRecord(
+  message: UpdateRecordRequest,
   violations: Violations,
   { engine }: { readonly engine: Pick<LockEngine, "nowUs"> },
-): CheckedUpdateLock {
+): CheckedUpdateRecord {
   // The engine may not have read the database's clock yet, so the local clock stands in: this time only bounds
   // not_before, to catch mistakes in a unit.
   const nowUs = Math.max(engine.nowUs(), Date.now() * 1_000);
@@ -81,6 +82,7 @@ export function checkUpdateLock(
     attemptsLeft: checkNewAttempts(message, violations),
     status: checkStatus(message.status, "status", violations),
     expectedVersion: message.expectedVersion,
+    reason: checkReason(message.reason, false, violations),
   };
   const { notBefore, attemptsLeft, status } = update;
   if (notBefore === undefined && attemptsLeft === undefined && status === undefined) {
@@ -93,10 +95,10 @@ export function checkUpdateLock(
 }
 
 function checkNotBefore(
-  { notBefore, notBeforeIn, unsetNotBefore }: UpdateLockRequest,
+  { notBefore, notBeforeIn, unsetNotBefore }: UpdateRecordRequest,
   nowUs: number,
   violations: Violations,
-): UpdateLock["notBefore"] {
+): UpdateRecord["notBefore"] {
   const atUs = notBefore && checkInstant(notBefore, nowUs, violations);
   const inUs = checkDuration(notBeforeIn, DELAY, "not_before_in", violations);
   if (notBefore && notBeforeIn) violations.add("not_before_in", "contradicts not_before: set one of them");
@@ -129,7 +131,7 @@ function checkInstant(instant: Timestamp, nowUs: number, violations: Violations)
 }
 
 function checkNewAttempts(
-  { attemptsLeft, unsetAttemptsLeft }: UpdateLockRequest,
+  { attemptsLeft, unsetAttemptsLeft }: UpdateRecordRequest,
   violations: Violations,
 ): number | null | undefined {
   const checked = checkAttempts(attemptsLeft, violations);
@@ -138,9 +140,13 @@ function checkNewAttempts(
   return checked ?? (unsetAttemptsLeft ? null : undefined);
 }
 
-export function checkDeleteLock(
-  { name, expectedVersion }: DeleteLockRequest,
+export function checkDeleteRecord(
+  { name, expectedVersion, reason }: DeleteRecordRequest,
   violations: Violations,
-): CheckedDeleteLock {
-  return { name: checkName(name, "name", violations), expectedVersion };
+): CheckedDeleteRecord {
+  return {
+    name: checkName(name, "name", violations),
+    expectedVersion,
+    reason: checkReason(reason, false, violations),
+  };
 }

@@ -9,7 +9,7 @@ import { afterwards, client, start, startPair } from "./stage.ts";
 const namesOf = ({ locks }: Captured) => locks.map(({ name }) => name);
 
 async function put(rowlock: RowlockClient, ...names: string[]): Promise<void> {
-  for (const name of names) await rowlock.updateLock(name, { status: "new" });
+  for (const name of names) await rowlock.updateRecord(name, { status: "new" });
 }
 
 describe.each(["a session", "calls of their own"])("over %s, a capture", (via) => {
@@ -25,9 +25,9 @@ describe.each(["a session", "calls of their own"])("over %s, a capture", (via) =
     const { server, address } = await stage();
     const rowlock = client(address, { owner: "worker", labels: { host: "a1" } });
     await put(rowlock, "task/1", "task/2", "task/3");
-    await rowlock.updateLock("task/2", { notBefore: new Date(1_000) });
-    await rowlock.updateLock("task/later", { status: "new", notBeforeIn: 60_000 });
-    await rowlock.updateLock("task/done", { status: "done" });
+    await rowlock.updateRecord("task/2", { notBefore: new Date(1_000) });
+    await rowlock.updateRecord("task/later", { status: "new", notBeforeIn: 60_000 });
+    await rowlock.updateRecord("task/done", { status: "done" });
     const asked = { prefix: "task/", ifStatus: "new", ttl: 2_000 };
     const taken = await rowlock.capture({ ...asked, count: 2, labels: { job: "7" } });
     expect(namesOf(taken)).toEqual(["task/1", "task/3"]);

@@ -70,7 +70,7 @@ describe("the example", () => {
   test("of a worker does the tasks that are there, until it is asked to stop", async () => {
     const server = await start();
     const operator = client(server.address);
-    for (const task of [1, 2, 3]) await operator.updateLock(`task/${task}`, { status: "new" });
+    for (const task of [1, 2, 3]) await operator.updateRecord(`task/${task}`, { status: "new" });
     const { printed, child, ended } = run(["worker.ts"], { ROWLOCK_ADDR: server.address });
     const isDone = async (task: number) => (await operator.getLock(`task/${task}`)).record?.status === "done";
     await until(async () => (await Promise.all([1, 2, 3].map(isDone))).every(Boolean));

@@ -164,7 +164,7 @@ describe("on a connection too slow for its TTL", () => {
 
   test("a capture is an error that explains it, and gives back what it took", async () => {
     const { proxy, address, looking } = await stage();
-    for (const name of ["task/1", "task/2"]) await looking.updateLock(name, { status: "new" });
+    for (const name of ["task/1", "task/2"]) await looking.updateRecord(name, { status: "new" });
     const rowlock = client(address);
     proxy.delayAnswers(ANSWERED_AFTER_MS);
     const asked = { prefix: "task/", count: 2, wait: "forever", ...SHORT } as const;

@@ -9,7 +9,7 @@ describe("a lock remembers", () => {
     const rowlock = client((await start()).address);
     expect(await rowlock.getLock("job")).not.toHaveProperty("record");
     const due = new Date("2020-02-02T20:20:20.202Z");
-    const first = await rowlock.updateLock("job", {
+    const first = await rowlock.updateRecord("job", {
       notBefore: due,
       attemptsLeft: 3,
       status: "new",
@@ -18,19 +18,19 @@ describe("a lock remembers", () => {
     expect(first).toEqual({ notBefore: due, attemptsLeft: 3, status: "new", version: expect.any(BigInt) });
     expect((await rowlock.getLock("job")).record).toEqual(first);
     for await (const { record } of rowlock.listLocks({ prefix: "job" })) expect(record).toEqual(first);
-    await expect(rowlock.updateLock("job", { status: "old", ifVersion: 0 })).rejects.toMatchObject({
+    await expect(rowlock.updateRecord("job", { status: "old", ifVersion: 0 })).rejects.toMatchObject({
       reason: "VERSION_MISMATCH",
       metadata: { version: String(first.version) },
     });
     const freed = { notBefore: null, attemptsLeft: null, ifVersion: first.version };
-    const second = await rowlock.updateLock("job", freed);
+    const second = await rowlock.updateRecord("job", freed);
     expect(second).toEqual({ status: "new", version: expect.any(BigInt) });
     const lock = await rowlock.lock("job");
-    await expect(rowlock.deleteLock("job")).rejects.toMatchObject({ reason: "LOCK_IN_USE" });
+    await expect(rowlock.deleteRecord("job")).rejects.toMatchObject({ reason: "LOCK_IN_USE" });
     await lock.release();
     const { version } = (await rowlock.getLock("job")).record ?? {};
-    expect(await rowlock.deleteLock("job", version ? { ifVersion: version } : {})).toBe(true);
-    expect(await rowlock.deleteLock("job")).toBe(false);
+    expect(await rowlock.deleteRecord("job", version ? { ifVersion: version } : {})).toBe(true);
+    expect(await rowlock.deleteRecord("job")).toBe(false);
     expect(await rowlock.getLock("job")).not.toHaveProperty("record");
   });
 
@@ -58,13 +58,13 @@ describe("a lock remembers", () => {
     expect(refusal?.retryAfterMs).toBeGreaterThan(3_000_000);
     const waits = rowlock.lock("hourly");
     await until(async () => (await rowlock.getLock("hourly")).waiting === 1);
-    await rowlock.updateLock("hourly", { notBefore: null });
+    await rowlock.updateRecord("hourly", { notBefore: null });
     expect((await waits).token).toBe(2n);
   });
 
   test("why it is refused: no attempts left, or another status than wanted", async () => {
     const rowlock = client((await start()).address);
-    await rowlock.updateLock("task", { attemptsLeft: 1, status: "new" });
+    await rowlock.updateRecord("task", { attemptsLeft: 1, status: "new" });
     const other = await rowlock.acquire("task", { ifStatus: "done" });
     expect(other.refusal).toMatchObject({ reason: "STATUS_MISMATCH", status: "new" });
     await rowlock.release((await rowlock.lock("task")).leaseId, { status: "failed" });

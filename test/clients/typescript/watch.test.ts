@@ -42,11 +42,11 @@ describe.each(["a session", "calls of their own"])("over %s, a watch", (via) => 
     await lock.release();
     const free = await told(updates, ({ locks }) => locks[0]?.holderCount === 0);
     expect(free).toMatchObject({ beganAnew: false, complete: false });
-    await rowlock.updateLock("a/2", { status: "new" });
+    await rowlock.updateRecord("a/2", { status: "new" });
     expect(await told(updates, (update) => namesOf(update).includes("a/2"))).toMatchObject({
       locks: [{ record: { status: "new" } }],
     });
-    await rowlock.deleteLock("a/2");
+    await rowlock.deleteRecord("a/2");
     await server.store.purgeLocks(-1_000_000, 100);
     await told(updates, ({ deleted }) => deleted.includes("a/2"));
     await updates.return();
@@ -61,11 +61,11 @@ describe.each(["a session", "calls of their own"])("over %s, a watch", (via) => 
     const sent = () => server.watchEvents.filter(({ kind }) => kind === "watch_sent").length;
     for (let round = 0; round < 3; round++) {
       const before = sent();
-      await rowlock.updateLock("hot/1", { status: `${round}` });
+      await rowlock.updateRecord("hot/1", { status: `${round}` });
       await until(() => sent() > before);
     }
     // Asked for after the earlier update was sent, and so answered after it.
-    await rowlock.updateLock("hot/2", { status: "last" });
+    await rowlock.updateRecord("hot/2", { status: "last" });
     const seen: string[] = [];
     await told(updates, (update) => {
       for (const { name, record } of update.locks) seen.push(`${name} ${record?.status}`);
@@ -78,13 +78,13 @@ describe.each(["a session", "calls of their own"])("over %s, a watch", (via) => 
   test("goes on through another server, and begins anew", async () => {
     const [one, other] = await startPair();
     const rowlock = client([await through(one.address), await through(other.address)]);
-    await rowlock.updateLock("task/1", { status: "new" });
+    await rowlock.updateRecord("task/1", { status: "new" });
     const updates = rowlock.watchLocks({ prefix: "task/" });
     expect((await updates.next()).value).toMatchObject({ beganAnew: false, complete: true });
     await one.grpc.drain(1_000);
     const anew = await told(updates, ({ beganAnew }) => beganAnew);
     expect(anew).toMatchObject({ locks: [{ name: "task/1", record: { status: "new" } }] });
-    await rowlock.updateLock("task/1", { status: "done" });
+    await rowlock.updateRecord("task/1", { status: "done" });
     await told(updates, ({ locks }) => locks[0]?.record?.status === "done");
     expect(anew.complete).toBe(true);
   });

@@ -30,8 +30,8 @@ test.each([
     "prefix of work": () => rowlock.work(bad, () => {}),
     "status of a release": () => held.release({ status: bad }),
     "status of a release by id": () => rowlock.release("id", { status: bad }),
-    "name of updateLock": () => rowlock.updateLock(bad, { status: "new" }),
-    "status of updateLock": () => rowlock.updateLock("job", { status: bad }),
+    "name of updateRecord": () => rowlock.updateRecord(bad, { status: "new" }),
+    "status of updateRecord": () => rowlock.updateRecord("job", { status: bad }),
     "name of setLimit": () => rowlock.setLimit({ name: bad }, 1),
     pattern: () => rowlock.setLimit({ pattern: bad }, 1),
     reason: () => rowlock.setLimit({ name: "job" }, 1, { reason: bad }),
@@ -51,7 +51,7 @@ test("half of a surrogate pair is refused by all other calls, too, and by bare o
   afterwards(() => bare.close());
   const calls: Record<string, () => Promise<unknown>> = {
     getLock: () => rowlock.getLock(HALF),
-    deleteLock: () => rowlock.deleteLock(HALF),
+    deleteRecord: () => rowlock.deleteRecord(HALF),
     renew: () => rowlock.renew(HALF),
     release: () => rowlock.release(HALF),
     forceRelease: () => rowlock.forceRelease({ name: "job" }, HALF),

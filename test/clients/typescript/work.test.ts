@@ -13,7 +13,7 @@ async function stage(tasks: number) {
   });
   const operator = client(server.address);
   for (let task = 1; task <= tasks; task++)
-    await operator.updateLock(`task/${task}`, { status: "new", notBefore: new Date(task) });
+    await operator.updateRecord(`task/${task}`, { status: "new", notBefore: new Date(task) });
   const stop = new AbortController();
   const begun: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<void>>();

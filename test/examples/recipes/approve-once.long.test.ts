@@ -64,7 +64,7 @@ inEachLanguage((language) => {
     expect(await click("103")).toMatch(/unclear/);
     expect(done("103")).toEqual(["pays"]);
     // The operator has learned from the bank that nothing was paid.
-    await stage.server.client.call("updateLock", { name: "approve/103", status: "" });
+    await stage.server.client.call("updateRecord", { name: "approve/103", status: "" });
     await click("103");
     expect(done("103")).toEqual(["pays", "pays", "paid"]);
     expect(await status("103")).toBe("approved");

@@ -20,7 +20,7 @@ inEachLanguage((language) => {
       const failing = stage.start("nightly", ["backup"], { ...SHORT_WORK, FAIL: "backup" });
       expect(await failing.ended).toBe(1);
       expect(await stage.start("nightly", ["backup"], SHORT_WORK).ended).toBe(LEFT_OUT);
-      await stage.server.client.call("updateLock", { name: "job/backup", status: "" });
+      await stage.server.client.call("updateRecord", { name: "job/backup", status: "" });
       await stage.ran("nightly", ["backup"], SHORT_WORK);
       expect(stage.journal()).toEqual([
         ...["backup begins", "backup ends"],

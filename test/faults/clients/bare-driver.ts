@@ -90,8 +90,8 @@ const verbs: Readonly<Record<string, Verb>> = {
       }),
     };
   },
-  async updateLock({ name, status, attemptsLeft, notBeforeInMs, ifVersion }) {
-    const { record } = await calls.once("updateLock", {
+  async updateRecord({ name, status, attemptsLeft, notBeforeInMs, ifVersion }) {
+    const { record } = await calls.once("updateRecord", {
       name,
       ...(status !== undefined && { status }),
       ...(attemptsLeft !== undefined && { attemptsLeft }),
@@ -100,8 +100,8 @@ const verbs: Readonly<Record<string, Verb>> = {
     });
     return { status: record?.status, version: String(record?.version) };
   },
-  async deleteLock({ name, ifVersion }) {
-    const { deleted } = await calls.once("deleteLock", { name, expectedVersion: BigInt(ifVersion) });
+  async deleteRecord({ name, ifVersion }) {
+    const { deleted } = await calls.once("deleteRecord", { name, expectedVersion: BigInt(ifVersion) });
     return { deleted };
   },
   async setLimit({ name, pattern, limit }) {

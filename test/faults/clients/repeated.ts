@@ -39,7 +39,7 @@ export class Repeated {
   }
 
   /** One try, which may take effect although it fails. */
-  once<Name extends "updateLock" | "deleteLock" | "setLimit" | "forceRelease" | Repeatable>(
+  once<Name extends "updateRecord" | "deleteRecord" | "setLimit" | "forceRelease" | Repeatable>(
     method: Name,
     request: RequestOf<Name>,
     timeout = CALL_MS,

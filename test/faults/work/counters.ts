@@ -24,7 +24,7 @@ async function once(run: Run, client: Client, lock: string): Promise<void> {
   if (!from) return;
   const to = from.value + 1;
   await compareAndSet(run, client, lock, from, to, async () => {
-    const change = { do: "updateLock", name: lock, status: String(to), ifVersion: from.version };
+    const change = { do: "updateRecord", name: lock, status: String(to), ifVersion: from.version };
     const { version } = (await client.ask(change)) as { version: string };
     return version;
   });

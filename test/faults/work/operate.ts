@@ -68,7 +68,7 @@ async function erase(run: Run, client: Client): Promise<void> {
   const from = await readCounter(run, client, ERASED);
   if (!from || from.version === NO_RECORD) return;
   await compareAndSet(run, client, ERASED, from, 0, async () => {
-    await client.ask({ do: "deleteLock", name: ERASED, ifVersion: from.version });
+    await client.ask({ do: "deleteRecord", name: ERASED, ifVersion: from.version });
     return NO_RECORD;
   });
 }

@@ -35,7 +35,7 @@ export async function makeTasks({ history, chance, isOver }: Run, client: Client
     } as const;
     const record = { status: "new", attemptsLeft: ATTEMPTS, ...(restMs > 0 && { notBeforeInMs: restMs }) };
     const outcome = await outcomeOf(
-      client.ask({ do: "updateLock", name: task, ...record, ifVersion: NO_RECORD }),
+      client.ask({ do: "updateRecord", name: task, ...record, ifVersion: NO_RECORD }),
     );
     history.add({ ...call, endMs: monotonicMs(), outcome });
     await sleep(chance() * REST_MS_MAX);

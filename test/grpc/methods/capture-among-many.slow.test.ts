@@ -16,7 +16,7 @@ afterEach(async () => {
 const MANY = 8_000;
 
 async function put(name: string, dueAtS: number): Promise<void> {
-  await server.client.call("updateLock", {
+  await server.client.call("updateRecord", {
     name,
     status: "new",
     notBefore: { seconds: BigInt(dueAtS), nanos: 0 },
@@ -38,7 +38,7 @@ describe("a capture", () => {
     const { client } = server;
     await pause(client, "t/no/*");
     const all = Array.from({ length: 700 }, (_, index) => `t/no/${1_000 + index}`);
-    await Promise.all(all.map((name) => client.call("updateLock", { name, status: "new" })));
+    await Promise.all(all.map((name) => client.call("updateRecord", { name, status: "new" })));
     await put("t/yes", 1);
     expect(await captured("t/")).toEqual(["t/yes"]);
   });
@@ -55,7 +55,7 @@ describe("a capture", () => {
     const others = Array.from({ length: MANY }, (_, index) => `jobs/mail-${10_000 + index}`);
     for (let at = 0; at < MANY; at += 1_000)
       await Promise.all(
-        others.slice(at, at + 1_000).map((name) => engine.ask(asks.updateLock({ ...update, name }))),
+        others.slice(at, at + 1_000).map((name) => engine.ask(asks.updateRecord({ ...update, name }))),
       );
     await put("jobs/report-1", 1);
     await put("jobs/report-2", 2);

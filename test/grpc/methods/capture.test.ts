@@ -8,7 +8,7 @@ import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, startServer, until } from "../../support/harness.ts";
 import { violationsIn } from "../../support/test-calls.ts";
 
-type Request<Name extends "updateLock" | "capture"> = Exclude<RequestOf<Name>, Uint8Array>;
+type Request<Name extends "updateRecord" | "capture"> = Exclude<RequestOf<Name>, Uint8Array>;
 
 let server: TestServer;
 afterEach(async () => {
@@ -19,10 +19,10 @@ afterEach(async () => {
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 const at = (second: number) => ({ seconds: BigInt(second), nanos: 0 });
 
-/** Creates locks with records: maps each name to what UpdateLock sets. */
-async function put(locks: Record<string, Partial<Request<"updateLock">>>): Promise<void> {
+/** Creates locks with records: maps each name to what UpdateRecord sets. */
+async function put(locks: Record<string, Partial<Request<"updateRecord">>>): Promise<void> {
   for (const [name, update] of Object.entries(locks))
-    await server.client.call("updateLock", { name, status: "new", ...update } as Request<"updateLock">);
+    await server.client.call("updateRecord", { name, status: "new", ...update } as Request<"updateRecord">);
 }
 
 async function capture(request: Partial<Request<"capture">>) {
@@ -148,7 +148,7 @@ describe("a capture", () => {
   test("never gives two callers the same lock, and all locks to many callers", async () => {
     server = await startServer();
     const all = Array.from({ length: 120 }, (_, index) => `t/${1_000 + index}`);
-    await Promise.all(all.map((name) => server.client.call("updateLock", { name, status: "new" })));
+    await Promise.all(all.map((name) => server.client.call("updateRecord", { name, status: "new" })));
     const taken: string[] = [];
     const work = async () => {
       for (;;) {
@@ -202,7 +202,7 @@ describe("a capture that is repeated", () => {
   test("during the first takes no more than one of them would", async () => {
     server = await startServer();
     const all = Array.from({ length: 30 }, (_, index) => `t/${100 + index}`);
-    await Promise.all(all.map((name) => server.client.call("updateLock", { name, status: "new" })));
+    await Promise.all(all.map((name) => server.client.call("updateRecord", { name, status: "new" })));
     const ask = () => capture({ prefix: "t/", requestId: "twice", maxLeases: 5 });
     await Promise.all([ask(), ask(), ask(), ask()]);
     expect(namesOf(await ask())).toHaveLength(5);
@@ -252,7 +252,7 @@ describe("a capture that waits", () => {
     const waits = Array.from({ length: 20 }, () => capture({ prefix: "t/", maxLeases: 1, maxWait: HOUR }));
     await until(() => server.engine.waitingCaptures === 20);
     const all = Array.from({ length: 20 }, (_, index) => `t/${100 + index}`);
-    await Promise.all(all.map((name) => server.client.call("updateLock", { name, status: "new" })));
+    await Promise.all(all.map((name) => server.client.call("updateRecord", { name, status: "new" })));
     const taken = (await Promise.all(waits)).flatMap(namesOf);
     expect(taken.sort()).toEqual(all);
     expect(server.engine.waitingCaptures).toBe(0);

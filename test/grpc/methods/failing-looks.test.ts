@@ -35,7 +35,7 @@ function failingLooks() {
   return { wrapStore, turnOn };
 }
 
-const put = (name: string) => server.client.call("updateLock", { name, status: "new", attemptsLeft: 1 });
+const put = (name: string) => server.client.call("updateRecord", { name, status: "new", attemptsLeft: 1 });
 const namesOf = ({ leases }: { leases: readonly { lockName: string }[] }) =>
   leases.map(({ lockName }) => lockName);
 

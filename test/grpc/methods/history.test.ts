@@ -194,7 +194,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       await call("setLimit", { target: { case: "name", value: name }, limit: 2, reason: "more" });
       await call("setLimit", { target: { case: "name", value: name }, unset: true });
       await call("setLimit", { target: { case: "pattern", value: "changed/*" }, limit: 3, reason: "night" });
-      await call("updateLock", { name, status: "new", attemptsLeft: 4 });
+      await call("updateRecord", { name, status: "new", attemptsLeft: 4 });
       await server.client.lease({ name, owner: "anna", ...TTL });
       await call("forceRelease", { target: { case: "name", value: name }, reason: "hung" });
       const { changes, nextPageToken } = await call("listChanges", { lockName: name });
@@ -218,7 +218,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
     test("filters by prefix, kind, time and who, page after page", async () => {
       for (let limit = 1; limit <= 5; limit++)
         await call("setLimit", { target: { case: "name", value: `steps/${limit}` }, limit });
-      await call("updateLock", { name: "steps/1", status: "new" });
+      await call("updateRecord", { name: "steps/1", status: "new" });
       const limits = { prefix: "steps/", kinds: [ChangeKind.LIMIT] };
       const found: string[] = [];
       let pageToken = "";
@@ -297,7 +297,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
     test("says what the record of the lock forbids", async () => {
       const name = "why/record";
       const notBeforeIn = seconds(600);
-      await call("updateLock", { name, status: "done", attemptsLeft: 0, notBeforeIn });
+      await call("updateRecord", { name, status: "done", attemptsLeft: 0, notBeforeIn });
       const { causes, estimate } = await call("explainWait", { target: { case: "name", value: name } });
       expect(causesOf(causes)).toEqual(["notBefore", "exhausted"]);
       expect(estimate).toBeUndefined();

@@ -65,7 +65,7 @@ async function scene(meets: "rows locked" | "unreachable", isMeant: (plan: Plan)
   const late = lateCommit(meets, isMeant);
   server = await startServer({ wrapStore: late.wrapStore });
   const { client, engine } = server;
-  const make = () => client.call("updateLock", { name: "t/1", status: "new", attemptsLeft: 1 });
+  const make = () => client.call("updateRecord", { name: "t/1", status: "new", attemptsLeft: 1 });
   /** How many leases it got, or "error". */
   const capture = (requestId: string, maxWaitS = 0) =>
     client

@@ -1,4 +1,4 @@
-// Lock records through a real client: Acquire and Release with record terms and results, UpdateLock, DeleteLock, and
+// Lock records through a real client: Acquire and Release with record terms and results, UpdateRecord, DeleteRecord, and
 // records in listings.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -49,7 +49,7 @@ describe("a lock", () => {
       lastRun: { endReason: FORCE_RELEASED, status: "failed" },
     });
     expect(await server.client.refusal(ask)).toMatchObject({ reason: NOT_BEFORE });
-    await call("updateLock", { name: "lost", unsetNotBefore: true });
+    await call("updateRecord", { name: "lost", unsetNotBefore: true });
     const refusal = await server.client.refusal({ ...ask, ifStatus: ["todo"] });
     expect(refusal).toMatchObject({ reason: STATUS_MISMATCH, status: "failed" });
     expect(refusal.message).toContain('"failed"');
@@ -57,7 +57,7 @@ describe("a lock", () => {
   });
 
   test("without attempts left refuses even callers that would wait, until a release sets new attempts", async () => {
-    await call("updateLock", { name: "tries", attemptsLeft: 1 });
+    await call("updateRecord", { name: "tries", attemptsLeft: 1 });
     const { leaseId } = await server.client.lease({ name: "tries" });
     for (const whenBusy of [WhenBusy.REFUSE, WhenBusy.ENQUEUE, WhenBusy.WAIT]) {
       const refusal = await server.client.refusal({ name: "tries", whenBusy });
@@ -69,7 +69,11 @@ describe("a lock", () => {
   });
 
   test("is granted to a waiter when it is due, and ends a waiter whose status condition then fails", async () => {
-    await call("updateLock", { name: "soon", notBeforeIn: { seconds: 0n, nanos: 400_000_000 }, status: "a" });
+    await call("updateRecord", {
+      name: "soon",
+      notBeforeIn: { seconds: 0n, nanos: 400_000_000 },
+      status: "a",
+    });
     const wait = (request: object) =>
       server.client.wait({ target: { case: "acquire", value: { name: "soon", ...request } } });
     const [mismatched, fitting] = [wait({ ifStatus: ["b"] }), wait({ ifStatus: ["a"] })];
@@ -99,10 +103,10 @@ describe("Release", () => {
   });
 });
 
-describe("UpdateLock", () => {
+describe("UpdateRecord", () => {
   test("creates an unused lock, and returns its record", async () => {
     const atNoon = { seconds: 1_000_000_000n, nanos: 1_000 };
-    const { record } = await call("updateLock", {
+    const { record } = await call("updateRecord", {
       name: "made",
       notBefore: atNoon,
       attemptsLeft: 3,
@@ -110,7 +114,7 @@ describe("UpdateLock", () => {
     });
     expect(record).toMatchObject({ notBefore: atNoon, attemptsLeft: 3, status: "todo" });
     expect(await recordOf("made")).toEqual(record);
-    expect((await call("updateLock", { name: "made", unsetAttemptsLeft: true })).record).toMatchObject({
+    expect((await call("updateRecord", { name: "made", unsetAttemptsLeft: true })).record).toMatchObject({
       notBefore: atNoon,
       status: "todo",
       version: (record?.version ?? 0n) + 1n,
@@ -125,7 +129,7 @@ describe("UpdateLock", () => {
       metadata: { version: String(version) },
     });
     const update = (status: string, expectedVersion: bigint) =>
-      call("updateLock", { name: "cas", status, expectedVersion });
+      call("updateRecord", { name: "cas", status, expectedVersion });
     await expect(update("a", 5n)).rejects.toMatchObject(mismatch(0n));
     const version = (await update("a", 0n)).record?.version ?? 0n;
     await expect(update("b", 0n)).rejects.toMatchObject(mismatch(version));
@@ -136,30 +140,30 @@ describe("UpdateLock", () => {
   });
 });
 
-describe("DeleteLock", () => {
+describe("DeleteRecord", () => {
   test("deletes the record once the lock has no holders or waiters", async () => {
-    await call("updateLock", { name: "deleted", status: "todo" });
+    await call("updateRecord", { name: "deleted", status: "todo" });
     const { leaseId } = await server.client.lease({ name: "deleted" });
     const inUse = { code: "FAILED_PRECONDITION", reason: "LOCK_IN_USE" };
-    await expect(call("deleteLock", { name: "deleted" })).rejects.toMatchObject(inUse);
+    await expect(call("deleteRecord", { name: "deleted" })).rejects.toMatchObject(inUse);
     await call("release", { leaseId });
     const version = (await recordOf("deleted"))?.version ?? 0n;
-    const wrong = call("deleteLock", { name: "deleted", expectedVersion: version - 1n });
+    const wrong = call("deleteRecord", { name: "deleted", expectedVersion: version - 1n });
     await expect(wrong).rejects.toMatchObject({ metadata: { version: String(version) } });
-    expect(await call("deleteLock", { name: "deleted", expectedVersion: version })).toMatchObject({
+    expect(await call("deleteRecord", { name: "deleted", expectedVersion: version })).toMatchObject({
       deleted: true,
     });
     expect(await recordOf("deleted")).toBeUndefined();
-    expect(await call("deleteLock", { name: "deleted" })).toMatchObject({ deleted: false });
+    expect(await call("deleteRecord", { name: "deleted" })).toMatchObject({ deleted: false });
     expect((await server.client.lease({ name: "deleted" })).fencingToken).toBe(2n);
   });
 
   test("of an unused lock creates none", async () => {
-    expect(await call("deleteLock", { name: "nobody's" })).toMatchObject({ deleted: false });
-    expect(await call("deleteLock", { name: "nobody's", expectedVersion: 0n })).toMatchObject({
+    expect(await call("deleteRecord", { name: "nobody's" })).toMatchObject({ deleted: false });
+    expect(await call("deleteRecord", { name: "nobody's", expectedVersion: 0n })).toMatchObject({
       deleted: false,
     });
-    const wrong = call("deleteLock", { name: "nobody's", expectedVersion: 1n });
+    const wrong = call("deleteRecord", { name: "nobody's", expectedVersion: 1n });
     await expect(wrong).rejects.toMatchObject({ reason: "VERSION_MISMATCH", metadata: { version: "0" } });
     expect((await call("listLocks", { prefix: "nobody's" })).locks).toEqual([]);
   });

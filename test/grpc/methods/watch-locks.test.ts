@@ -75,9 +75,9 @@ describe("a watch", () => {
     const b = await watched.shows("b", ({ limit }) => limit?.limit === 9);
     expect(b.limit).toMatchObject({ source: LimitSource.PATTERN, pattern: "*", reason: "all" });
     expect(watched.locks.get("a")?.limit).toMatchObject({ limit: 5 });
-    await client.call("updateLock", { name: "a", status: "new", attemptsLeft: 3 });
+    await client.call("updateRecord", { name: "a", status: "new", attemptsLeft: 3 });
     await watched.shows("a", ({ record }) => record?.status === "new" && record.attemptsLeft === 3);
-    await client.call("deleteLock", { name: "a" });
+    await client.call("deleteRecord", { name: "a" });
     await watched.shows("a", ({ record }) => record === undefined);
     expect(watched.begunAnew).toBe(0);
   });

@@ -25,7 +25,7 @@ test.each([
   const { wrapStore, letGo, held } = heldTransactions(isOfCapture);
   server = await startServer({ wrapStore });
   const { client } = server;
-  const put = () => client.call("updateLock", { name: "t/1", status: "new", attemptsLeft: 1 });
+  const put = () => client.call("updateRecord", { name: "t/1", status: "new", attemptsLeft: 1 });
   const session = new BareSession(client);
   const isWait = "maxWait" in wait;
   if (!isWait) await put();
@@ -50,7 +50,7 @@ test("captures that are cancelled before they have begun never begin, and delay 
   server = await startServer({ wrapStore });
   const { client } = server;
   const names = Array.from({ length: 200 }, (_, index) => `t/${1_000 + index}`);
-  await Promise.all(names.map((name) => client.call("updateLock", { name, status: "new" })));
+  await Promise.all(names.map((name) => client.call("updateRecord", { name, status: "new" })));
   const session = new BareSession(client);
   const calls = session.ask(
     ...names.map((_, index) => capture({ prefix: "t/", maxLeases: 1, requestId: `${index}` })),

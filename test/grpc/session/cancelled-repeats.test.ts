@@ -14,7 +14,7 @@ test("a cancelled repeat leaves the leases that the first call was answered with
   const ask = { prefix: "t/", maxLeases: 1, requestId: "r" };
   const [first] = session.ask(capture({ ...ask, maxWait: { seconds: 1n, nanos: 0 } }));
   await until(() => server.engine.waitingCaptures === 1);
-  await client.call("updateLock", { name: "t/1", status: "new" });
+  await client.call("updateRecord", { name: "t/1", status: "new" });
   // The first call takes the lock, and its max_wait passes meanwhile.
   await until(() => held.length === 1);
   const [second] = session.ask(capture(ask));

@@ -13,7 +13,7 @@ import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { NOBODY, OPEN_GATE } from "../../../server/access/access.ts";
 import { Usage } from "../../../server/access/usage.ts";
 import { formatClaimId } from "../../../server/core/claim.ts";
-import type { DeleteLock } from "../../../server/core/command.ts";
+import type { DeleteRecord } from "../../../server/core/command.ts";
 import { isGivenUp } from "../../../server/engine/faults.ts";
 import { Admission, AdmissionRoom } from "../../../server/grpc/admission.ts";
 import type { Call } from "../../../server/grpc/call.ts";
@@ -86,7 +86,7 @@ function context() {
   const engine = {
     nowUs: () => 0,
     onLost: () => () => {},
-    ask: ({ name }: DeleteLock) =>
+    ask: ({ name }: DeleteRecord) =>
       new Promise((resolve, reject) => {
         // Only a release has no name.
         const answer = () => resolve({ outcome: { kind: name ? "unknown_lock" : "unknown_claim" } });
@@ -139,7 +139,7 @@ const bytesOf = (request: Request) =>
   Buffer.from(toBinary(SessionRequestSchema, create(SessionRequestSchema, request)));
 const remove = (call: bigint, name = `lock ${call}`, more = {}) => ({
   call,
-  command: { case: "deleteLock" as const, value: { name } },
+  command: { case: "deleteRecord" as const, value: { name } },
   ...more,
 });
 const cancel = (call: bigint) => ({ command: { case: "cancel" as const, value: call } });
@@ -213,7 +213,7 @@ describe("a session", () => {
     const leaseId = formatClaimId({ lockId: 7n, ticketNumber: 1n, secret: "abcdefghijklmnopqrstuv" });
     await send({ commands: [remove(3n), { call: 4n, command: { case: "release", value: { leaseId } } }] });
     expect(results()).toEqual([`3 error ${status.RESOURCE_EXHAUSTED}`]);
-    expect(seen).toContain("DeleteLock RESOURCE_EXHAUSTED session");
+    expect(seen).toContain("DeleteRecord RESOURCE_EXHAUSTED session");
     const { result } = stream.messages.at(-1)?.results[0] ?? {};
     const details = result?.case === "error" ? result.value.details : [];
     const retryInfo = details.map((detail) => anyUnpack(detail, RetryInfoSchema)).find((detail) => detail);
@@ -236,14 +236,14 @@ describe("a session", () => {
     deciding[1]?.answer();
     await turn();
     await turn();
-    expect(results()).toEqual(["2 deleteLock"]);
+    expect(results()).toEqual(["2 deleteRecord"]);
     deciding[0]?.fail(new Error("a bug"));
     await turn();
     await turn();
-    expect(results()).toEqual(["2 deleteLock", "1 error 13"]);
-    expect(seen.filter((one) => one.startsWith("DeleteLock"))).toEqual([
-      "DeleteLock OK session",
-      "DeleteLock INTERNAL session",
+    expect(results()).toEqual(["2 deleteRecord", "1 error 13"]);
+    expect(seen.filter((one) => one.startsWith("DeleteRecord"))).toEqual([
+      "DeleteRecord OK session",
+      "DeleteRecord INTERNAL session",
     ]);
     await cutOff();
   });
@@ -256,7 +256,7 @@ describe("a session", () => {
     deciding[0]?.answer();
     await turn();
     await turn();
-    expect(results().at(-1)).toBe("1 deleteLock");
+    expect(results().at(-1)).toBe("1 deleteRecord");
     // The call number is free again.
     await send({ commands: [remove(1n)] });
     expect(deciding).toHaveLength(2);
@@ -298,10 +298,10 @@ describe("a session", () => {
     deciding[0]?.answer();
     await turn();
     await vi.advanceTimersByTimeAsync(999);
-    expect(results()).toEqual(["1 deleteLock"]);
+    expect(results()).toEqual(["1 deleteRecord"]);
     await vi.advanceTimersByTimeAsync(1);
     await turn();
-    expect(results()).toEqual(["1 deleteLock", "2 error 4"]);
+    expect(results()).toEqual(["1 deleteRecord", "2 error 4"]);
     await cutOff();
   });
 
@@ -470,7 +470,7 @@ describe("a session ends", () => {
     await send({ commands: [remove(1n)] });
     await cutOff();
     expect(end()).toMatchObject({ message: "The client does not wait any more." });
-    expect(seen.at(-1)).toBe("DeleteLock CANCELLED session");
+    expect(seen.at(-1)).toBe("DeleteRecord CANCELLED session");
     deciding[0]?.answer();
     await send({ commands: [remove(2n)] });
     expect([results(), deciding.length]).toEqual([[], 1]);
@@ -510,7 +510,7 @@ describe("a session ends", () => {
     deciding[0]?.answer();
     await turn();
     await turn();
-    expect(results()).toEqual(["2 error 14", "1 deleteLock"]);
+    expect(results()).toEqual(["2 error 14", "1 deleteRecord"]);
     expect(end()).toMatchObject({ reason: "SHUTTING_DOWN" });
   });
 

@@ -184,7 +184,7 @@ describe("calls", () => {
 
   test("leave nothing held if a capture is cancelled just as it takes a lock, even under a request id", async () => {
     const server = await start();
-    await server.client.call("updateLock", { name: "task/1", status: "new" });
+    await server.client.call("updateRecord", { name: "task/1", status: "new" });
     const session = new BareSession(server.client);
     await session.until(([first]) => first);
     const hour = { seconds: 3_600n };
@@ -551,7 +551,8 @@ describe("a lease whose release is refused", () => {
 });
 
 describe("leases of a capture", () => {
-  const put = (server: TestServer, name: string) => server.client.call("updateLock", { name, status: "new" });
+  const put = (server: TestServer, name: string) =>
+    server.client.call("updateRecord", { name, status: "new" });
   const capture = (value: object) =>
     ({ case: "capture", value: { prefix: "t/", maxLeases: 2, ...value } }) as Command;
   const leasesOf = async (session: BareSession, call: bigint) => {
@@ -747,7 +748,7 @@ describe("bounds", () => {
           engine,
           {},
           {
-            update_lock: async (asked) => {
+            update_record: async (asked) => {
               begun += 1;
               await gate.promise;
               return await engine.ask(asked);
@@ -756,7 +757,7 @@ describe("bounds", () => {
         ),
     });
     const session = new BareSession(server.client);
-    const update = { case: "updateLock", value: { name: "slow", status: "new" } } as Command;
+    const update = { case: "updateRecord", value: { name: "slow", status: "new" } } as Command;
     const calls = session.ask(update, update);
     session.ask(...calls.map(cancel));
     for (const call of calls) expect(await session.last(call)).toMatchObject({ value: { code: 1 } });

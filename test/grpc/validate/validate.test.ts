@@ -18,7 +18,7 @@ import {
   limitsTokenAfter,
   pageTokenAfter,
 } from "../../../server/grpc/methods/listings.ts";
-import { checkDeleteLock, checkUpdateLock } from "../../../server/grpc/methods/records.ts";
+import { checkDeleteRecord, checkUpdateRecord } from "../../../server/grpc/methods/records.ts";
 import {
   checkForceRelease,
   checkRelease,
@@ -610,11 +610,11 @@ describe("the part of a ReleaseRequest for the record", () => {
   ]);
 });
 
-describe("UpdateLockRequest", () => {
-  const schema = requests.UpdateLockRequestSchema;
+describe("UpdateRecordRequest", () => {
+  const schema = requests.UpdateRecordRequestSchema;
   const NOW_US = 1_800_000_000_000_000;
-  const check: Check<typeof schema, ReturnType<typeof checkUpdateLock>> = (message, violations) =>
-    checkUpdateLock(message, violations, { engine: { nowUs: () => NOW_US } });
+  const check: Check<typeof schema, ReturnType<typeof checkUpdateRecord>> = (message, violations) =>
+    checkUpdateRecord(message, violations, { engine: { nowUs: () => NOW_US } });
   beforeAll(() => void vi.useFakeTimers({ toFake: ["Date"], now: NOW_US / 1_000 }));
   afterAll(() => void vi.useRealTimers());
   const accept = accepted(schema, check);
@@ -702,16 +702,16 @@ describe("UpdateLockRequest", () => {
   ]);
 });
 
-describe("DeleteLockRequest", () => {
-  const schema = requests.DeleteLockRequestSchema;
+describe("DeleteRecordRequest", () => {
+  const schema = requests.DeleteRecordRequestSchema;
 
   test("has a name, and perhaps a version", () => {
-    const accept = accepted(schema, checkDeleteLock);
+    const accept = accepted(schema, checkDeleteRecord);
     expect(accept({ name: "a" })).toEqual({ name: "a", expectedVersion: undefined });
     expect(accept({ name: "a", expectedVersion: 0n })).toEqual({ name: "a", expectedVersion: 0n });
   });
 
-  refuses(schema, checkDeleteLock, [["no name", {}, { name: REQUIRED }]]);
+  refuses(schema, checkDeleteRecord, [["no name", {}, { name: REQUIRED }]]);
 });
 
 describe("CaptureRequest", () => {

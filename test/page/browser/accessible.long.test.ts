@@ -61,7 +61,7 @@ async function furnish({ client }: ServingServer): Promise<void> {
   await limit("drains", 1);
   await limit("paused", 0);
   await client.ticket({ name: "paused", owner: "billing" });
-  await client.call("updateLock", {
+  await client.call("updateRecord", {
     name: "report/daily",
     status: "failed",
     attemptsLeft: 0,

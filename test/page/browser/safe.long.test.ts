@@ -20,7 +20,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     const { client } = server;
     const ask = { name: NASTY, owner: NASTY.slice(0, 60), labels: { "<b>": NASTY }, ttl: TTL };
     await client.call("setLimit", { target: { case: "name", value: NASTY }, limit: 1, reason: NASTY });
-    await client.call("updateLock", { name: NASTY, status: "<i>\u202e" });
+    await client.call("updateRecord", { name: NASTY, status: "<i>\u202e" });
     await client.lease(ask);
     await client.ticket(ask);
     const { page } = await visit(server);

@@ -34,7 +34,7 @@ async function fill(client: TestCalls, count: number): Promise<void> {
     });
   for (const name of names.slice(0, 5)) {
     await client.ticket({ name, owner: "nightly-report@batch-3.example", ttl: TTL });
-    await client.call("updateLock", { name, status: "waits for input" });
+    await client.call("updateRecord", { name, status: "waits for input" });
   }
   const reason = "The warehouse is being moved, and nobody may write to it until the end of the week.";
   await client.call("setLimit", { target: { case: "name", value: nameOf(1) }, limit: 0, reason });

@@ -258,7 +258,7 @@ export class SimClient {
     if (!read) return;
     const to = read.value + 1;
     await this.#swap(lock, read, to, async (expectedVersion) => {
-      const { record } = await this.#calls.once("updateLock", {
+      const { record } = await this.#calls.once("updateRecord", {
         name: lock,
         status: String(to),
         expectedVersion,
@@ -271,7 +271,7 @@ export class SimClient {
     const read = await this.#read(ERASED);
     if (!read || read.version === NO_RECORD) return;
     await this.#swap(ERASED, read, 0, async (expectedVersion) => {
-      await this.#calls.once("deleteLock", { name: ERASED, expectedVersion });
+      await this.#calls.once("deleteRecord", { name: ERASED, expectedVersion });
       return NO_RECORD;
     });
   }
@@ -322,7 +322,7 @@ export class SimClient {
   async #make({ task, attempts, restMs }: Make): Promise<void> {
     const call = { did: "make", task, attempts, restMs, isCounted: true };
     await this.#write(call, { outcome: "unknown" }, async () => {
-      await this.#calls.once("updateLock", {
+      await this.#calls.once("updateRecord", {
         name: task,
         status: "new",
         attemptsLeft: attempts,

@@ -168,7 +168,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
       status: "new",
       expectedVersion: undefined,
     };
-    await Promise.all(names.map((name) => all[0]?.engine.ask(asks.updateLock({ ...update, name }))));
+    await Promise.all(names.map((name) => all[0]?.engine.ask(asks.updateRecord({ ...update, name }))));
     const watch = all[0]?.engine.watchLocks("captured/") as LockWatch;
     const picture = new Picture(watch);
     void picture.takeAll();

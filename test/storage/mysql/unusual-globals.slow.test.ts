@@ -259,7 +259,7 @@ async function works(databaseUrl: string): Promise<void> {
   });
   const client = new TestCalls(app.grpcAddress);
   try {
-    await client.call("updateLock", { name: "task/b", status: "new", attemptsLeft: 3 });
+    await client.call("updateRecord", { name: "task/b", status: "new", attemptsLeft: 3 });
     await client.call("setLimit", {
       target: { case: "pattern", value: "etl/*" },
       limit: 3,

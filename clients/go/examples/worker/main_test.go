@@ -12,7 +12,7 @@ import (
 func TestTheWorkerFinishesWhatItHasBegun(t *testing.T) {
 	server := rowlocktest.Start(t, repository.Server())
 	client := server.Client(t)
-	if _, err := client.UpdateLock(context.Background(), "task/7", rowlock.Status("new")); err != nil {
+	if _, err := client.UpdateRecord(context.Background(), "task/7", rowlock.Status("new")); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())

@@ -52,7 +52,7 @@ from rowlock.options import (
     WaitOptions,
 )
 from rowlock.reason import Reason
-from rowlock.records import LastRunView, LockChanges, RecordOptions, RecordView, ReleaseOptions
+from rowlock.records import LastRunView, RecordChanges, RecordOptions, RecordView, ReleaseOptions
 from rowlock.refusal import Refusal
 from rowlock.signals import release_on_signal
 from rowlock.times import FOREVER, Seconds
@@ -101,7 +101,7 @@ __all__ = [
     "ListClaimsOptions",
     "ListOrder",
     "Lock",
-    "LockChanges",
+    "RecordChanges",
     "LockLost",
     "LockOptions",
     "LockRefused",

@@ -41,7 +41,7 @@ from rowlock.options import (
     watch_asked_of,
 )
 from rowlock.reason import Reason
-from rowlock.records import LockChanges, RecordView, ReleaseOptions, last_words_of
+from rowlock.records import RecordChanges, RecordView, ReleaseOptions, last_words_of
 from rowlock.refusal import Refusal
 from rowlock.telemetry import CaptureSpan, LockSpan
 from rowlock.times import Seconds
@@ -237,8 +237,8 @@ class Client:
             )
         )
 
-    def update_lock(
-        self, name: str, *, if_version: int | None = None, **changes: Unpack[LockChanges]
+    def update_record(
+        self, name: str, *, if_version: int | None = None, **changes: Unpack[RecordChanges]
     ) -> RecordView:
         """Change what a lock remembers; the server makes the lock if it does not exist. Return the new record.
 
@@ -247,15 +247,15 @@ class Client:
         CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry
         with `if_version` is safe.
         """
-        return self._bridge.finished(self._bridge.verbs.update_lock(name, if_version, **changes))
+        return self._bridge.finished(self._bridge.verbs.update_record(name, if_version, **changes))
 
-    def delete_lock(self, name: str, *, if_version: int | None = None) -> bool:
+    def delete_record(self, name: str, *, if_version: int | None = None) -> bool:
         """Delete what a lock remembers. Return whether there was anything.
 
         Fails with LOCK_IN_USE while the lock is held or waited for. `if_version` and lost answers are as for
-        `update_lock`.
+        `update_record`.
         """
-        return self._bridge.finished(self._bridge.verbs.delete_lock(name, if_version))
+        return self._bridge.finished(self._bridge.verbs.delete_record(name, if_version))
 
     def get_lock(self, name: str) -> LockView:
         """Return one lock, with its first holders and waiters, up to 100 of each."""

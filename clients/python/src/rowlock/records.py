@@ -17,7 +17,7 @@ from rowlock.v1.lock_service_pb2 import (
     AcquireRequest,
     CaptureRequest,
     ReleaseRequest,
-    UpdateLockRequest,
+    UpdateRecordRequest,
 )
 
 
@@ -45,7 +45,7 @@ class ReleaseOptions(TypedDict, total=False):
     """How many more times the server may grant the lock."""
 
 
-class LockChanges(TypedDict, total=False):
+class RecordChanges(TypedDict, total=False):
     """Changes to what a lock remembers. Options that are not given change nothing."""
 
     not_before: datetime | None
@@ -147,12 +147,12 @@ def last_words_of(lease_id: str, **options: Any) -> ReleaseRequest:
     return request
 
 
-def update_of(name: str, if_version: int | None, **options: Any) -> UpdateLockRequest:
-    """Return the request that changes a record: see LockChanges. Raises OptionError."""
+def update_of(name: str, if_version: int | None, **options: Any) -> UpdateRecordRequest:
+    """Return the request that changes a record: see RecordChanges. Raises OptionError."""
     faults: list[str] = []
     right = checked(options, _CHANGE_KINDS, faults)
     refuse(faults)
-    request = UpdateLockRequest(name=name, expected_version=if_version, status=right.get("status"))
+    request = UpdateRecordRequest(name=name, expected_version=if_version, status=right.get("status"))
     # None unsets a bound.
     if "not_before" in right:
         request.not_before.CopyFrom(right["not_before"])

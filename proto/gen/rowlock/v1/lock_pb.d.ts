@@ -791,7 +791,7 @@ export declare type Change = Message<"rowlock.v1.Change"> & {
   to: string;
 
   /**
-   * The reason that came with the change; empty for records and policies, which have none.
+   * The reason that came with the change; empty if none came, and for policies.
    *
    * @generated from field: string reason = 8;
    */
@@ -855,7 +855,7 @@ export declare type ChangeJson = {
   to?: string;
 
   /**
-   * The reason that came with the change; empty for records and policies, which have none.
+   * The reason that came with the change; empty if none came, and for policies.
    *
    * @generated from field: string reason = 8;
    */
@@ -1438,9 +1438,9 @@ export declare type LimitJson = {
 export declare const LimitSchema: GenMessage<Limit, {jsonType: LimitJson}>;
 
 /**
- * What a lock remembers beyond its claims. UpdateLock creates the record. So does the end of a lease whose Acquire has
+ * What a lock remembers beyond its claims. UpdateRecord creates the record. So does the end of a lease whose Acquire has
  * min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left. The
- * record stays until DeleteLock removes it; the server does not delete the row of a lock that has one.
+ * record stays until DeleteRecord removes it; the server does not delete the row of a lock that has one.
  *
  * @generated from message rowlock.v1.LockRecord
  */
@@ -1480,7 +1480,7 @@ export declare type LockRecord = Message<"rowlock.v1.LockRecord"> & {
 
   /**
    * Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
-   * DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+   * DeleteRecord. Never 0. See UpdateRecordRequest.expected_version.
    *
    * @generated from field: uint64 version = 5;
    */
@@ -1488,9 +1488,9 @@ export declare type LockRecord = Message<"rowlock.v1.LockRecord"> & {
 };
 
 /**
- * What a lock remembers beyond its claims. UpdateLock creates the record. So does the end of a lease whose Acquire has
+ * What a lock remembers beyond its claims. UpdateRecord creates the record. So does the end of a lease whose Acquire has
  * min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left. The
- * record stays until DeleteLock removes it; the server does not delete the row of a lock that has one.
+ * record stays until DeleteRecord removes it; the server does not delete the row of a lock that has one.
  *
  * @generated from message rowlock.v1.LockRecord
  */
@@ -1530,7 +1530,7 @@ export declare type LockRecordJson = {
 
   /**
    * Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
-   * DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+   * DeleteRecord. Never 0. See UpdateRecordRequest.expected_version.
    *
    * @generated from field: uint64 version = 5;
    */
@@ -2099,7 +2099,7 @@ export enum ChangeKind {
   LIMIT = 1,
 
   /**
-   * A record, by UpdateLock or DeleteLock. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
+   * A record, by UpdateRecord or DeleteRecord. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
    * (an instant in RFC 3339) and `version` (decimal); a member that is not set is left out.
    *
    * @generated from enum value: CHANGE_KIND_RECORD = 2;

@@ -11,7 +11,7 @@
 //   FAILED_PRECONDITION LEASE_LOST          the lease has ended, for good; metadata has `end_reason`, a name of
 //                                           RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
 //   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
-//   FAILED_PRECONDITION LOCK_IN_USE         DeleteLock: somebody holds the lock or waits for it
+//   FAILED_PRECONDITION LOCK_IN_USE         DeleteRecord: somebody holds the lock or waits for it
 //   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
 //                                           permits
 //   ABORTED             VERSION_MISMATCH    expected_version is not the present version, which metadata has as
@@ -33,10 +33,10 @@
 //                                           `server_sessions` (the server has no memory for more;
 //                                           another server may; open ones go on), and the quotas of the caller:
 //                                           `quota_claims`, `quota_waiters`, `quota_sessions`, `quota_calls`,
-//                                           `quota_names`, `quota_records` (UpdateLock of a lock without a record)
+//                                           `quota_names`, `quota_records` (UpdateRecord of a lock without a record)
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
-//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not report
+//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateRecord, DeleteRecord, ForceRelease: the database did not report
 //                                           whether it committed the change, and the server cannot find out, because
 //                                           somebody else has changed the lock or the pattern since, or the database
 //                                           is still away. Read the present state, then decide again
@@ -61,7 +61,7 @@
 // A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
 // request_id, Renew, Release and all reads are safe to repeat.
 //
-// If SetLimit, UpdateLock, DeleteLock or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
+// If SetLimit, UpdateRecord, DeleteRecord or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
 // the server has not made the change, and the call is safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call
 // could undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
 // server itself never makes a change twice, nor over a later change.
@@ -2318,9 +2318,9 @@ export declare const ForceReleaseResponseSchema: GenMessage<ForceReleaseResponse
 /**
  * What to set. At least one of not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left and status.
  *
- * @generated from message rowlock.v1.UpdateLockRequest
+ * @generated from message rowlock.v1.UpdateRecordRequest
  */
-export declare type UpdateLockRequest = Message<"rowlock.v1.UpdateLockRequest"> & {
+export declare type UpdateRecordRequest = Message<"rowlock.v1.UpdateRecordRequest"> & {
   /**
    * The lock, 1 to 255 bytes. The call creates it if necessary.
    *
@@ -2379,14 +2379,21 @@ export declare type UpdateLockRequest = Message<"rowlock.v1.UpdateLockRequest"> 
    * @generated from field: optional uint64 expected_version = 8;
    */
   expectedVersion?: bigint | undefined;
+
+  /**
+   * The reason, for people; up to 255 bytes. ListChanges shows it.
+   *
+   * @generated from field: string reason = 9;
+   */
+  reason: string;
 };
 
 /**
  * What to set. At least one of not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left and status.
  *
- * @generated from message rowlock.v1.UpdateLockRequest
+ * @generated from message rowlock.v1.UpdateRecordRequest
  */
-export declare type UpdateLockRequestJson = {
+export declare type UpdateRecordRequestJson = {
   /**
    * The lock, 1 to 255 bytes. The call creates it if necessary.
    *
@@ -2445,20 +2452,27 @@ export declare type UpdateLockRequestJson = {
    * @generated from field: optional uint64 expected_version = 8;
    */
   expectedVersion?: string;
+
+  /**
+   * The reason, for people; up to 255 bytes. ListChanges shows it.
+   *
+   * @generated from field: string reason = 9;
+   */
+  reason?: string;
 };
 
 /**
- * Describes the message rowlock.v1.UpdateLockRequest.
- * Use `create(UpdateLockRequestSchema)` to create a new message.
+ * Describes the message rowlock.v1.UpdateRecordRequest.
+ * Use `create(UpdateRecordRequestSchema)` to create a new message.
  */
-export declare const UpdateLockRequestSchema: GenMessage<UpdateLockRequest, {jsonType: UpdateLockRequestJson}>;
+export declare const UpdateRecordRequestSchema: GenMessage<UpdateRecordRequest, {jsonType: UpdateRecordRequestJson}>;
 
 /**
  * What the lock remembers now.
  *
- * @generated from message rowlock.v1.UpdateLockResponse
+ * @generated from message rowlock.v1.UpdateRecordResponse
  */
-export declare type UpdateLockResponse = Message<"rowlock.v1.UpdateLockResponse"> & {
+export declare type UpdateRecordResponse = Message<"rowlock.v1.UpdateRecordResponse"> & {
   /**
    * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
    * has no owner.
@@ -2471,9 +2485,9 @@ export declare type UpdateLockResponse = Message<"rowlock.v1.UpdateLockResponse"
 /**
  * What the lock remembers now.
  *
- * @generated from message rowlock.v1.UpdateLockResponse
+ * @generated from message rowlock.v1.UpdateRecordResponse
  */
-export declare type UpdateLockResponseJson = {
+export declare type UpdateRecordResponseJson = {
   /**
    * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
    * has no owner.
@@ -2484,17 +2498,17 @@ export declare type UpdateLockResponseJson = {
 };
 
 /**
- * Describes the message rowlock.v1.UpdateLockResponse.
- * Use `create(UpdateLockResponseSchema)` to create a new message.
+ * Describes the message rowlock.v1.UpdateRecordResponse.
+ * Use `create(UpdateRecordResponseSchema)` to create a new message.
  */
-export declare const UpdateLockResponseSchema: GenMessage<UpdateLockResponse, {jsonType: UpdateLockResponseJson}>;
+export declare const UpdateRecordResponseSchema: GenMessage<UpdateRecordResponse, {jsonType: UpdateRecordResponseJson}>;
 
 /**
  * Whose record to remove.
  *
- * @generated from message rowlock.v1.DeleteLockRequest
+ * @generated from message rowlock.v1.DeleteRecordRequest
  */
-export declare type DeleteLockRequest = Message<"rowlock.v1.DeleteLockRequest"> & {
+export declare type DeleteRecordRequest = Message<"rowlock.v1.DeleteRecordRequest"> & {
   /**
    * The lock, 1 to 255 bytes.
    *
@@ -2509,14 +2523,21 @@ export declare type DeleteLockRequest = Message<"rowlock.v1.DeleteLockRequest"> 
    * @generated from field: optional uint64 expected_version = 2;
    */
   expectedVersion?: bigint | undefined;
+
+  /**
+   * The reason, for people; up to 255 bytes. ListChanges shows it.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
 };
 
 /**
  * Whose record to remove.
  *
- * @generated from message rowlock.v1.DeleteLockRequest
+ * @generated from message rowlock.v1.DeleteRecordRequest
  */
-export declare type DeleteLockRequestJson = {
+export declare type DeleteRecordRequestJson = {
   /**
    * The lock, 1 to 255 bytes.
    *
@@ -2531,20 +2552,27 @@ export declare type DeleteLockRequestJson = {
    * @generated from field: optional uint64 expected_version = 2;
    */
   expectedVersion?: string;
+
+  /**
+   * The reason, for people; up to 255 bytes. ListChanges shows it.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason?: string;
 };
 
 /**
- * Describes the message rowlock.v1.DeleteLockRequest.
- * Use `create(DeleteLockRequestSchema)` to create a new message.
+ * Describes the message rowlock.v1.DeleteRecordRequest.
+ * Use `create(DeleteRecordRequestSchema)` to create a new message.
  */
-export declare const DeleteLockRequestSchema: GenMessage<DeleteLockRequest, {jsonType: DeleteLockRequestJson}>;
+export declare const DeleteRecordRequestSchema: GenMessage<DeleteRecordRequest, {jsonType: DeleteRecordRequestJson}>;
 
 /**
  * Whether there was one.
  *
- * @generated from message rowlock.v1.DeleteLockResponse
+ * @generated from message rowlock.v1.DeleteRecordResponse
  */
-export declare type DeleteLockResponse = Message<"rowlock.v1.DeleteLockResponse"> & {
+export declare type DeleteRecordResponse = Message<"rowlock.v1.DeleteRecordResponse"> & {
   /**
    * True if this call removed a record; false if there was none, or no such lock.
    *
@@ -2556,9 +2584,9 @@ export declare type DeleteLockResponse = Message<"rowlock.v1.DeleteLockResponse"
 /**
  * Whether there was one.
  *
- * @generated from message rowlock.v1.DeleteLockResponse
+ * @generated from message rowlock.v1.DeleteRecordResponse
  */
-export declare type DeleteLockResponseJson = {
+export declare type DeleteRecordResponseJson = {
   /**
    * True if this call removed a record; false if there was none, or no such lock.
    *
@@ -2568,10 +2596,10 @@ export declare type DeleteLockResponseJson = {
 };
 
 /**
- * Describes the message rowlock.v1.DeleteLockResponse.
- * Use `create(DeleteLockResponseSchema)` to create a new message.
+ * Describes the message rowlock.v1.DeleteRecordResponse.
+ * Use `create(DeleteRecordResponseSchema)` to create a new message.
  */
-export declare const DeleteLockResponseSchema: GenMessage<DeleteLockResponse, {jsonType: DeleteLockResponseJson}>;
+export declare const DeleteRecordResponseSchema: GenMessage<DeleteRecordResponse, {jsonType: DeleteRecordResponseJson}>;
 
 /**
  * Which locks to take, and how many. The server gives leases on up to max_leases locks that are free and due (their
@@ -3102,18 +3130,18 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     /**
      * Like the unary method.
      *
-     * @generated from field: rowlock.v1.UpdateLockRequest update_lock = 14;
+     * @generated from field: rowlock.v1.UpdateRecordRequest update_record = 14;
      */
-    value: UpdateLockRequest;
-    case: "updateLock";
+    value: UpdateRecordRequest;
+    case: "updateRecord";
   } | {
     /**
      * Like the unary method.
      *
-     * @generated from field: rowlock.v1.DeleteLockRequest delete_lock = 15;
+     * @generated from field: rowlock.v1.DeleteRecordRequest delete_record = 15;
      */
-    value: DeleteLockRequest;
-    case: "deleteLock";
+    value: DeleteRecordRequest;
+    case: "deleteRecord";
   } | {
     /**
      * Like the unary method. With max_wait it counts as a wait.
@@ -3266,16 +3294,16 @@ export declare type SessionCommandJson = {
   /**
    * Like the unary method.
    *
-   * @generated from field: rowlock.v1.UpdateLockRequest update_lock = 14;
+   * @generated from field: rowlock.v1.UpdateRecordRequest update_record = 14;
    */
-  updateLock?: UpdateLockRequestJson;
+  updateRecord?: UpdateRecordRequestJson;
 
   /**
    * Like the unary method.
    *
-   * @generated from field: rowlock.v1.DeleteLockRequest delete_lock = 15;
+   * @generated from field: rowlock.v1.DeleteRecordRequest delete_record = 15;
    */
-  deleteLock?: DeleteLockRequestJson;
+  deleteRecord?: DeleteRecordRequestJson;
 
   /**
    * Like the unary method. With max_wait it counts as a wait.
@@ -3796,20 +3824,20 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
     case: "rejected";
   } | {
     /**
-     * Of update_lock.
+     * Of update_record.
      *
-     * @generated from field: rowlock.v1.UpdateLockResponse update_lock = 14;
+     * @generated from field: rowlock.v1.UpdateRecordResponse update_record = 14;
      */
-    value: UpdateLockResponse;
-    case: "updateLock";
+    value: UpdateRecordResponse;
+    case: "updateRecord";
   } | {
     /**
-     * Of delete_lock.
+     * Of delete_record.
      *
-     * @generated from field: rowlock.v1.DeleteLockResponse delete_lock = 15;
+     * @generated from field: rowlock.v1.DeleteRecordResponse delete_record = 15;
      */
-    value: DeleteLockResponse;
-    case: "deleteLock";
+    value: DeleteRecordResponse;
+    case: "deleteRecord";
   } | {
     /**
      * Of capture.
@@ -3950,18 +3978,18 @@ export declare type SessionResultJson = {
   rejected?: StatusJson;
 
   /**
-   * Of update_lock.
+   * Of update_record.
    *
-   * @generated from field: rowlock.v1.UpdateLockResponse update_lock = 14;
+   * @generated from field: rowlock.v1.UpdateRecordResponse update_record = 14;
    */
-  updateLock?: UpdateLockResponseJson;
+  updateRecord?: UpdateRecordResponseJson;
 
   /**
-   * Of delete_lock.
+   * Of delete_record.
    *
-   * @generated from field: rowlock.v1.DeleteLockResponse delete_lock = 15;
+   * @generated from field: rowlock.v1.DeleteRecordResponse delete_record = 15;
    */
-  deleteLock?: DeleteLockResponseJson;
+  deleteRecord?: DeleteRecordResponseJson;
 
   /**
    * Of capture.
@@ -4295,12 +4323,12 @@ export declare const LockService: GenService<{
    * call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
    * since. See OUTCOME_UNKNOWN above.
    *
-   * @generated from rpc rowlock.v1.LockService.UpdateLock
+   * @generated from rpc rowlock.v1.LockService.UpdateRecord
    */
-  updateLock: {
+  updateRecord: {
     methodKind: "unary";
-    input: typeof UpdateLockRequestSchema;
-    output: typeof UpdateLockResponseSchema;
+    input: typeof UpdateRecordRequestSchema;
+    output: typeof UpdateRecordResponseSchema;
   },
   /**
    * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
@@ -4326,12 +4354,12 @@ export declare const LockService: GenService<{
    * its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
    * or waits for it. See OUTCOME_UNKNOWN above.
    *
-   * @generated from rpc rowlock.v1.LockService.DeleteLock
+   * @generated from rpc rowlock.v1.LockService.DeleteRecord
    */
-  deleteLock: {
+  deleteRecord: {
     methodKind: "unary";
-    input: typeof DeleteLockRequestSchema;
-    output: typeof DeleteLockResponseSchema;
+    input: typeof DeleteRecordRequestSchema;
+    output: typeof DeleteRecordResponseSchema;
   },
   /**
    * Carries all calls of a client over one stream: any number of commands in each request, any number of results in

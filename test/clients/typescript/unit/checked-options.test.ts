@@ -128,8 +128,8 @@ describe("calls", () => {
     ["work", ["a/", { concurrency: 2 }], { message: expect.stringContaining("work(prefix, handler") }],
     ["work", ["a/", () => {}, { concurrency: 0 }], { message: expect.stringContaining("concurrency: 0") }],
     ["release", ["id", "done"], { message: 'The options must be an object, and not "done".' }],
-    ["updateLock", ["a", { state: "x" }], { message: 'unknown option "state"; did you mean "status"?' }],
-    ["deleteLock", ["a", { version: 1 }], { message: expect.stringContaining('"version"') }],
+    ["updateRecord", ["a", { state: "x" }], { message: 'unknown option "state"; did you mean "status"?' }],
+    ["deleteRecord", ["a", { version: 1 }], { message: expect.stringContaining('"version"') }],
     ["setLimit", [{ name: "a" }, 1, { why: "x" }], { message: expect.stringContaining('"why"') }],
   ] as const)("%s(%j) rejects at once", async (call, words, error) => {
     await expect(unknown[call]?.call(rowlock, ...words)).rejects.toMatchObject(error);

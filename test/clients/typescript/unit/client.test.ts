@@ -484,8 +484,8 @@ describe("closing", () => {
       async () => rowlock.renew("a"),
       async () => rowlock.getLock("a"),
       async () => rowlock.setLimit({ name: "a" }, 1),
-      async () => rowlock.updateLock("a", {}),
-      async () => rowlock.deleteLock("a"),
+      async () => rowlock.updateRecord("a", {}),
+      async () => rowlock.deleteRecord("a"),
       async () => rowlock.forceRelease({ name: "a" }, ""),
       async () => rowlock.listLocks().next(),
       async () => rowlock.listLimits().next(),
@@ -503,8 +503,8 @@ test("every verb of an operator reaches the server with its arguments", async ()
   const all = [
     rowlock.getLock("a"),
     rowlock.setLimit({ name: "a" }, 3),
-    rowlock.updateLock("a", { status: "x" }),
-    rowlock.deleteLock("a", { ifVersion: 2 }),
+    rowlock.updateRecord("a", { status: "x" }),
+    rowlock.deleteRecord("a", { ifVersion: 2 }),
     rowlock.forceRelease({ name: "a" }, "why"),
     rowlock.listLocks({ prefix: "p" }).next(),
     rowlock.listLimits({ prefix: "p" }).next(),
@@ -518,8 +518,8 @@ test("every verb of an operator reaches the server with its arguments", async ()
   for (let index = 0; index < 4; index++) await turn();
   expect(asked("getLock")).toMatchObject([{ name: "a" }]);
   expect(asked("setLimit")).toMatchObject([{ limit: 3 }]);
-  expect(asked("updateLock")).toMatchObject([{ status: "x" }]);
-  expect(asked("deleteLock")).toMatchObject([{ expectedVersion: 2n }]);
+  expect(asked("updateRecord")).toMatchObject([{ status: "x" }]);
+  expect(asked("deleteRecord")).toMatchObject([{ expectedVersion: 2n }]);
   expect(asked("forceRelease")).toMatchObject([{ reason: "why" }]);
   expect(asked("listLocks")).toMatchObject([{ prefix: "p" }]);
   expect(asked("listLimits")).toMatchObject([{ prefix: "p" }, { prefix: "" }]);

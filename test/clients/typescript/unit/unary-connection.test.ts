@@ -145,7 +145,7 @@ describe("a server", () => {
 });
 
 describe("a command", () => {
-  test.each(["release", "renew", "setLimit", "getLock", "updateLock"])(
+  test.each(["release", "renew", "setLimit", "getLock", "updateRecord"])(
     "%s is a call, whose answer counts from its request",
     async (method) => {
       const { send, news, clock } = await stage();

@@ -12,7 +12,7 @@ import {
   RefusalReason,
 } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
-  DeleteLockResponseSchema,
+  DeleteRecordResponseSchema,
   ForceReleaseResponseSchema,
   GetLockResponseSchema,
   ListLimitsResponseSchema,
@@ -21,7 +21,7 @@ import {
   ReleaseResponseSchema,
   RenewResponseSchema,
   SetLimitResponseSchema,
-  UpdateLockResponseSchema,
+  UpdateRecordResponseSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 import { FakeConnection, GONE, stageCalls, turn } from "./fake-connection.ts";
 
@@ -117,7 +117,7 @@ test("commands that keep and end leases overtake earlier commands", () => {
   const closed = new FakeConnection();
   closed.opened = undefined;
   calls.begun(closed);
-  for (const verb of [verbs.getLock("a"), verbs.release("b"), verbs.renew("c"), verbs.deleteLock("d", {})])
+  for (const verb of [verbs.getLock("a"), verbs.release("b"), verbs.renew("c"), verbs.deleteRecord("d", {})])
     verb.catch(() => {});
   closed.opened = { replica: "", waitsMax: 9, commandsMax: 9 };
   calls.opened();
@@ -125,7 +125,7 @@ test("commands that keep and end leases overtake earlier commands", () => {
     "release",
     "renew",
     "getLock",
-    "deleteLock",
+    "deleteRecord",
   ]);
 });
 
@@ -168,8 +168,8 @@ describe("a limit", () => {
 
   test.each([
     ["a limit", (verbs: Verbs) => verbs.setLimit({ name: "a" }, 1, {})],
-    ["a record", (verbs: Verbs) => verbs.updateLock("a", { status: "x" })],
-    ["a deletion", (verbs: Verbs) => verbs.deleteLock("a", {})],
+    ["a record", (verbs: Verbs) => verbs.updateRecord("a", { status: "x" })],
+    ["a deletion", (verbs: Verbs) => verbs.deleteRecord("a", {})],
     ["a forced release of a name", (verbs: Verbs) => verbs.forceRelease({ name: "a" }, "")],
   ])("%s that may have been set is not set again", async (_, change) => {
     const { verbs, calls, connection } = stage();
@@ -199,18 +199,18 @@ describe("a limit", () => {
 describe("a record", () => {
   test("changes the named fields, and no others", async () => {
     const { verbs, latest, answer } = stage();
-    const changed = verbs.updateLock("job", {});
+    const changed = verbs.updateRecord("job", {});
     const { value } = latest().command;
     expect(value).toMatchObject({ name: "job", unsetNotBefore: false, unsetAttemptsLeft: false });
     for (const field of ["notBefore", "notBeforeIn", "attemptsLeft", "status", "expectedVersion"])
       expect((value as unknown as Record<string, unknown>)[field]).toBeUndefined();
-    answer({ case: "updateLock", value: create(UpdateLockResponseSchema, { record: { version: 3n } }) });
+    answer({ case: "updateRecord", value: create(UpdateRecordResponseSchema, { record: { version: 3n } }) });
     expect(await changed).toEqual({ status: "", version: 3n });
   });
 
   test("changes to empty, 0 or null, too", () => {
     const { verbs, latest } = stage();
-    verbs.updateLock("job", { notBeforeIn: 0, attemptsLeft: 0, status: "", ifVersion: 5 }).catch(() => {});
+    verbs.updateRecord("job", { notBeforeIn: 0, attemptsLeft: 0, status: "", ifVersion: 5 }).catch(() => {});
     expect(latest().command.value).toMatchObject({
       notBeforeIn: at(0),
       attemptsLeft: 0,
@@ -218,17 +218,17 @@ describe("a record", () => {
       expectedVersion: 5n,
       unsetAttemptsLeft: false,
     });
-    verbs.updateLock("job", { notBefore: null, attemptsLeft: null }).catch(() => {});
+    verbs.updateRecord("job", { notBefore: null, attemptsLeft: null }).catch(() => {});
     const { value } = latest().command;
     expect(value).toMatchObject({ unsetNotBefore: true, unsetAttemptsLeft: true });
     expect((value as { attemptsLeft?: number }).attemptsLeft).toBeUndefined();
-    verbs.updateLock("job", { notBefore: new Date(1_500) }).catch(() => {});
+    verbs.updateRecord("job", { notBefore: new Date(1_500) }).catch(() => {});
     expect(latest().command.value).toMatchObject({ notBefore: at(1, 500_000_000), unsetNotBefore: false });
   });
 
   test("is shown with all that the server returns, and how its last run went", async () => {
     const { verbs, answer } = stage();
-    const changed = verbs.updateLock("job", {});
+    const changed = verbs.updateRecord("job", {});
     const lastRun = {
       owner: "etl",
       fencingToken: 4n,
@@ -238,7 +238,7 @@ describe("a record", () => {
       status: "lost",
     };
     const record = { notBefore: at(9), attemptsLeft: 0, status: "new", lastRun, version: 6n };
-    answer({ case: "updateLock", value: create(UpdateLockResponseSchema, { record }) });
+    answer({ case: "updateRecord", value: create(UpdateRecordResponseSchema, { record }) });
     expect(await changed).toEqual({
       notBefore: new Date(9_000),
       attemptsLeft: 0,
@@ -253,11 +253,11 @@ describe("a record", () => {
         status: "lost",
       },
     });
-    const bare = verbs.updateLock("job", {});
-    const short = create(UpdateLockResponseSchema, {
+    const bare = verbs.updateRecord("job", {});
+    const short = create(UpdateRecordResponseSchema, {
       record: { lastRun: { endReason: RefusalReason.RELEASED } },
     });
-    answer({ case: "updateLock", value: short });
+    answer({ case: "updateRecord", value: short });
     expect(await bare).toEqual({
       status: "",
       version: 0n,
@@ -267,12 +267,12 @@ describe("a record", () => {
 
   test("is deleted under its version, and the answer shows whether there was one", async () => {
     const { verbs, latest, answer } = stage();
-    const deleted = verbs.deleteLock("job", { ifVersion: 2n });
+    const deleted = verbs.deleteRecord("job", { ifVersion: 2n });
     expect(latest().command).toMatchObject({
-      case: "deleteLock",
+      case: "deleteRecord",
       value: { name: "job", expectedVersion: 2n },
     });
-    answer({ case: "deleteLock", value: create(DeleteLockResponseSchema, { deleted: true }) });
+    answer({ case: "deleteRecord", value: create(DeleteRecordResponseSchema, { deleted: true }) });
     expect(await deleted).toBe(true);
   });
 });

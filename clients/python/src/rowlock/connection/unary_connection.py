@@ -182,10 +182,10 @@ class UnaryConnection:
                 self._ask(command, stub.ExplainWait)
             case "force_release":
                 self._ask(command, stub.ForceRelease)
-            case "update_lock":
-                self._ask(command, stub.UpdateLock)
-            case "delete_lock":
-                self._ask(command, stub.DeleteLock)
+            case "update_record":
+                self._ask(command, stub.UpdateRecord)
+            case "delete_record":
+                self._ask(command, stub.DeleteRecord)
             case "capture":
                 self._capture(command)
             case "watch_locks":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from rowlock.engine.engine import Engine
 from rowlock.engine.renewal import renew_command
 from rowlock.history import WaitExplanation, explain_request, explanation_view
-from rowlock.records import LockChanges, RecordView, record_view, update_of
+from rowlock.records import RecordChanges, RecordView, record_view, update_of
 from rowlock.times import Seconds
 from rowlock.v1 import lock_service_pb2
 from rowlock.v1.lock_service_pb2 import (
@@ -16,7 +16,7 @@ from rowlock.v1.lock_service_pb2 import (
     LIST_ORDER_MOST_WAITERS,
     LIST_ORDER_NAME,
     ClaimReference,
-    DeleteLockRequest,
+    DeleteRecordRequest,
     ForceReleaseRequest,
     GetLockRequest,
     ListChangesRequest,
@@ -99,22 +99,22 @@ class Verbs:
             repeat=_CHANGE,
         )
 
-    def update_lock(
-        self, name: str, if_version: int | None, **changes: Unpack[LockChanges]
+    def update_record(
+        self, name: str, if_version: int | None, **changes: Unpack[RecordChanges]
     ) -> Future[RecordView]:
         """Change what a lock remembers."""
         return self._engine.ask(
-            SessionCommand(update_lock=update_of(name, if_version, **changes)),
-            lambda result: record_view(result.update_lock.record),
+            SessionCommand(update_record=update_of(name, if_version, **changes)),
+            lambda result: record_view(result.update_record.record),
             repeat=_CHANGE,
         )
 
-    def delete_lock(self, name: str, if_version: int | None) -> Future[bool]:
+    def delete_record(self, name: str, if_version: int | None) -> Future[bool]:
         """Delete what a lock remembers."""
-        request = DeleteLockRequest(name=name, expected_version=if_version)
+        request = DeleteRecordRequest(name=name, expected_version=if_version)
         return self._engine.ask(
-            SessionCommand(delete_lock=request),
-            lambda result: result.delete_lock.deleted,
+            SessionCommand(delete_record=request),
+            lambda result: result.delete_record.deleted,
             repeat=_CHANGE,
         )
 

@@ -368,8 +368,8 @@ class ForceReleaseResponse(_message.Message):
     remaining: int
     def __init__(self, ended: _Optional[_Iterable[_Union[_lock_pb2.Claim, _Mapping]]] = ..., remaining: _Optional[int] = ...) -> None: ...
 
-class UpdateLockRequest(_message.Message):
-    __slots__ = ("name", "not_before", "not_before_in", "unset_not_before", "attempts_left", "unset_attempts_left", "status", "expected_version")
+class UpdateRecordRequest(_message.Message):
+    __slots__ = ("name", "not_before", "not_before_in", "unset_not_before", "attempts_left", "unset_attempts_left", "status", "expected_version", "reason")
     NAME_FIELD_NUMBER: _ClassVar[int]
     NOT_BEFORE_FIELD_NUMBER: _ClassVar[int]
     NOT_BEFORE_IN_FIELD_NUMBER: _ClassVar[int]
@@ -378,6 +378,7 @@ class UpdateLockRequest(_message.Message):
     UNSET_ATTEMPTS_LEFT_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     name: str
     not_before: _timestamp_pb2.Timestamp
     not_before_in: _duration_pb2.Duration
@@ -386,23 +387,26 @@ class UpdateLockRequest(_message.Message):
     unset_attempts_left: bool
     status: str
     expected_version: int
-    def __init__(self, name: _Optional[str] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., not_before_in: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., unset_not_before: bool = ..., attempts_left: _Optional[int] = ..., unset_attempts_left: bool = ..., status: _Optional[str] = ..., expected_version: _Optional[int] = ...) -> None: ...
+    reason: str
+    def __init__(self, name: _Optional[str] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., not_before_in: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., unset_not_before: bool = ..., attempts_left: _Optional[int] = ..., unset_attempts_left: bool = ..., status: _Optional[str] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
-class UpdateLockResponse(_message.Message):
+class UpdateRecordResponse(_message.Message):
     __slots__ = ("record",)
     RECORD_FIELD_NUMBER: _ClassVar[int]
     record: _lock_pb2.LockRecord
     def __init__(self, record: _Optional[_Union[_lock_pb2.LockRecord, _Mapping]] = ...) -> None: ...
 
-class DeleteLockRequest(_message.Message):
-    __slots__ = ("name", "expected_version")
+class DeleteRecordRequest(_message.Message):
+    __slots__ = ("name", "expected_version", "reason")
     NAME_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     name: str
     expected_version: int
-    def __init__(self, name: _Optional[str] = ..., expected_version: _Optional[int] = ...) -> None: ...
+    reason: str
+    def __init__(self, name: _Optional[str] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
-class DeleteLockResponse(_message.Message):
+class DeleteRecordResponse(_message.Message):
     __slots__ = ("deleted",)
     DELETED_FIELD_NUMBER: _ClassVar[int]
     deleted: bool
@@ -479,7 +483,7 @@ class SessionOpen(_message.Message):
     def __init__(self, owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class SessionCommand(_message.Message):
-    __slots__ = ("call", "timeout", "traceparent", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "cancel", "update_lock", "delete_lock", "capture", "list_claims", "list_changes", "explain_wait")
+    __slots__ = ("call", "timeout", "traceparent", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "cancel", "update_record", "delete_record", "capture", "list_claims", "list_changes", "explain_wait")
     CALL_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
@@ -495,8 +499,8 @@ class SessionCommand(_message.Message):
     FORCE_RELEASE_FIELD_NUMBER: _ClassVar[int]
     WATCH_LOCKS_FIELD_NUMBER: _ClassVar[int]
     CANCEL_FIELD_NUMBER: _ClassVar[int]
-    UPDATE_LOCK_FIELD_NUMBER: _ClassVar[int]
-    DELETE_LOCK_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_RECORD_FIELD_NUMBER: _ClassVar[int]
+    DELETE_RECORD_FIELD_NUMBER: _ClassVar[int]
     CAPTURE_FIELD_NUMBER: _ClassVar[int]
     LIST_CLAIMS_FIELD_NUMBER: _ClassVar[int]
     LIST_CHANGES_FIELD_NUMBER: _ClassVar[int]
@@ -516,13 +520,13 @@ class SessionCommand(_message.Message):
     force_release: ForceReleaseRequest
     watch_locks: WatchLocksRequest
     cancel: int
-    update_lock: UpdateLockRequest
-    delete_lock: DeleteLockRequest
+    update_record: UpdateRecordRequest
+    delete_record: DeleteRecordRequest
     capture: CaptureRequest
     list_claims: ListClaimsRequest
     list_changes: ListChangesRequest
     explain_wait: ExplainWaitRequest
-    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., traceparent: _Optional[str] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksRequest, _Mapping]] = ..., cancel: _Optional[int] = ..., update_lock: _Optional[_Union[UpdateLockRequest, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockRequest, _Mapping]] = ..., capture: _Optional[_Union[CaptureRequest, _Mapping]] = ..., list_claims: _Optional[_Union[ListClaimsRequest, _Mapping]] = ..., list_changes: _Optional[_Union[ListChangesRequest, _Mapping]] = ..., explain_wait: _Optional[_Union[ExplainWaitRequest, _Mapping]] = ...) -> None: ...
+    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., traceparent: _Optional[str] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksRequest, _Mapping]] = ..., cancel: _Optional[int] = ..., update_record: _Optional[_Union[UpdateRecordRequest, _Mapping]] = ..., delete_record: _Optional[_Union[DeleteRecordRequest, _Mapping]] = ..., capture: _Optional[_Union[CaptureRequest, _Mapping]] = ..., list_claims: _Optional[_Union[ListClaimsRequest, _Mapping]] = ..., list_changes: _Optional[_Union[ListChangesRequest, _Mapping]] = ..., explain_wait: _Optional[_Union[ExplainWaitRequest, _Mapping]] = ...) -> None: ...
 
 class RenewLeases(_message.Message):
     __slots__ = ("leases",)
@@ -579,7 +583,7 @@ class SessionOpened(_message.Message):
     def __init__(self, replica: _Optional[str] = ..., heartbeat_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., silence_max: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., grace_period: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., waits_max: _Optional[int] = ..., commands_max: _Optional[int] = ..., message_bytes_max: _Optional[int] = ...) -> None: ...
 
 class SessionResult(_message.Message):
-    __slots__ = ("call", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "error", "rejected", "update_lock", "delete_lock", "capture", "list_claims", "list_changes", "explain_wait")
+    __slots__ = ("call", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "error", "rejected", "update_record", "delete_record", "capture", "list_claims", "list_changes", "explain_wait")
     CALL_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_FIELD_NUMBER: _ClassVar[int]
     WAIT_IN_QUEUE_FIELD_NUMBER: _ClassVar[int]
@@ -594,8 +598,8 @@ class SessionResult(_message.Message):
     WATCH_LOCKS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
     REJECTED_FIELD_NUMBER: _ClassVar[int]
-    UPDATE_LOCK_FIELD_NUMBER: _ClassVar[int]
-    DELETE_LOCK_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_RECORD_FIELD_NUMBER: _ClassVar[int]
+    DELETE_RECORD_FIELD_NUMBER: _ClassVar[int]
     CAPTURE_FIELD_NUMBER: _ClassVar[int]
     LIST_CLAIMS_FIELD_NUMBER: _ClassVar[int]
     LIST_CHANGES_FIELD_NUMBER: _ClassVar[int]
@@ -614,13 +618,13 @@ class SessionResult(_message.Message):
     watch_locks: WatchLocksResponse
     error: _status_pb2.Status
     rejected: _status_pb2.Status
-    update_lock: UpdateLockResponse
-    delete_lock: DeleteLockResponse
+    update_record: UpdateRecordResponse
+    delete_record: DeleteRecordResponse
     capture: CaptureResponse
     list_claims: ListClaimsResponse
     list_changes: ListChangesResponse
     explain_wait: ExplainWaitResponse
-    def __init__(self, call: _Optional[int] = ..., acquire: _Optional[_Union[AcquireResponse, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueResponse, _Mapping]] = ..., renew: _Optional[_Union[RenewResponse, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewedLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseResponse, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitResponse, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockResponse, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksResponse, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsResponse, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseResponse, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksResponse, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., rejected: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., update_lock: _Optional[_Union[UpdateLockResponse, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockResponse, _Mapping]] = ..., capture: _Optional[_Union[CaptureResponse, _Mapping]] = ..., list_claims: _Optional[_Union[ListClaimsResponse, _Mapping]] = ..., list_changes: _Optional[_Union[ListChangesResponse, _Mapping]] = ..., explain_wait: _Optional[_Union[ExplainWaitResponse, _Mapping]] = ...) -> None: ...
+    def __init__(self, call: _Optional[int] = ..., acquire: _Optional[_Union[AcquireResponse, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueResponse, _Mapping]] = ..., renew: _Optional[_Union[RenewResponse, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewedLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseResponse, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitResponse, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockResponse, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksResponse, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsResponse, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseResponse, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksResponse, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., rejected: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., update_record: _Optional[_Union[UpdateRecordResponse, _Mapping]] = ..., delete_record: _Optional[_Union[DeleteRecordResponse, _Mapping]] = ..., capture: _Optional[_Union[CaptureResponse, _Mapping]] = ..., list_claims: _Optional[_Union[ListClaimsResponse, _Mapping]] = ..., list_changes: _Optional[_Union[ListChangesResponse, _Mapping]] = ..., explain_wait: _Optional[_Union[ExplainWaitResponse, _Mapping]] = ...) -> None: ...
 
 class LostLease(_message.Message):
     __slots__ = ("lease_id", "lock_name", "reason")

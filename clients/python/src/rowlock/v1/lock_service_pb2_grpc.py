@@ -101,20 +101,20 @@ class LockServiceStub(object):
                 request_serializer=rowlock_dot_v1_dot_lock__service__pb2.ForceReleaseRequest.SerializeToString,
                 response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.ForceReleaseResponse.FromString,
                 _registered_method=True)
-        self.UpdateLock = channel.unary_unary(
-                '/rowlock.v1.LockService/UpdateLock',
-                request_serializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateLockRequest.SerializeToString,
-                response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateLockResponse.FromString,
+        self.UpdateRecord = channel.unary_unary(
+                '/rowlock.v1.LockService/UpdateRecord',
+                request_serializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateRecordRequest.SerializeToString,
+                response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateRecordResponse.FromString,
                 _registered_method=True)
         self.Capture = channel.unary_unary(
                 '/rowlock.v1.LockService/Capture',
                 request_serializer=rowlock_dot_v1_dot_lock__service__pb2.CaptureRequest.SerializeToString,
                 response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.CaptureResponse.FromString,
                 _registered_method=True)
-        self.DeleteLock = channel.unary_unary(
-                '/rowlock.v1.LockService/DeleteLock',
-                request_serializer=rowlock_dot_v1_dot_lock__service__pb2.DeleteLockRequest.SerializeToString,
-                response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.DeleteLockResponse.FromString,
+        self.DeleteRecord = channel.unary_unary(
+                '/rowlock.v1.LockService/DeleteRecord',
+                request_serializer=rowlock_dot_v1_dot_lock__service__pb2.DeleteRecordRequest.SerializeToString,
+                response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.DeleteRecordResponse.FromString,
                 _registered_method=True)
         self.Session = channel.stream_stream(
                 '/rowlock.v1.LockService/Session',
@@ -262,7 +262,7 @@ class LockServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def UpdateLock(self, request, context):
+    def UpdateRecord(self, request, context):
         """Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
         that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
         not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
@@ -290,7 +290,7 @@ class LockServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def DeleteLock(self, request, context):
+    def DeleteRecord(self, request, context):
         """Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
         its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
         or waits for it. See OUTCOME_UNKNOWN above.
@@ -403,20 +403,20 @@ def add_LockServiceServicer_to_server(servicer, server):
                     request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.ForceReleaseRequest.FromString,
                     response_serializer=rowlock_dot_v1_dot_lock__service__pb2.ForceReleaseResponse.SerializeToString,
             ),
-            'UpdateLock': grpc.unary_unary_rpc_method_handler(
-                    servicer.UpdateLock,
-                    request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateLockRequest.FromString,
-                    response_serializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateLockResponse.SerializeToString,
+            'UpdateRecord': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateRecord,
+                    request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateRecordRequest.FromString,
+                    response_serializer=rowlock_dot_v1_dot_lock__service__pb2.UpdateRecordResponse.SerializeToString,
             ),
             'Capture': grpc.unary_unary_rpc_method_handler(
                     servicer.Capture,
                     request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.CaptureRequest.FromString,
                     response_serializer=rowlock_dot_v1_dot_lock__service__pb2.CaptureResponse.SerializeToString,
             ),
-            'DeleteLock': grpc.unary_unary_rpc_method_handler(
-                    servicer.DeleteLock,
-                    request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.DeleteLockRequest.FromString,
-                    response_serializer=rowlock_dot_v1_dot_lock__service__pb2.DeleteLockResponse.SerializeToString,
+            'DeleteRecord': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteRecord,
+                    request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.DeleteRecordRequest.FromString,
+                    response_serializer=rowlock_dot_v1_dot_lock__service__pb2.DeleteRecordResponse.SerializeToString,
             ),
             'Session': grpc.stream_stream_rpc_method_handler(
                     servicer.Session,
@@ -788,7 +788,7 @@ class LockService(object):
             _registered_method=True)
 
     @staticmethod
-    def UpdateLock(request,
+    def UpdateRecord(request,
             target,
             options=(),
             channel_credentials=None,
@@ -801,9 +801,9 @@ class LockService(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/rowlock.v1.LockService/UpdateLock',
-            rowlock_dot_v1_dot_lock__service__pb2.UpdateLockRequest.SerializeToString,
-            rowlock_dot_v1_dot_lock__service__pb2.UpdateLockResponse.FromString,
+            '/rowlock.v1.LockService/UpdateRecord',
+            rowlock_dot_v1_dot_lock__service__pb2.UpdateRecordRequest.SerializeToString,
+            rowlock_dot_v1_dot_lock__service__pb2.UpdateRecordResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -842,7 +842,7 @@ class LockService(object):
             _registered_method=True)
 
     @staticmethod
-    def DeleteLock(request,
+    def DeleteRecord(request,
             target,
             options=(),
             channel_credentials=None,
@@ -855,9 +855,9 @@ class LockService(object):
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/rowlock.v1.LockService/DeleteLock',
-            rowlock_dot_v1_dot_lock__service__pb2.DeleteLockRequest.SerializeToString,
-            rowlock_dot_v1_dot_lock__service__pb2.DeleteLockResponse.FromString,
+            '/rowlock.v1.LockService/DeleteRecord',
+            rowlock_dot_v1_dot_lock__service__pb2.DeleteRecordRequest.SerializeToString,
+            rowlock_dot_v1_dot_lock__service__pb2.DeleteRecordResponse.FromString,
             options,
             channel_credentials,
             insecure,

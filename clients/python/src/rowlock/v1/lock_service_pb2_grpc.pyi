@@ -14,7 +14,7 @@ An error is a google.rpc.Status in the `grpc-status-details-bin` trailer. It has
   FAILED_PRECONDITION LEASE_LOST          the lease has ended, for good; metadata has `end_reason`, a name of
                                           RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
-  FAILED_PRECONDITION LOCK_IN_USE         DeleteLock: somebody holds the lock or waits for it
+  FAILED_PRECONDITION LOCK_IN_USE         DeleteRecord: somebody holds the lock or waits for it
   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
                                           permits
   ABORTED             VERSION_MISMATCH    expected_version is not the present version, which metadata has as
@@ -36,10 +36,10 @@ An error is a google.rpc.Status in the `grpc-status-details-bin` trailer. It has
                                           `server_sessions` (the server has no memory for more;
                                           another server may; open ones go on), and the quotas of the caller:
                                           `quota_claims`, `quota_waiters`, `quota_sessions`, `quota_calls`,
-                                          `quota_names`, `quota_records` (UpdateLock of a lock without a record)
+                                          `quota_names`, `quota_records` (UpdateRecord of a lock without a record)
   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
                                           `bytes_max`
-  UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not report
+  UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateRecord, DeleteRecord, ForceRelease: the database did not report
                                           whether it committed the change, and the server cannot find out, because
                                           somebody else has changed the lock or the pattern since, or the database
                                           is still away. Read the present state, then decide again
@@ -64,7 +64,7 @@ Keys of metadata are snake_case. Each reason has only the keys named here.
 A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
 request_id, Renew, Release and all reads are safe to repeat.
 
-If SetLimit, UpdateLock, DeleteLock or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
+If SetLimit, UpdateRecord, DeleteRecord or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
 the server has not made the change, and the call is safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call
 could undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
 server itself never makes a change twice, nor over a later change.
@@ -302,19 +302,19 @@ _LockServiceForceReleaseType = typing_extensions.TypeVar(
     ],
 )
 
-_LockServiceUpdateLockType = typing_extensions.TypeVar(
-    '_LockServiceUpdateLockType',
+_LockServiceUpdateRecordType = typing_extensions.TypeVar(
+    '_LockServiceUpdateRecordType',
     grpc.UnaryUnaryMultiCallable[
-        rowlock.v1.lock_service_pb2.UpdateLockRequest,
-        rowlock.v1.lock_service_pb2.UpdateLockResponse,
+        rowlock.v1.lock_service_pb2.UpdateRecordRequest,
+        rowlock.v1.lock_service_pb2.UpdateRecordResponse,
     ],
     grpc.aio.UnaryUnaryMultiCallable[
-        rowlock.v1.lock_service_pb2.UpdateLockRequest,
-        rowlock.v1.lock_service_pb2.UpdateLockResponse,
+        rowlock.v1.lock_service_pb2.UpdateRecordRequest,
+        rowlock.v1.lock_service_pb2.UpdateRecordResponse,
     ],
     default=grpc.UnaryUnaryMultiCallable[
-        rowlock.v1.lock_service_pb2.UpdateLockRequest,
-        rowlock.v1.lock_service_pb2.UpdateLockResponse,
+        rowlock.v1.lock_service_pb2.UpdateRecordRequest,
+        rowlock.v1.lock_service_pb2.UpdateRecordResponse,
     ],
 )
 
@@ -334,19 +334,19 @@ _LockServiceCaptureType = typing_extensions.TypeVar(
     ],
 )
 
-_LockServiceDeleteLockType = typing_extensions.TypeVar(
-    '_LockServiceDeleteLockType',
+_LockServiceDeleteRecordType = typing_extensions.TypeVar(
+    '_LockServiceDeleteRecordType',
     grpc.UnaryUnaryMultiCallable[
-        rowlock.v1.lock_service_pb2.DeleteLockRequest,
-        rowlock.v1.lock_service_pb2.DeleteLockResponse,
+        rowlock.v1.lock_service_pb2.DeleteRecordRequest,
+        rowlock.v1.lock_service_pb2.DeleteRecordResponse,
     ],
     grpc.aio.UnaryUnaryMultiCallable[
-        rowlock.v1.lock_service_pb2.DeleteLockRequest,
-        rowlock.v1.lock_service_pb2.DeleteLockResponse,
+        rowlock.v1.lock_service_pb2.DeleteRecordRequest,
+        rowlock.v1.lock_service_pb2.DeleteRecordResponse,
     ],
     default=grpc.UnaryUnaryMultiCallable[
-        rowlock.v1.lock_service_pb2.DeleteLockRequest,
-        rowlock.v1.lock_service_pb2.DeleteLockResponse,
+        rowlock.v1.lock_service_pb2.DeleteRecordRequest,
+        rowlock.v1.lock_service_pb2.DeleteRecordResponse,
     ],
 )
 
@@ -366,7 +366,7 @@ _LockServiceSessionType = typing_extensions.TypeVar(
     ],
 )
 
-class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitInQueueType, _LockServiceRenewType, _LockServiceReleaseType, _LockServiceSetLimitType, _LockServiceGetLockType, _LockServiceListLocksType, _LockServiceListLimitsType, _LockServiceListClaimsType, _LockServiceListChangesType, _LockServiceExplainWaitType, _LockServiceWatchLocksType, _LockServiceForceReleaseType, _LockServiceUpdateLockType, _LockServiceCaptureType, _LockServiceDeleteLockType, _LockServiceSessionType]):
+class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitInQueueType, _LockServiceRenewType, _LockServiceReleaseType, _LockServiceSetLimitType, _LockServiceGetLockType, _LockServiceListLocksType, _LockServiceListLimitsType, _LockServiceListClaimsType, _LockServiceListChangesType, _LockServiceExplainWaitType, _LockServiceWatchLocksType, _LockServiceForceReleaseType, _LockServiceUpdateRecordType, _LockServiceCaptureType, _LockServiceDeleteRecordType, _LockServiceSessionType]):
     """Mutexes, semaphores whose limit an operator changes, and readers-writer locks, with leases, fencing tokens and
     first-come-first-served queues.
     """
@@ -426,16 +426,16 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
             rowlock.v1.lock_service_pb2.ForceReleaseResponse,
         ],
         grpc.UnaryUnaryMultiCallable[
-            rowlock.v1.lock_service_pb2.UpdateLockRequest,
-            rowlock.v1.lock_service_pb2.UpdateLockResponse,
+            rowlock.v1.lock_service_pb2.UpdateRecordRequest,
+            rowlock.v1.lock_service_pb2.UpdateRecordResponse,
         ],
         grpc.UnaryUnaryMultiCallable[
             rowlock.v1.lock_service_pb2.CaptureRequest,
             rowlock.v1.lock_service_pb2.CaptureResponse,
         ],
         grpc.UnaryUnaryMultiCallable[
-            rowlock.v1.lock_service_pb2.DeleteLockRequest,
-            rowlock.v1.lock_service_pb2.DeleteLockResponse,
+            rowlock.v1.lock_service_pb2.DeleteRecordRequest,
+            rowlock.v1.lock_service_pb2.DeleteRecordResponse,
         ],
         grpc.StreamStreamMultiCallable[
             rowlock.v1.lock_service_pb2.SessionRequest,
@@ -498,16 +498,16 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
             rowlock.v1.lock_service_pb2.ForceReleaseResponse,
         ],
         grpc.aio.UnaryUnaryMultiCallable[
-            rowlock.v1.lock_service_pb2.UpdateLockRequest,
-            rowlock.v1.lock_service_pb2.UpdateLockResponse,
+            rowlock.v1.lock_service_pb2.UpdateRecordRequest,
+            rowlock.v1.lock_service_pb2.UpdateRecordResponse,
         ],
         grpc.aio.UnaryUnaryMultiCallable[
             rowlock.v1.lock_service_pb2.CaptureRequest,
             rowlock.v1.lock_service_pb2.CaptureResponse,
         ],
         grpc.aio.UnaryUnaryMultiCallable[
-            rowlock.v1.lock_service_pb2.DeleteLockRequest,
-            rowlock.v1.lock_service_pb2.DeleteLockResponse,
+            rowlock.v1.lock_service_pb2.DeleteRecordRequest,
+            rowlock.v1.lock_service_pb2.DeleteRecordResponse,
         ],
         grpc.aio.StreamStreamMultiCallable[
             rowlock.v1.lock_service_pb2.SessionRequest,
@@ -610,7 +610,7 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
     """
 
-    UpdateLock: _LockServiceUpdateLockType
+    UpdateRecord: _LockServiceUpdateRecordType
     """Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
     that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
     not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
@@ -632,7 +632,7 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     the prefix, but not with the number of locks.
     """
 
-    DeleteLock: _LockServiceDeleteLockType
+    DeleteRecord: _LockServiceDeleteRecordType
     """Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
     its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
     or waits for it. See OUTCOME_UNKNOWN above.
@@ -725,16 +725,16 @@ LockServiceAsyncStub: typing_extensions.TypeAlias = LockServiceStub[
         rowlock.v1.lock_service_pb2.ForceReleaseResponse,
     ],
     grpc.aio.UnaryUnaryMultiCallable[
-        rowlock.v1.lock_service_pb2.UpdateLockRequest,
-        rowlock.v1.lock_service_pb2.UpdateLockResponse,
+        rowlock.v1.lock_service_pb2.UpdateRecordRequest,
+        rowlock.v1.lock_service_pb2.UpdateRecordResponse,
     ],
     grpc.aio.UnaryUnaryMultiCallable[
         rowlock.v1.lock_service_pb2.CaptureRequest,
         rowlock.v1.lock_service_pb2.CaptureResponse,
     ],
     grpc.aio.UnaryUnaryMultiCallable[
-        rowlock.v1.lock_service_pb2.DeleteLockRequest,
-        rowlock.v1.lock_service_pb2.DeleteLockResponse,
+        rowlock.v1.lock_service_pb2.DeleteRecordRequest,
+        rowlock.v1.lock_service_pb2.DeleteRecordResponse,
     ],
     grpc.aio.StreamStreamMultiCallable[
         rowlock.v1.lock_service_pb2.SessionRequest,
@@ -908,11 +908,11 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         """
 
     @abc.abstractmethod
-    def UpdateLock(
+    def UpdateRecord(
         self,
-        request: rowlock.v1.lock_service_pb2.UpdateLockRequest,
+        request: rowlock.v1.lock_service_pb2.UpdateRecordRequest,
         context: _ServicerContext,
-    ) -> typing.Union[rowlock.v1.lock_service_pb2.UpdateLockResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.UpdateLockResponse]]:
+    ) -> typing.Union[rowlock.v1.lock_service_pb2.UpdateRecordResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.UpdateRecordResponse]]:
         """Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
         that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
         not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
@@ -940,11 +940,11 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         """
 
     @abc.abstractmethod
-    def DeleteLock(
+    def DeleteRecord(
         self,
-        request: rowlock.v1.lock_service_pb2.DeleteLockRequest,
+        request: rowlock.v1.lock_service_pb2.DeleteRecordRequest,
         context: _ServicerContext,
-    ) -> typing.Union[rowlock.v1.lock_service_pb2.DeleteLockResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.DeleteLockResponse]]:
+    ) -> typing.Union[rowlock.v1.lock_service_pb2.DeleteRecordResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.DeleteRecordResponse]]:
         """Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
         its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
         or waits for it. See OUTCOME_UNKNOWN above.

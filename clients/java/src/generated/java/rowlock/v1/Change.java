@@ -431,7 +431,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * The reason that came with the change; empty for records and policies, which have none.
+   * The reason that came with the change; empty if none came, and for policies.
    * </pre>
    *
    * <code>string reason = 8;</code>
@@ -452,7 +452,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The reason that came with the change; empty for records and policies, which have none.
+   * The reason that came with the change; empty if none came, and for policies.
    * </pre>
    *
    * <code>string reason = 8;</code>
@@ -1779,7 +1779,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * The reason that came with the change; empty for records and policies, which have none.
+     * The reason that came with the change; empty if none came, and for policies.
      * </pre>
      *
      * <code>string reason = 8;</code>
@@ -1799,7 +1799,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The reason that came with the change; empty for records and policies, which have none.
+     * The reason that came with the change; empty if none came, and for policies.
      * </pre>
      *
      * <code>string reason = 8;</code>
@@ -1820,7 +1820,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The reason that came with the change; empty for records and policies, which have none.
+     * The reason that came with the change; empty if none came, and for policies.
      * </pre>
      *
      * <code>string reason = 8;</code>
@@ -1837,7 +1837,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The reason that came with the change; empty for records and policies, which have none.
+     * The reason that came with the change; empty if none came, and for policies.
      * </pre>
      *
      * <code>string reason = 8;</code>
@@ -1851,7 +1851,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The reason that came with the change; empty for records and policies, which have none.
+     * The reason that came with the change; empty if none came, and for policies.
      * </pre>
      *
      * <code>string reason = 8;</code>

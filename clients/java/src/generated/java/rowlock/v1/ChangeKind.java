@@ -31,7 +31,7 @@ public enum ChangeKind
   CHANGE_KIND_LIMIT(1),
   /**
    * <pre>
-   * A record, by UpdateLock or DeleteLock. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
+   * A record, by UpdateRecord or DeleteRecord. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
    * (an instant in RFC 3339) and `version` (decimal); a member that is not set is left out.
    * </pre>
    *
@@ -76,7 +76,7 @@ public enum ChangeKind
   public static final int CHANGE_KIND_LIMIT_VALUE = 1;
   /**
    * <pre>
-   * A record, by UpdateLock or DeleteLock. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
+   * A record, by UpdateRecord or DeleteRecord. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
    * (an instant in RFC 3339) and `version` (decimal); a member that is not set is left out.
    * </pre>
    *

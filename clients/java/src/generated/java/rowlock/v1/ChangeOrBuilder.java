@@ -176,7 +176,7 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
-   * The reason that came with the change; empty for records and policies, which have none.
+   * The reason that came with the change; empty if none came, and for policies.
    * </pre>
    *
    * <code>string reason = 8;</code>
@@ -185,7 +185,7 @@ public interface ChangeOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * The reason that came with the change; empty for records and policies, which have none.
+   * The reason that came with the change; empty if none came, and for policies.
    * </pre>
    *
    * <code>string reason = 8;</code>

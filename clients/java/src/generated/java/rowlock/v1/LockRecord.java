@@ -6,9 +6,9 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What a lock remembers beyond its claims. UpdateLock creates the record. So does the end of a lease whose Acquire has
+ * What a lock remembers beyond its claims. UpdateRecord creates the record. So does the end of a lease whose Acquire has
  * min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left. The
- * record stays until DeleteLock removes it; the server does not delete the row of a lock that has one.
+ * record stays until DeleteRecord removes it; the server does not delete the row of a lock that has one.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.LockRecord}
@@ -214,7 +214,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
-   * DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+   * DeleteRecord. Never 0. See UpdateRecordRequest.expected_version.
    * </pre>
    *
    * <code>uint64 version = 5;</code>
@@ -443,9 +443,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What a lock remembers beyond its claims. UpdateLock creates the record. So does the end of a lease whose Acquire has
+   * What a lock remembers beyond its claims. UpdateRecord creates the record. So does the end of a lease whose Acquire has
    * min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left. The
-   * record stays until DeleteLock removes it; the server does not delete the row of a lock that has one.
+   * record stays until DeleteRecord removes it; the server does not delete the row of a lock that has one.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.LockRecord}
@@ -1190,7 +1190,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
-     * DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+     * DeleteRecord. Never 0. See UpdateRecordRequest.expected_version.
      * </pre>
      *
      * <code>uint64 version = 5;</code>
@@ -1203,7 +1203,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
-     * DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+     * DeleteRecord. Never 0. See UpdateRecordRequest.expected_version.
      * </pre>
      *
      * <code>uint64 version = 5;</code>
@@ -1220,7 +1220,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
-     * DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+     * DeleteRecord. Never 0. See UpdateRecordRequest.expected_version.
      * </pre>
      *
      * <code>uint64 version = 5;</code>

@@ -116,7 +116,7 @@ public interface LockRecordOrBuilder extends
   /**
    * <pre>
    * Rises with each change of the record, including a grant that takes an attempt, and never repeats, even after
-   * DeleteLock. Never 0. See UpdateLockRequest.expected_version.
+   * DeleteRecord. Never 0. See UpdateRecordRequest.expected_version.
    * </pre>
    *
    * <code>uint64 version = 5;</code>

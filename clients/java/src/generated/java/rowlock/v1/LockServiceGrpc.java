@@ -419,35 +419,35 @@ public final class LockServiceGrpc {
     return getForceReleaseMethod;
   }
 
-  private static volatile io.grpc.MethodDescriptor<rowlock.v1.UpdateLockRequest,
-      rowlock.v1.UpdateLockResponse> getUpdateLockMethod;
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.UpdateRecordRequest,
+      rowlock.v1.UpdateRecordResponse> getUpdateRecordMethod;
 
   @io.grpc.stub.annotations.RpcMethod(
-      fullMethodName = SERVICE_NAME + '/' + "UpdateLock",
-      requestType = rowlock.v1.UpdateLockRequest.class,
-      responseType = rowlock.v1.UpdateLockResponse.class,
+      fullMethodName = SERVICE_NAME + '/' + "UpdateRecord",
+      requestType = rowlock.v1.UpdateRecordRequest.class,
+      responseType = rowlock.v1.UpdateRecordResponse.class,
       methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
-  public static io.grpc.MethodDescriptor<rowlock.v1.UpdateLockRequest,
-      rowlock.v1.UpdateLockResponse> getUpdateLockMethod() {
-    io.grpc.MethodDescriptor<rowlock.v1.UpdateLockRequest, rowlock.v1.UpdateLockResponse> getUpdateLockMethod;
-    if ((getUpdateLockMethod = LockServiceGrpc.getUpdateLockMethod) == null) {
+  public static io.grpc.MethodDescriptor<rowlock.v1.UpdateRecordRequest,
+      rowlock.v1.UpdateRecordResponse> getUpdateRecordMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.UpdateRecordRequest, rowlock.v1.UpdateRecordResponse> getUpdateRecordMethod;
+    if ((getUpdateRecordMethod = LockServiceGrpc.getUpdateRecordMethod) == null) {
       synchronized (LockServiceGrpc.class) {
-        if ((getUpdateLockMethod = LockServiceGrpc.getUpdateLockMethod) == null) {
-          LockServiceGrpc.getUpdateLockMethod = getUpdateLockMethod =
-              io.grpc.MethodDescriptor.<rowlock.v1.UpdateLockRequest, rowlock.v1.UpdateLockResponse>newBuilder()
+        if ((getUpdateRecordMethod = LockServiceGrpc.getUpdateRecordMethod) == null) {
+          LockServiceGrpc.getUpdateRecordMethod = getUpdateRecordMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.UpdateRecordRequest, rowlock.v1.UpdateRecordResponse>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
-              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "UpdateLock"))
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "UpdateRecord"))
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
-                  rowlock.v1.UpdateLockRequest.getDefaultInstance()))
+                  rowlock.v1.UpdateRecordRequest.getDefaultInstance()))
               .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
-                  rowlock.v1.UpdateLockResponse.getDefaultInstance()))
-              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("UpdateLock"))
+                  rowlock.v1.UpdateRecordResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("UpdateRecord"))
               .build();
         }
       }
     }
-    return getUpdateLockMethod;
+    return getUpdateRecordMethod;
   }
 
   private static volatile io.grpc.MethodDescriptor<rowlock.v1.CaptureRequest,
@@ -481,35 +481,35 @@ public final class LockServiceGrpc {
     return getCaptureMethod;
   }
 
-  private static volatile io.grpc.MethodDescriptor<rowlock.v1.DeleteLockRequest,
-      rowlock.v1.DeleteLockResponse> getDeleteLockMethod;
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.DeleteRecordRequest,
+      rowlock.v1.DeleteRecordResponse> getDeleteRecordMethod;
 
   @io.grpc.stub.annotations.RpcMethod(
-      fullMethodName = SERVICE_NAME + '/' + "DeleteLock",
-      requestType = rowlock.v1.DeleteLockRequest.class,
-      responseType = rowlock.v1.DeleteLockResponse.class,
+      fullMethodName = SERVICE_NAME + '/' + "DeleteRecord",
+      requestType = rowlock.v1.DeleteRecordRequest.class,
+      responseType = rowlock.v1.DeleteRecordResponse.class,
       methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
-  public static io.grpc.MethodDescriptor<rowlock.v1.DeleteLockRequest,
-      rowlock.v1.DeleteLockResponse> getDeleteLockMethod() {
-    io.grpc.MethodDescriptor<rowlock.v1.DeleteLockRequest, rowlock.v1.DeleteLockResponse> getDeleteLockMethod;
-    if ((getDeleteLockMethod = LockServiceGrpc.getDeleteLockMethod) == null) {
+  public static io.grpc.MethodDescriptor<rowlock.v1.DeleteRecordRequest,
+      rowlock.v1.DeleteRecordResponse> getDeleteRecordMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.DeleteRecordRequest, rowlock.v1.DeleteRecordResponse> getDeleteRecordMethod;
+    if ((getDeleteRecordMethod = LockServiceGrpc.getDeleteRecordMethod) == null) {
       synchronized (LockServiceGrpc.class) {
-        if ((getDeleteLockMethod = LockServiceGrpc.getDeleteLockMethod) == null) {
-          LockServiceGrpc.getDeleteLockMethod = getDeleteLockMethod =
-              io.grpc.MethodDescriptor.<rowlock.v1.DeleteLockRequest, rowlock.v1.DeleteLockResponse>newBuilder()
+        if ((getDeleteRecordMethod = LockServiceGrpc.getDeleteRecordMethod) == null) {
+          LockServiceGrpc.getDeleteRecordMethod = getDeleteRecordMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.DeleteRecordRequest, rowlock.v1.DeleteRecordResponse>newBuilder()
               .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
-              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "DeleteLock"))
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "DeleteRecord"))
               .setSampledToLocalTracing(true)
               .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
-                  rowlock.v1.DeleteLockRequest.getDefaultInstance()))
+                  rowlock.v1.DeleteRecordRequest.getDefaultInstance()))
               .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
-                  rowlock.v1.DeleteLockResponse.getDefaultInstance()))
-              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("DeleteLock"))
+                  rowlock.v1.DeleteRecordResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("DeleteRecord"))
               .build();
         }
       }
     }
-    return getDeleteLockMethod;
+    return getDeleteRecordMethod;
   }
 
   private static volatile io.grpc.MethodDescriptor<rowlock.v1.SessionRequest,
@@ -791,9 +791,9 @@ public final class LockServiceGrpc {
      * since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
-    default void updateLock(rowlock.v1.UpdateLockRequest request,
-        io.grpc.stub.StreamObserver<rowlock.v1.UpdateLockResponse> responseObserver) {
-      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getUpdateLockMethod(), responseObserver);
+    default void updateRecord(rowlock.v1.UpdateRecordRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.UpdateRecordResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getUpdateRecordMethod(), responseObserver);
     }
 
     /**
@@ -820,9 +820,9 @@ public final class LockServiceGrpc {
      * or waits for it. See OUTCOME_UNKNOWN above.
      * </pre>
      */
-    default void deleteLock(rowlock.v1.DeleteLockRequest request,
-        io.grpc.stub.StreamObserver<rowlock.v1.DeleteLockResponse> responseObserver) {
-      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDeleteLockMethod(), responseObserver);
+    default void deleteRecord(rowlock.v1.DeleteRecordRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.DeleteRecordResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getDeleteRecordMethod(), responseObserver);
     }
 
     /**
@@ -1089,10 +1089,10 @@ public final class LockServiceGrpc {
      * since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
-    public void updateLock(rowlock.v1.UpdateLockRequest request,
-        io.grpc.stub.StreamObserver<rowlock.v1.UpdateLockResponse> responseObserver) {
+    public void updateRecord(rowlock.v1.UpdateRecordRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.UpdateRecordResponse> responseObserver) {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
-          getChannel().newCall(getUpdateLockMethod(), getCallOptions()), request, responseObserver);
+          getChannel().newCall(getUpdateRecordMethod(), getCallOptions()), request, responseObserver);
     }
 
     /**
@@ -1120,10 +1120,10 @@ public final class LockServiceGrpc {
      * or waits for it. See OUTCOME_UNKNOWN above.
      * </pre>
      */
-    public void deleteLock(rowlock.v1.DeleteLockRequest request,
-        io.grpc.stub.StreamObserver<rowlock.v1.DeleteLockResponse> responseObserver) {
+    public void deleteRecord(rowlock.v1.DeleteRecordRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.DeleteRecordResponse> responseObserver) {
       io.grpc.stub.ClientCalls.asyncUnaryCall(
-          getChannel().newCall(getDeleteLockMethod(), getCallOptions()), request, responseObserver);
+          getChannel().newCall(getDeleteRecordMethod(), getCallOptions()), request, responseObserver);
     }
 
     /**
@@ -1367,9 +1367,9 @@ public final class LockServiceGrpc {
      * since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
-    public rowlock.v1.UpdateLockResponse updateLock(rowlock.v1.UpdateLockRequest request) throws io.grpc.StatusException {
+    public rowlock.v1.UpdateRecordResponse updateRecord(rowlock.v1.UpdateRecordRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
-          getChannel(), getUpdateLockMethod(), getCallOptions(), request);
+          getChannel(), getUpdateRecordMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1396,9 +1396,9 @@ public final class LockServiceGrpc {
      * or waits for it. See OUTCOME_UNKNOWN above.
      * </pre>
      */
-    public rowlock.v1.DeleteLockResponse deleteLock(rowlock.v1.DeleteLockRequest request) throws io.grpc.StatusException {
+    public rowlock.v1.DeleteRecordResponse deleteRecord(rowlock.v1.DeleteRecordRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
-          getChannel(), getDeleteLockMethod(), getCallOptions(), request);
+          getChannel(), getDeleteRecordMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1641,9 +1641,9 @@ public final class LockServiceGrpc {
      * since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
-    public rowlock.v1.UpdateLockResponse updateLock(rowlock.v1.UpdateLockRequest request) {
+    public rowlock.v1.UpdateRecordResponse updateRecord(rowlock.v1.UpdateRecordRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
-          getChannel(), getUpdateLockMethod(), getCallOptions(), request);
+          getChannel(), getUpdateRecordMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1670,9 +1670,9 @@ public final class LockServiceGrpc {
      * or waits for it. See OUTCOME_UNKNOWN above.
      * </pre>
      */
-    public rowlock.v1.DeleteLockResponse deleteLock(rowlock.v1.DeleteLockRequest request) {
+    public rowlock.v1.DeleteRecordResponse deleteRecord(rowlock.v1.DeleteRecordRequest request) {
       return io.grpc.stub.ClientCalls.blockingUnaryCall(
-          getChannel(), getDeleteLockMethod(), getCallOptions(), request);
+          getChannel(), getDeleteRecordMethod(), getCallOptions(), request);
     }
   }
 
@@ -1852,10 +1852,10 @@ public final class LockServiceGrpc {
      * since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
-    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.UpdateLockResponse> updateLock(
-        rowlock.v1.UpdateLockRequest request) {
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.UpdateRecordResponse> updateRecord(
+        rowlock.v1.UpdateRecordRequest request) {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
-          getChannel().newCall(getUpdateLockMethod(), getCallOptions()), request);
+          getChannel().newCall(getUpdateRecordMethod(), getCallOptions()), request);
     }
 
     /**
@@ -1883,10 +1883,10 @@ public final class LockServiceGrpc {
      * or waits for it. See OUTCOME_UNKNOWN above.
      * </pre>
      */
-    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.DeleteLockResponse> deleteLock(
-        rowlock.v1.DeleteLockRequest request) {
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.DeleteRecordResponse> deleteRecord(
+        rowlock.v1.DeleteRecordRequest request) {
       return io.grpc.stub.ClientCalls.futureUnaryCall(
-          getChannel().newCall(getDeleteLockMethod(), getCallOptions()), request);
+          getChannel().newCall(getDeleteRecordMethod(), getCallOptions()), request);
     }
   }
 
@@ -1903,9 +1903,9 @@ public final class LockServiceGrpc {
   private static final int METHODID_EXPLAIN_WAIT = 10;
   private static final int METHODID_WATCH_LOCKS = 11;
   private static final int METHODID_FORCE_RELEASE = 12;
-  private static final int METHODID_UPDATE_LOCK = 13;
+  private static final int METHODID_UPDATE_RECORD = 13;
   private static final int METHODID_CAPTURE = 14;
-  private static final int METHODID_DELETE_LOCK = 15;
+  private static final int METHODID_DELETE_RECORD = 15;
   private static final int METHODID_SESSION = 16;
 
   private static final class MethodHandlers<Req, Resp> implements
@@ -1977,17 +1977,17 @@ public final class LockServiceGrpc {
           serviceImpl.forceRelease((rowlock.v1.ForceReleaseRequest) request,
               (io.grpc.stub.StreamObserver<rowlock.v1.ForceReleaseResponse>) responseObserver);
           break;
-        case METHODID_UPDATE_LOCK:
-          serviceImpl.updateLock((rowlock.v1.UpdateLockRequest) request,
-              (io.grpc.stub.StreamObserver<rowlock.v1.UpdateLockResponse>) responseObserver);
+        case METHODID_UPDATE_RECORD:
+          serviceImpl.updateRecord((rowlock.v1.UpdateRecordRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.UpdateRecordResponse>) responseObserver);
           break;
         case METHODID_CAPTURE:
           serviceImpl.capture((rowlock.v1.CaptureRequest) request,
               (io.grpc.stub.StreamObserver<rowlock.v1.CaptureResponse>) responseObserver);
           break;
-        case METHODID_DELETE_LOCK:
-          serviceImpl.deleteLock((rowlock.v1.DeleteLockRequest) request,
-              (io.grpc.stub.StreamObserver<rowlock.v1.DeleteLockResponse>) responseObserver);
+        case METHODID_DELETE_RECORD:
+          serviceImpl.deleteRecord((rowlock.v1.DeleteRecordRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.DeleteRecordResponse>) responseObserver);
           break;
         default:
           throw new AssertionError();
@@ -2102,12 +2102,12 @@ public final class LockServiceGrpc {
               rowlock.v1.ForceReleaseResponse>(
                 service, METHODID_FORCE_RELEASE)))
         .addMethod(
-          getUpdateLockMethod(),
+          getUpdateRecordMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
             new MethodHandlers<
-              rowlock.v1.UpdateLockRequest,
-              rowlock.v1.UpdateLockResponse>(
-                service, METHODID_UPDATE_LOCK)))
+              rowlock.v1.UpdateRecordRequest,
+              rowlock.v1.UpdateRecordResponse>(
+                service, METHODID_UPDATE_RECORD)))
         .addMethod(
           getCaptureMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
@@ -2116,12 +2116,12 @@ public final class LockServiceGrpc {
               rowlock.v1.CaptureResponse>(
                 service, METHODID_CAPTURE)))
         .addMethod(
-          getDeleteLockMethod(),
+          getDeleteRecordMethod(),
           io.grpc.stub.ServerCalls.asyncUnaryCall(
             new MethodHandlers<
-              rowlock.v1.DeleteLockRequest,
-              rowlock.v1.DeleteLockResponse>(
-                service, METHODID_DELETE_LOCK)))
+              rowlock.v1.DeleteRecordRequest,
+              rowlock.v1.DeleteRecordResponse>(
+                service, METHODID_DELETE_RECORD)))
         .addMethod(
           getSessionMethod(),
           io.grpc.stub.ServerCalls.asyncBidiStreamingCall(
@@ -2190,9 +2190,9 @@ public final class LockServiceGrpc {
               .addMethod(getExplainWaitMethod())
               .addMethod(getWatchLocksMethod())
               .addMethod(getForceReleaseMethod())
-              .addMethod(getUpdateLockMethod())
+              .addMethod(getUpdateRecordMethod())
               .addMethod(getCaptureMethod())
-              .addMethod(getDeleteLockMethod())
+              .addMethod(getDeleteRecordMethod())
               .addMethod(getSessionMethod())
               .build();
         }

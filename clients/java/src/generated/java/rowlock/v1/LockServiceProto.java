@@ -166,25 +166,25 @@ public final class LockServiceProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_rowlock_v1_ForceReleaseResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_rowlock_v1_UpdateLockRequest_descriptor;
+    internal_static_rowlock_v1_UpdateRecordRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
-      internal_static_rowlock_v1_UpdateLockRequest_fieldAccessorTable;
+      internal_static_rowlock_v1_UpdateRecordRequest_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_rowlock_v1_UpdateLockResponse_descriptor;
+    internal_static_rowlock_v1_UpdateRecordResponse_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
-      internal_static_rowlock_v1_UpdateLockResponse_fieldAccessorTable;
+      internal_static_rowlock_v1_UpdateRecordResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_rowlock_v1_DeleteLockRequest_descriptor;
+    internal_static_rowlock_v1_DeleteRecordRequest_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
-      internal_static_rowlock_v1_DeleteLockRequest_fieldAccessorTable;
+      internal_static_rowlock_v1_DeleteRecordRequest_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_rowlock_v1_DeleteLockResponse_descriptor;
+    internal_static_rowlock_v1_DeleteRecordResponse_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
-      internal_static_rowlock_v1_DeleteLockResponse_fieldAccessorTable;
+      internal_static_rowlock_v1_DeleteRecordResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_rowlock_v1_CaptureRequest_descriptor;
   static final 
@@ -366,19 +366,20 @@ public final class LockServiceProto {
       "(\tH\000\022+\n\005claim\030\002 \001(\0132\032.rowlock.v1.ClaimRe" +
       "ferenceH\000\022\016\n\006reason\030\003 \001(\tB\010\n\006target\"K\n\024F" +
       "orceReleaseResponse\022 \n\005ended\030\001 \003(\0132\021.row" +
-      "lock.v1.Claim\022\021\n\tremaining\030\002 \001(\r\"\274\002\n\021Upd" +
-      "ateLockRequest\022\014\n\004name\030\001 \001(\t\022.\n\nnot_befo" +
-      "re\030\002 \001(\0132\032.google.protobuf.Timestamp\0220\n\r" +
-      "not_before_in\030\003 \001(\0132\031.google.protobuf.Du" +
-      "ration\022\030\n\020unset_not_before\030\004 \001(\010\022\032\n\ratte" +
-      "mpts_left\030\005 \001(\rH\000\210\001\001\022\033\n\023unset_attempts_l" +
-      "eft\030\006 \001(\010\022\023\n\006status\030\007 \001(\tH\001\210\001\001\022\035\n\020expect" +
-      "ed_version\030\010 \001(\004H\002\210\001\001B\020\n\016_attempts_leftB" +
-      "\t\n\007_statusB\023\n\021_expected_version\"<\n\022Updat" +
-      "eLockResponse\022&\n\006record\030\001 \001(\0132\026.rowlock." +
-      "v1.LockRecord\"U\n\021DeleteLockRequest\022\014\n\004na" +
-      "me\030\001 \001(\t\022\035\n\020expected_version\030\002 \001(\004H\000\210\001\001B" +
-      "\023\n\021_expected_version\"%\n\022DeleteLockRespon" +
+      "lock.v1.Claim\022\021\n\tremaining\030\002 \001(\r\"\316\002\n\023Upd" +
+      "ateRecordRequest\022\014\n\004name\030\001 \001(\t\022.\n\nnot_be" +
+      "fore\030\002 \001(\0132\032.google.protobuf.Timestamp\0220" +
+      "\n\rnot_before_in\030\003 \001(\0132\031.google.protobuf." +
+      "Duration\022\030\n\020unset_not_before\030\004 \001(\010\022\032\n\rat" +
+      "tempts_left\030\005 \001(\rH\000\210\001\001\022\033\n\023unset_attempts" +
+      "_left\030\006 \001(\010\022\023\n\006status\030\007 \001(\tH\001\210\001\001\022\035\n\020expe" +
+      "cted_version\030\010 \001(\004H\002\210\001\001\022\016\n\006reason\030\t \001(\tB" +
+      "\020\n\016_attempts_leftB\t\n\007_statusB\023\n\021_expecte" +
+      "d_version\">\n\024UpdateRecordResponse\022&\n\006rec" +
+      "ord\030\001 \001(\0132\026.rowlock.v1.LockRecord\"g\n\023Del" +
+      "eteRecordRequest\022\014\n\004name\030\001 \001(\t\022\035\n\020expect" +
+      "ed_version\030\002 \001(\004H\000\210\001\001\022\016\n\006reason\030\003 \001(\tB\023\n" +
+      "\021_expected_version\"\'\n\024DeleteRecordRespon" +
       "se\022\017\n\007deleted\030\001 \001(\010\"\325\003\n\016CaptureRequest\022\023" +
       "\n\006prefix\030\001 \001(\tH\000\210\001\001\022\r\n\005names\030\002 \003(\t\022\022\n\nma" +
       "x_leases\030\003 \001(\r\022\021\n\tif_status\030\004 \003(\t\022&\n\003ttl" +
@@ -400,7 +401,7 @@ public final class LockServiceProto {
       "\010received\030\003 \001(\004\"\200\001\n\013SessionOpen\022\r\n\005owner" +
       "\030\001 \001(\t\0223\n\006labels\030\002 \003(\0132#.rowlock.v1.Sess" +
       "ionOpen.LabelsEntry\032-\n\013LabelsEntry\022\013\n\003ke" +
-      "y\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\354\007\n\016SessionCo" +
+      "y\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\364\007\n\016SessionCo" +
       "mmand\022\014\n\004call\030\001 \001(\004\022*\n\007timeout\030\002 \001(\0132\031.g" +
       "oogle.protobuf.Duration\022\023\n\013traceparent\030\025" +
       " \001(\t\022-\n\007acquire\030\003 \001(\0132\032.rowlock.v1.Acqui" +
@@ -417,100 +418,100 @@ public final class LockServiceProto {
       "tsRequestH\000\0228\n\rforce_release\030\014 \001(\0132\037.row" +
       "lock.v1.ForceReleaseRequestH\000\0224\n\013watch_l" +
       "ocks\030\021 \001(\0132\035.rowlock.v1.WatchLocksReques" +
-      "tH\000\022\020\n\006cancel\030\r \001(\004H\000\0224\n\013update_lock\030\016 \001" +
-      "(\0132\035.rowlock.v1.UpdateLockRequestH\000\0224\n\013d" +
-      "elete_lock\030\017 \001(\0132\035.rowlock.v1.DeleteLock" +
-      "RequestH\000\022-\n\007capture\030\020 \001(\0132\032.rowlock.v1." +
-      "CaptureRequestH\000\0224\n\013list_claims\030\022 \001(\0132\035." +
-      "rowlock.v1.ListClaimsRequestH\000\0226\n\014list_c" +
-      "hanges\030\023 \001(\0132\036.rowlock.v1.ListChangesReq" +
-      "uestH\000\0226\n\014explain_wait\030\024 \001(\0132\036.rowlock.v" +
-      "1.ExplainWaitRequestH\000B\t\n\007command\"7\n\013Ren" +
-      "ewLeases\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.Re" +
-      "newRequest\"9\n\rRenewedLeases\022(\n\006leases\030\001 " +
-      "\003(\0132\030.rowlock.v1.RenewedLease\"b\n\014Renewed" +
-      "Lease\022\"\n\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH" +
-      "\000\022#\n\005error\030\002 \001(\0132\022.google.rpc.StatusH\000B\t" +
-      "\n\007outcome\"\326\001\n\017SessionResponse\022)\n\006opened\030" +
-      "\001 \001(\0132\031.rowlock.v1.SessionOpened\022*\n\007resu" +
-      "lts\030\002 \003(\0132\031.rowlock.v1.SessionResult\022\r\n\005" +
-      "heard\030\003 \001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.L" +
-      "ostLease\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1" +
-      ".Lease\022\022\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSessionOp" +
-      "ened\022\017\n\007replica\030\001 \001(\t\0225\n\022heartbeat_inter" +
-      "val\030\002 \001(\0132\031.google.protobuf.Duration\022.\n\013" +
-      "silence_max\030\003 \001(\0132\031.google.protobuf.Dura" +
-      "tion\022/\n\014grace_period\030\004 \001(\0132\031.google.prot" +
-      "obuf.Duration\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014comm" +
-      "ands_max\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 \001(" +
-      "\r\"\366\007\n\rSessionResult\022\014\n\004call\030\001 \001(\004\022.\n\007acq" +
-      "uire\030\002 \001(\0132\033.rowlock.v1.AcquireResponseH" +
-      "\000\0228\n\rwait_in_queue\030\003 \001(\0132\037.rowlock.v1.Wa" +
-      "itInQueueResponseH\000\022*\n\005renew\030\004 \001(\0132\031.row" +
-      "lock.v1.RenewResponseH\000\0221\n\014renew_leases\030" +
-      "\005 \001(\0132\031.rowlock.v1.RenewedLeasesH\000\022.\n\007re" +
-      "lease\030\006 \001(\0132\033.rowlock.v1.ReleaseResponse" +
-      "H\000\0221\n\tset_limit\030\007 \001(\0132\034.rowlock.v1.SetLi" +
-      "mitResponseH\000\022/\n\010get_lock\030\010 \001(\0132\033.rowloc" +
-      "k.v1.GetLockResponseH\000\0223\n\nlist_locks\030\t \001" +
-      "(\0132\035.rowlock.v1.ListLocksResponseH\000\0225\n\013l" +
-      "ist_limits\030\n \001(\0132\036.rowlock.v1.ListLimits" +
-      "ResponseH\000\0229\n\rforce_release\030\013 \001(\0132 .rowl" +
-      "ock.v1.ForceReleaseResponseH\000\0225\n\013watch_l" +
-      "ocks\030\021 \001(\0132\036.rowlock.v1.WatchLocksRespon" +
-      "seH\000\022#\n\005error\030\014 \001(\0132\022.google.rpc.StatusH" +
-      "\000\022&\n\010rejected\030\r \001(\0132\022.google.rpc.StatusH" +
-      "\000\0225\n\013update_lock\030\016 \001(\0132\036.rowlock.v1.Upda" +
-      "teLockResponseH\000\0225\n\013delete_lock\030\017 \001(\0132\036." +
-      "rowlock.v1.DeleteLockResponseH\000\022.\n\007captu" +
-      "re\030\020 \001(\0132\033.rowlock.v1.CaptureResponseH\000\022" +
-      "5\n\013list_claims\030\022 \001(\0132\036.rowlock.v1.ListCl" +
-      "aimsResponseH\000\0227\n\014list_changes\030\023 \001(\0132\037.r" +
-      "owlock.v1.ListChangesResponseH\000\0227\n\014expla" +
-      "in_wait\030\024 \001(\0132\037.rowlock.v1.ExplainWaitRe" +
-      "sponseH\000B\010\n\006result\"[\n\tLostLease\022\020\n\010lease" +
-      "_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022)\n\006reason\030\003" +
-      " \001(\0162\031.rowlock.v1.RefusalReason*v\n\tListO" +
-      "rder\022\032\n\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n\017LIST" +
-      "_ORDER_NAME\020\001\022\033\n\027LIST_ORDER_LONGEST_WAIT" +
-      "\020\002\022\033\n\027LIST_ORDER_MOST_WAITERS\020\0032\374\t\n\013Lock" +
-      "Service\022B\n\007Acquire\022\032.rowlock.v1.AcquireR" +
-      "equest\032\033.rowlock.v1.AcquireResponse\022P\n\013W" +
-      "aitInQueue\022\036.rowlock.v1.WaitInQueueReque" +
-      "st\032\037.rowlock.v1.WaitInQueueResponse0\001\022<\n" +
-      "\005Renew\022\030.rowlock.v1.RenewRequest\032\031.rowlo" +
-      "ck.v1.RenewResponse\022B\n\007Release\022\032.rowlock" +
-      ".v1.ReleaseRequest\032\033.rowlock.v1.ReleaseR" +
-      "esponse\022E\n\010SetLimit\022\033.rowlock.v1.SetLimi" +
-      "tRequest\032\034.rowlock.v1.SetLimitResponse\022B" +
-      "\n\007GetLock\022\032.rowlock.v1.GetLockRequest\032\033." +
-      "rowlock.v1.GetLockResponse\022H\n\tListLocks\022" +
-      "\034.rowlock.v1.ListLocksRequest\032\035.rowlock." +
-      "v1.ListLocksResponse\022K\n\nListLimits\022\035.row" +
-      "lock.v1.ListLimitsRequest\032\036.rowlock.v1.L" +
-      "istLimitsResponse\022K\n\nListClaims\022\035.rowloc" +
-      "k.v1.ListClaimsRequest\032\036.rowlock.v1.List" +
-      "ClaimsResponse\022N\n\013ListChanges\022\036.rowlock." +
-      "v1.ListChangesRequest\032\037.rowlock.v1.ListC" +
-      "hangesResponse\022N\n\013ExplainWait\022\036.rowlock." +
-      "v1.ExplainWaitRequest\032\037.rowlock.v1.Expla" +
-      "inWaitResponse\022M\n\nWatchLocks\022\035.rowlock.v" +
-      "1.WatchLocksRequest\032\036.rowlock.v1.WatchLo" +
-      "cksResponse0\001\022Q\n\014ForceRelease\022\037.rowlock." +
-      "v1.ForceReleaseRequest\032 .rowlock.v1.Forc" +
-      "eReleaseResponse\022K\n\nUpdateLock\022\035.rowlock" +
-      ".v1.UpdateLockRequest\032\036.rowlock.v1.Updat" +
-      "eLockResponse\022B\n\007Capture\022\032.rowlock.v1.Ca" +
-      "ptureRequest\032\033.rowlock.v1.CaptureRespons" +
-      "e\022K\n\nDeleteLock\022\035.rowlock.v1.DeleteLockR" +
-      "equest\032\036.rowlock.v1.DeleteLockResponse\022F" +
-      "\n\007Session\022\032.rowlock.v1.SessionRequest\032\033." +
-      "rowlock.v1.SessionResponse(\0010\001B\242\001\n\nrowlo" +
-      "ck.v1B\020LockServiceProtoP\001Z9github.com/ro" +
-      "wlock/rowlock/clients/go/rowlockv1;rowlo" +
-      "ckv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowlock\\V1\342\002\026R" +
-      "owlock\\V1\\GPBMetadata\352\002\013Rowlock::V1b\006pro" +
-      "to3"
+      "tH\000\022\020\n\006cancel\030\r \001(\004H\000\0228\n\rupdate_record\030\016" +
+      " \001(\0132\037.rowlock.v1.UpdateRecordRequestH\000\022" +
+      "8\n\rdelete_record\030\017 \001(\0132\037.rowlock.v1.Dele" +
+      "teRecordRequestH\000\022-\n\007capture\030\020 \001(\0132\032.row" +
+      "lock.v1.CaptureRequestH\000\0224\n\013list_claims\030" +
+      "\022 \001(\0132\035.rowlock.v1.ListClaimsRequestH\000\0226" +
+      "\n\014list_changes\030\023 \001(\0132\036.rowlock.v1.ListCh" +
+      "angesRequestH\000\0226\n\014explain_wait\030\024 \001(\0132\036.r" +
+      "owlock.v1.ExplainWaitRequestH\000B\t\n\007comman" +
+      "d\"7\n\013RenewLeases\022(\n\006leases\030\001 \003(\0132\030.rowlo" +
+      "ck.v1.RenewRequest\"9\n\rRenewedLeases\022(\n\006l" +
+      "eases\030\001 \003(\0132\030.rowlock.v1.RenewedLease\"b\n" +
+      "\014RenewedLease\022\"\n\005lease\030\001 \001(\0132\021.rowlock.v" +
+      "1.LeaseH\000\022#\n\005error\030\002 \001(\0132\022.google.rpc.St" +
+      "atusH\000B\t\n\007outcome\"\326\001\n\017SessionResponse\022)\n" +
+      "\006opened\030\001 \001(\0132\031.rowlock.v1.SessionOpened" +
+      "\022*\n\007results\030\002 \003(\0132\031.rowlock.v1.SessionRe" +
+      "sult\022\r\n\005heard\030\003 \001(\004\022#\n\004lost\030\004 \003(\0132\025.rowl" +
+      "ock.v1.LostLease\022$\n\tconfirmed\030\005 \003(\0132\021.ro" +
+      "wlock.v1.Lease\022\022\n\ngoing_away\030\006 \001(\010\"\374\001\n\rS" +
+      "essionOpened\022\017\n\007replica\030\001 \001(\t\0225\n\022heartbe" +
+      "at_interval\030\002 \001(\0132\031.google.protobuf.Dura" +
+      "tion\022.\n\013silence_max\030\003 \001(\0132\031.google.proto" +
+      "buf.Duration\022/\n\014grace_period\030\004 \001(\0132\031.goo" +
+      "gle.protobuf.Duration\022\021\n\twaits_max\030\005 \001(\r" +
+      "\022\024\n\014commands_max\030\006 \001(\r\022\031\n\021message_bytes_" +
+      "max\030\007 \001(\r\"\376\007\n\rSessionResult\022\014\n\004call\030\001 \001(" +
+      "\004\022.\n\007acquire\030\002 \001(\0132\033.rowlock.v1.AcquireR" +
+      "esponseH\000\0228\n\rwait_in_queue\030\003 \001(\0132\037.rowlo" +
+      "ck.v1.WaitInQueueResponseH\000\022*\n\005renew\030\004 \001" +
+      "(\0132\031.rowlock.v1.RenewResponseH\000\0221\n\014renew" +
+      "_leases\030\005 \001(\0132\031.rowlock.v1.RenewedLeases" +
+      "H\000\022.\n\007release\030\006 \001(\0132\033.rowlock.v1.Release" +
+      "ResponseH\000\0221\n\tset_limit\030\007 \001(\0132\034.rowlock." +
+      "v1.SetLimitResponseH\000\022/\n\010get_lock\030\010 \001(\0132" +
+      "\033.rowlock.v1.GetLockResponseH\000\0223\n\nlist_l" +
+      "ocks\030\t \001(\0132\035.rowlock.v1.ListLocksRespons" +
+      "eH\000\0225\n\013list_limits\030\n \001(\0132\036.rowlock.v1.Li" +
+      "stLimitsResponseH\000\0229\n\rforce_release\030\013 \001(" +
+      "\0132 .rowlock.v1.ForceReleaseResponseH\000\0225\n" +
+      "\013watch_locks\030\021 \001(\0132\036.rowlock.v1.WatchLoc" +
+      "ksResponseH\000\022#\n\005error\030\014 \001(\0132\022.google.rpc" +
+      ".StatusH\000\022&\n\010rejected\030\r \001(\0132\022.google.rpc" +
+      ".StatusH\000\0229\n\rupdate_record\030\016 \001(\0132 .rowlo" +
+      "ck.v1.UpdateRecordResponseH\000\0229\n\rdelete_r" +
+      "ecord\030\017 \001(\0132 .rowlock.v1.DeleteRecordRes" +
+      "ponseH\000\022.\n\007capture\030\020 \001(\0132\033.rowlock.v1.Ca" +
+      "ptureResponseH\000\0225\n\013list_claims\030\022 \001(\0132\036.r" +
+      "owlock.v1.ListClaimsResponseH\000\0227\n\014list_c" +
+      "hanges\030\023 \001(\0132\037.rowlock.v1.ListChangesRes" +
+      "ponseH\000\0227\n\014explain_wait\030\024 \001(\0132\037.rowlock." +
+      "v1.ExplainWaitResponseH\000B\010\n\006result\"[\n\tLo" +
+      "stLease\022\020\n\010lease_id\030\001 \001(\t\022\021\n\tlock_name\030\002" +
+      " \001(\t\022)\n\006reason\030\003 \001(\0162\031.rowlock.v1.Refusa" +
+      "lReason*v\n\tListOrder\022\032\n\026LIST_ORDER_UNSPE" +
+      "CIFIED\020\000\022\023\n\017LIST_ORDER_NAME\020\001\022\033\n\027LIST_OR" +
+      "DER_LONGEST_WAIT\020\002\022\033\n\027LIST_ORDER_MOST_WA" +
+      "ITERS\020\0032\210\n\n\013LockService\022B\n\007Acquire\022\032.row" +
+      "lock.v1.AcquireRequest\032\033.rowlock.v1.Acqu" +
+      "ireResponse\022P\n\013WaitInQueue\022\036.rowlock.v1." +
+      "WaitInQueueRequest\032\037.rowlock.v1.WaitInQu" +
+      "eueResponse0\001\022<\n\005Renew\022\030.rowlock.v1.Rene" +
+      "wRequest\032\031.rowlock.v1.RenewResponse\022B\n\007R" +
+      "elease\022\032.rowlock.v1.ReleaseRequest\032\033.row" +
+      "lock.v1.ReleaseResponse\022E\n\010SetLimit\022\033.ro" +
+      "wlock.v1.SetLimitRequest\032\034.rowlock.v1.Se" +
+      "tLimitResponse\022B\n\007GetLock\022\032.rowlock.v1.G" +
+      "etLockRequest\032\033.rowlock.v1.GetLockRespon" +
+      "se\022H\n\tListLocks\022\034.rowlock.v1.ListLocksRe" +
+      "quest\032\035.rowlock.v1.ListLocksResponse\022K\n\n" +
+      "ListLimits\022\035.rowlock.v1.ListLimitsReques" +
+      "t\032\036.rowlock.v1.ListLimitsResponse\022K\n\nLis" +
+      "tClaims\022\035.rowlock.v1.ListClaimsRequest\032\036" +
+      ".rowlock.v1.ListClaimsResponse\022N\n\013ListCh" +
+      "anges\022\036.rowlock.v1.ListChangesRequest\032\037." +
+      "rowlock.v1.ListChangesResponse\022N\n\013Explai" +
+      "nWait\022\036.rowlock.v1.ExplainWaitRequest\032\037." +
+      "rowlock.v1.ExplainWaitResponse\022M\n\nWatchL" +
+      "ocks\022\035.rowlock.v1.WatchLocksRequest\032\036.ro" +
+      "wlock.v1.WatchLocksResponse0\001\022Q\n\014ForceRe" +
+      "lease\022\037.rowlock.v1.ForceReleaseRequest\032 " +
+      ".rowlock.v1.ForceReleaseResponse\022Q\n\014Upda" +
+      "teRecord\022\037.rowlock.v1.UpdateRecordReques" +
+      "t\032 .rowlock.v1.UpdateRecordResponse\022B\n\007C" +
+      "apture\022\032.rowlock.v1.CaptureRequest\032\033.row" +
+      "lock.v1.CaptureResponse\022Q\n\014DeleteRecord\022" +
+      "\037.rowlock.v1.DeleteRecordRequest\032 .rowlo" +
+      "ck.v1.DeleteRecordResponse\022F\n\007Session\022\032." +
+      "rowlock.v1.SessionRequest\032\033.rowlock.v1.S" +
+      "essionResponse(\0010\001B\242\001\n\nrowlock.v1B\020LockS" +
+      "erviceProtoP\001Z9github.com/rowlock/rowloc" +
+      "k/clients/go/rowlockv1;rowlockv1\242\002\003RLK\252\002" +
+      "\nRowlock.V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\GP" +
+      "BMetadata\352\002\013Rowlock::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -700,29 +701,29 @@ public final class LockServiceProto {
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ForceReleaseResponse_descriptor,
         new java.lang.String[] { "Ended", "Remaining", });
-    internal_static_rowlock_v1_UpdateLockRequest_descriptor =
+    internal_static_rowlock_v1_UpdateRecordRequest_descriptor =
       getDescriptor().getMessageTypes().get(28);
-    internal_static_rowlock_v1_UpdateLockRequest_fieldAccessorTable = new
+    internal_static_rowlock_v1_UpdateRecordRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
-        internal_static_rowlock_v1_UpdateLockRequest_descriptor,
-        new java.lang.String[] { "Name", "NotBefore", "NotBeforeIn", "UnsetNotBefore", "AttemptsLeft", "UnsetAttemptsLeft", "Status", "ExpectedVersion", });
-    internal_static_rowlock_v1_UpdateLockResponse_descriptor =
+        internal_static_rowlock_v1_UpdateRecordRequest_descriptor,
+        new java.lang.String[] { "Name", "NotBefore", "NotBeforeIn", "UnsetNotBefore", "AttemptsLeft", "UnsetAttemptsLeft", "Status", "ExpectedVersion", "Reason", });
+    internal_static_rowlock_v1_UpdateRecordResponse_descriptor =
       getDescriptor().getMessageTypes().get(29);
-    internal_static_rowlock_v1_UpdateLockResponse_fieldAccessorTable = new
+    internal_static_rowlock_v1_UpdateRecordResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
-        internal_static_rowlock_v1_UpdateLockResponse_descriptor,
+        internal_static_rowlock_v1_UpdateRecordResponse_descriptor,
         new java.lang.String[] { "Record", });
-    internal_static_rowlock_v1_DeleteLockRequest_descriptor =
+    internal_static_rowlock_v1_DeleteRecordRequest_descriptor =
       getDescriptor().getMessageTypes().get(30);
-    internal_static_rowlock_v1_DeleteLockRequest_fieldAccessorTable = new
+    internal_static_rowlock_v1_DeleteRecordRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
-        internal_static_rowlock_v1_DeleteLockRequest_descriptor,
-        new java.lang.String[] { "Name", "ExpectedVersion", });
-    internal_static_rowlock_v1_DeleteLockResponse_descriptor =
+        internal_static_rowlock_v1_DeleteRecordRequest_descriptor,
+        new java.lang.String[] { "Name", "ExpectedVersion", "Reason", });
+    internal_static_rowlock_v1_DeleteRecordResponse_descriptor =
       getDescriptor().getMessageTypes().get(31);
-    internal_static_rowlock_v1_DeleteLockResponse_fieldAccessorTable = new
+    internal_static_rowlock_v1_DeleteRecordResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
-        internal_static_rowlock_v1_DeleteLockResponse_descriptor,
+        internal_static_rowlock_v1_DeleteRecordResponse_descriptor,
         new java.lang.String[] { "Deleted", });
     internal_static_rowlock_v1_CaptureRequest_descriptor =
       getDescriptor().getMessageTypes().get(32);
@@ -765,7 +766,7 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_SessionCommand_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionCommand_descriptor,
-        new java.lang.String[] { "Call", "Timeout", "Traceparent", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Cancel", "UpdateLock", "DeleteLock", "Capture", "ListClaims", "ListChanges", "ExplainWait", "Command", });
+        new java.lang.String[] { "Call", "Timeout", "Traceparent", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Cancel", "UpdateRecord", "DeleteRecord", "Capture", "ListClaims", "ListChanges", "ExplainWait", "Command", });
     internal_static_rowlock_v1_RenewLeases_descriptor =
       getDescriptor().getMessageTypes().get(37);
     internal_static_rowlock_v1_RenewLeases_fieldAccessorTable = new
@@ -801,7 +802,7 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_SessionResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionResult_descriptor,
-        new java.lang.String[] { "Call", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Error", "Rejected", "UpdateLock", "DeleteLock", "Capture", "ListClaims", "ListChanges", "ExplainWait", "Result", });
+        new java.lang.String[] { "Call", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Error", "Rejected", "UpdateRecord", "DeleteRecord", "Capture", "ListClaims", "ListChanges", "ExplainWait", "Result", });
     internal_static_rowlock_v1_LostLease_descriptor =
       getDescriptor().getMessageTypes().get(43);
     internal_static_rowlock_v1_LostLease_fieldAccessorTable = new

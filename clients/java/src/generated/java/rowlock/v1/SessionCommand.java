@@ -63,8 +63,8 @@ private static final long serialVersionUID = 0L;
     FORCE_RELEASE(12),
     WATCH_LOCKS(17),
     CANCEL(13),
-    UPDATE_LOCK(14),
-    DELETE_LOCK(15),
+    UPDATE_RECORD(14),
+    DELETE_RECORD(15),
     CAPTURE(16),
     LIST_CLAIMS(18),
     LIST_CHANGES(19),
@@ -98,8 +98,8 @@ private static final long serialVersionUID = 0L;
         case 12: return FORCE_RELEASE;
         case 17: return WATCH_LOCKS;
         case 13: return CANCEL;
-        case 14: return UPDATE_LOCK;
-        case 15: return DELETE_LOCK;
+        case 14: return UPDATE_RECORD;
+        case 15: return DELETE_RECORD;
         case 16: return CAPTURE;
         case 18: return LIST_CLAIMS;
         case 19: return LIST_CHANGES;
@@ -728,17 +728,17 @@ private static final long serialVersionUID = 0L;
     return 0L;
   }
 
-  public static final int UPDATE_LOCK_FIELD_NUMBER = 14;
+  public static final int UPDATE_RECORD_FIELD_NUMBER = 14;
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
-   * @return Whether the updateLock field is set.
+   * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
+   * @return Whether the updateRecord field is set.
    */
   @java.lang.Override
-  public boolean hasUpdateLock() {
+  public boolean hasUpdateRecord() {
     return commandCase_ == 14;
   }
   /**
@@ -746,42 +746,42 @@ private static final long serialVersionUID = 0L;
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
-   * @return The updateLock.
+   * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
+   * @return The updateRecord.
    */
   @java.lang.Override
-  public rowlock.v1.UpdateLockRequest getUpdateLock() {
+  public rowlock.v1.UpdateRecordRequest getUpdateRecord() {
     if (commandCase_ == 14) {
-       return (rowlock.v1.UpdateLockRequest) command_;
+       return (rowlock.v1.UpdateRecordRequest) command_;
     }
-    return rowlock.v1.UpdateLockRequest.getDefaultInstance();
+    return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
   }
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+   * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
    */
   @java.lang.Override
-  public rowlock.v1.UpdateLockRequestOrBuilder getUpdateLockOrBuilder() {
+  public rowlock.v1.UpdateRecordRequestOrBuilder getUpdateRecordOrBuilder() {
     if (commandCase_ == 14) {
-       return (rowlock.v1.UpdateLockRequest) command_;
+       return (rowlock.v1.UpdateRecordRequest) command_;
     }
-    return rowlock.v1.UpdateLockRequest.getDefaultInstance();
+    return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
   }
 
-  public static final int DELETE_LOCK_FIELD_NUMBER = 15;
+  public static final int DELETE_RECORD_FIELD_NUMBER = 15;
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
-   * @return Whether the deleteLock field is set.
+   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
+   * @return Whether the deleteRecord field is set.
    */
   @java.lang.Override
-  public boolean hasDeleteLock() {
+  public boolean hasDeleteRecord() {
     return commandCase_ == 15;
   }
   /**
@@ -789,29 +789,29 @@ private static final long serialVersionUID = 0L;
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
-   * @return The deleteLock.
+   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
+   * @return The deleteRecord.
    */
   @java.lang.Override
-  public rowlock.v1.DeleteLockRequest getDeleteLock() {
+  public rowlock.v1.DeleteRecordRequest getDeleteRecord() {
     if (commandCase_ == 15) {
-       return (rowlock.v1.DeleteLockRequest) command_;
+       return (rowlock.v1.DeleteRecordRequest) command_;
     }
-    return rowlock.v1.DeleteLockRequest.getDefaultInstance();
+    return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
   }
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
    */
   @java.lang.Override
-  public rowlock.v1.DeleteLockRequestOrBuilder getDeleteLockOrBuilder() {
+  public rowlock.v1.DeleteRecordRequestOrBuilder getDeleteRecordOrBuilder() {
     if (commandCase_ == 15) {
-       return (rowlock.v1.DeleteLockRequest) command_;
+       return (rowlock.v1.DeleteRecordRequest) command_;
     }
-    return rowlock.v1.DeleteLockRequest.getDefaultInstance();
+    return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
   }
 
   public static final int CAPTURE_FIELD_NUMBER = 16;
@@ -1041,10 +1041,10 @@ private static final long serialVersionUID = 0L;
           13, (long)((java.lang.Long) command_));
     }
     if (commandCase_ == 14) {
-      output.writeMessage(14, (rowlock.v1.UpdateLockRequest) command_);
+      output.writeMessage(14, (rowlock.v1.UpdateRecordRequest) command_);
     }
     if (commandCase_ == 15) {
-      output.writeMessage(15, (rowlock.v1.DeleteLockRequest) command_);
+      output.writeMessage(15, (rowlock.v1.DeleteRecordRequest) command_);
     }
     if (commandCase_ == 16) {
       output.writeMessage(16, (rowlock.v1.CaptureRequest) command_);
@@ -1128,11 +1128,11 @@ private static final long serialVersionUID = 0L;
     }
     if (commandCase_ == 14) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(14, (rowlock.v1.UpdateLockRequest) command_);
+        .computeMessageSize(14, (rowlock.v1.UpdateRecordRequest) command_);
     }
     if (commandCase_ == 15) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(15, (rowlock.v1.DeleteLockRequest) command_);
+        .computeMessageSize(15, (rowlock.v1.DeleteRecordRequest) command_);
     }
     if (commandCase_ == 16) {
       size += com.google.protobuf.CodedOutputStream
@@ -1232,12 +1232,12 @@ private static final long serialVersionUID = 0L;
             != other.getCancel()) return false;
         break;
       case 14:
-        if (!getUpdateLock()
-            .equals(other.getUpdateLock())) return false;
+        if (!getUpdateRecord()
+            .equals(other.getUpdateRecord())) return false;
         break;
       case 15:
-        if (!getDeleteLock()
-            .equals(other.getDeleteLock())) return false;
+        if (!getDeleteRecord()
+            .equals(other.getDeleteRecord())) return false;
         break;
       case 16:
         if (!getCapture()
@@ -1329,12 +1329,12 @@ private static final long serialVersionUID = 0L;
             getCancel());
         break;
       case 14:
-        hash = (37 * hash) + UPDATE_LOCK_FIELD_NUMBER;
-        hash = (53 * hash) + getUpdateLock().hashCode();
+        hash = (37 * hash) + UPDATE_RECORD_FIELD_NUMBER;
+        hash = (53 * hash) + getUpdateRecord().hashCode();
         break;
       case 15:
-        hash = (37 * hash) + DELETE_LOCK_FIELD_NUMBER;
-        hash = (53 * hash) + getDeleteLock().hashCode();
+        hash = (37 * hash) + DELETE_RECORD_FIELD_NUMBER;
+        hash = (53 * hash) + getDeleteRecord().hashCode();
         break;
       case 16:
         hash = (37 * hash) + CAPTURE_FIELD_NUMBER;
@@ -1536,11 +1536,11 @@ private static final long serialVersionUID = 0L;
       if (watchLocksBuilder_ != null) {
         watchLocksBuilder_.clear();
       }
-      if (updateLockBuilder_ != null) {
-        updateLockBuilder_.clear();
+      if (updateRecordBuilder_ != null) {
+        updateRecordBuilder_.clear();
       }
-      if (deleteLockBuilder_ != null) {
-        deleteLockBuilder_.clear();
+      if (deleteRecordBuilder_ != null) {
+        deleteRecordBuilder_.clear();
       }
       if (captureBuilder_ != null) {
         captureBuilder_.clear();
@@ -1654,12 +1654,12 @@ private static final long serialVersionUID = 0L;
         result.command_ = watchLocksBuilder_.build();
       }
       if (commandCase_ == 14 &&
-          updateLockBuilder_ != null) {
-        result.command_ = updateLockBuilder_.build();
+          updateRecordBuilder_ != null) {
+        result.command_ = updateRecordBuilder_.build();
       }
       if (commandCase_ == 15 &&
-          deleteLockBuilder_ != null) {
-        result.command_ = deleteLockBuilder_.build();
+          deleteRecordBuilder_ != null) {
+        result.command_ = deleteRecordBuilder_.build();
       }
       if (commandCase_ == 16 &&
           captureBuilder_ != null) {
@@ -1783,12 +1783,12 @@ private static final long serialVersionUID = 0L;
           setCancel(other.getCancel());
           break;
         }
-        case UPDATE_LOCK: {
-          mergeUpdateLock(other.getUpdateLock());
+        case UPDATE_RECORD: {
+          mergeUpdateRecord(other.getUpdateRecord());
           break;
         }
-        case DELETE_LOCK: {
-          mergeDeleteLock(other.getDeleteLock());
+        case DELETE_RECORD: {
+          mergeDeleteRecord(other.getDeleteRecord());
           break;
         }
         case CAPTURE: {
@@ -1926,14 +1926,14 @@ private static final long serialVersionUID = 0L;
             } // case 104
             case 114: {
               input.readMessage(
-                  getUpdateLockFieldBuilder().getBuilder(),
+                  getUpdateRecordFieldBuilder().getBuilder(),
                   extensionRegistry);
               commandCase_ = 14;
               break;
             } // case 114
             case 122: {
               input.readMessage(
-                  getDeleteLockFieldBuilder().getBuilder(),
+                  getDeleteRecordFieldBuilder().getBuilder(),
                   extensionRegistry);
               commandCase_ = 15;
               break;
@@ -4338,17 +4338,17 @@ private static final long serialVersionUID = 0L;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.UpdateLockRequest, rowlock.v1.UpdateLockRequest.Builder, rowlock.v1.UpdateLockRequestOrBuilder> updateLockBuilder_;
+        rowlock.v1.UpdateRecordRequest, rowlock.v1.UpdateRecordRequest.Builder, rowlock.v1.UpdateRecordRequestOrBuilder> updateRecordBuilder_;
     /**
      * <pre>
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
-     * @return Whether the updateLock field is set.
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
+     * @return Whether the updateRecord field is set.
      */
     @java.lang.Override
-    public boolean hasUpdateLock() {
+    public boolean hasUpdateRecord() {
       return commandCase_ == 14;
     }
     /**
@@ -4356,21 +4356,21 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
-     * @return The updateLock.
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
+     * @return The updateRecord.
      */
     @java.lang.Override
-    public rowlock.v1.UpdateLockRequest getUpdateLock() {
-      if (updateLockBuilder_ == null) {
+    public rowlock.v1.UpdateRecordRequest getUpdateRecord() {
+      if (updateRecordBuilder_ == null) {
         if (commandCase_ == 14) {
-          return (rowlock.v1.UpdateLockRequest) command_;
+          return (rowlock.v1.UpdateRecordRequest) command_;
         }
-        return rowlock.v1.UpdateLockRequest.getDefaultInstance();
+        return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
       } else {
         if (commandCase_ == 14) {
-          return updateLockBuilder_.getMessage();
+          return updateRecordBuilder_.getMessage();
         }
-        return rowlock.v1.UpdateLockRequest.getDefaultInstance();
+        return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
       }
     }
     /**
@@ -4378,17 +4378,17 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
      */
-    public Builder setUpdateLock(rowlock.v1.UpdateLockRequest value) {
-      if (updateLockBuilder_ == null) {
+    public Builder setUpdateRecord(rowlock.v1.UpdateRecordRequest value) {
+      if (updateRecordBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
         command_ = value;
         onChanged();
       } else {
-        updateLockBuilder_.setMessage(value);
+        updateRecordBuilder_.setMessage(value);
       }
       commandCase_ = 14;
       return this;
@@ -4398,15 +4398,15 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
      */
-    public Builder setUpdateLock(
-        rowlock.v1.UpdateLockRequest.Builder builderForValue) {
-      if (updateLockBuilder_ == null) {
+    public Builder setUpdateRecord(
+        rowlock.v1.UpdateRecordRequest.Builder builderForValue) {
+      if (updateRecordBuilder_ == null) {
         command_ = builderForValue.build();
         onChanged();
       } else {
-        updateLockBuilder_.setMessage(builderForValue.build());
+        updateRecordBuilder_.setMessage(builderForValue.build());
       }
       commandCase_ = 14;
       return this;
@@ -4416,13 +4416,13 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
      */
-    public Builder mergeUpdateLock(rowlock.v1.UpdateLockRequest value) {
-      if (updateLockBuilder_ == null) {
+    public Builder mergeUpdateRecord(rowlock.v1.UpdateRecordRequest value) {
+      if (updateRecordBuilder_ == null) {
         if (commandCase_ == 14 &&
-            command_ != rowlock.v1.UpdateLockRequest.getDefaultInstance()) {
-          command_ = rowlock.v1.UpdateLockRequest.newBuilder((rowlock.v1.UpdateLockRequest) command_)
+            command_ != rowlock.v1.UpdateRecordRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.UpdateRecordRequest.newBuilder((rowlock.v1.UpdateRecordRequest) command_)
               .mergeFrom(value).buildPartial();
         } else {
           command_ = value;
@@ -4430,9 +4430,9 @@ private static final long serialVersionUID = 0L;
         onChanged();
       } else {
         if (commandCase_ == 14) {
-          updateLockBuilder_.mergeFrom(value);
+          updateRecordBuilder_.mergeFrom(value);
         } else {
-          updateLockBuilder_.setMessage(value);
+          updateRecordBuilder_.setMessage(value);
         }
       }
       commandCase_ = 14;
@@ -4443,10 +4443,10 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
      */
-    public Builder clearUpdateLock() {
-      if (updateLockBuilder_ == null) {
+    public Builder clearUpdateRecord() {
+      if (updateRecordBuilder_ == null) {
         if (commandCase_ == 14) {
           commandCase_ = 0;
           command_ = null;
@@ -4457,7 +4457,7 @@ private static final long serialVersionUID = 0L;
           commandCase_ = 0;
           command_ = null;
         }
-        updateLockBuilder_.clear();
+        updateRecordBuilder_.clear();
       }
       return this;
     }
@@ -4466,27 +4466,27 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
      */
-    public rowlock.v1.UpdateLockRequest.Builder getUpdateLockBuilder() {
-      return getUpdateLockFieldBuilder().getBuilder();
+    public rowlock.v1.UpdateRecordRequest.Builder getUpdateRecordBuilder() {
+      return getUpdateRecordFieldBuilder().getBuilder();
     }
     /**
      * <pre>
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
      */
     @java.lang.Override
-    public rowlock.v1.UpdateLockRequestOrBuilder getUpdateLockOrBuilder() {
-      if ((commandCase_ == 14) && (updateLockBuilder_ != null)) {
-        return updateLockBuilder_.getMessageOrBuilder();
+    public rowlock.v1.UpdateRecordRequestOrBuilder getUpdateRecordOrBuilder() {
+      if ((commandCase_ == 14) && (updateRecordBuilder_ != null)) {
+        return updateRecordBuilder_.getMessageOrBuilder();
       } else {
         if (commandCase_ == 14) {
-          return (rowlock.v1.UpdateLockRequest) command_;
+          return (rowlock.v1.UpdateRecordRequest) command_;
         }
-        return rowlock.v1.UpdateLockRequest.getDefaultInstance();
+        return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
       }
     }
     /**
@@ -4494,39 +4494,39 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.UpdateLockRequest, rowlock.v1.UpdateLockRequest.Builder, rowlock.v1.UpdateLockRequestOrBuilder> 
-        getUpdateLockFieldBuilder() {
-      if (updateLockBuilder_ == null) {
+        rowlock.v1.UpdateRecordRequest, rowlock.v1.UpdateRecordRequest.Builder, rowlock.v1.UpdateRecordRequestOrBuilder> 
+        getUpdateRecordFieldBuilder() {
+      if (updateRecordBuilder_ == null) {
         if (!(commandCase_ == 14)) {
-          command_ = rowlock.v1.UpdateLockRequest.getDefaultInstance();
+          command_ = rowlock.v1.UpdateRecordRequest.getDefaultInstance();
         }
-        updateLockBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.UpdateLockRequest, rowlock.v1.UpdateLockRequest.Builder, rowlock.v1.UpdateLockRequestOrBuilder>(
-                (rowlock.v1.UpdateLockRequest) command_,
+        updateRecordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.UpdateRecordRequest, rowlock.v1.UpdateRecordRequest.Builder, rowlock.v1.UpdateRecordRequestOrBuilder>(
+                (rowlock.v1.UpdateRecordRequest) command_,
                 getParentForChildren(),
                 isClean());
         command_ = null;
       }
       commandCase_ = 14;
       onChanged();
-      return updateLockBuilder_;
+      return updateRecordBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.DeleteLockRequest, rowlock.v1.DeleteLockRequest.Builder, rowlock.v1.DeleteLockRequestOrBuilder> deleteLockBuilder_;
+        rowlock.v1.DeleteRecordRequest, rowlock.v1.DeleteRecordRequest.Builder, rowlock.v1.DeleteRecordRequestOrBuilder> deleteRecordBuilder_;
     /**
      * <pre>
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
-     * @return Whether the deleteLock field is set.
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
+     * @return Whether the deleteRecord field is set.
      */
     @java.lang.Override
-    public boolean hasDeleteLock() {
+    public boolean hasDeleteRecord() {
       return commandCase_ == 15;
     }
     /**
@@ -4534,21 +4534,21 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
-     * @return The deleteLock.
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
+     * @return The deleteRecord.
      */
     @java.lang.Override
-    public rowlock.v1.DeleteLockRequest getDeleteLock() {
-      if (deleteLockBuilder_ == null) {
+    public rowlock.v1.DeleteRecordRequest getDeleteRecord() {
+      if (deleteRecordBuilder_ == null) {
         if (commandCase_ == 15) {
-          return (rowlock.v1.DeleteLockRequest) command_;
+          return (rowlock.v1.DeleteRecordRequest) command_;
         }
-        return rowlock.v1.DeleteLockRequest.getDefaultInstance();
+        return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
       } else {
         if (commandCase_ == 15) {
-          return deleteLockBuilder_.getMessage();
+          return deleteRecordBuilder_.getMessage();
         }
-        return rowlock.v1.DeleteLockRequest.getDefaultInstance();
+        return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
       }
     }
     /**
@@ -4556,17 +4556,17 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
      */
-    public Builder setDeleteLock(rowlock.v1.DeleteLockRequest value) {
-      if (deleteLockBuilder_ == null) {
+    public Builder setDeleteRecord(rowlock.v1.DeleteRecordRequest value) {
+      if (deleteRecordBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
         command_ = value;
         onChanged();
       } else {
-        deleteLockBuilder_.setMessage(value);
+        deleteRecordBuilder_.setMessage(value);
       }
       commandCase_ = 15;
       return this;
@@ -4576,15 +4576,15 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
      */
-    public Builder setDeleteLock(
-        rowlock.v1.DeleteLockRequest.Builder builderForValue) {
-      if (deleteLockBuilder_ == null) {
+    public Builder setDeleteRecord(
+        rowlock.v1.DeleteRecordRequest.Builder builderForValue) {
+      if (deleteRecordBuilder_ == null) {
         command_ = builderForValue.build();
         onChanged();
       } else {
-        deleteLockBuilder_.setMessage(builderForValue.build());
+        deleteRecordBuilder_.setMessage(builderForValue.build());
       }
       commandCase_ = 15;
       return this;
@@ -4594,13 +4594,13 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
      */
-    public Builder mergeDeleteLock(rowlock.v1.DeleteLockRequest value) {
-      if (deleteLockBuilder_ == null) {
+    public Builder mergeDeleteRecord(rowlock.v1.DeleteRecordRequest value) {
+      if (deleteRecordBuilder_ == null) {
         if (commandCase_ == 15 &&
-            command_ != rowlock.v1.DeleteLockRequest.getDefaultInstance()) {
-          command_ = rowlock.v1.DeleteLockRequest.newBuilder((rowlock.v1.DeleteLockRequest) command_)
+            command_ != rowlock.v1.DeleteRecordRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.DeleteRecordRequest.newBuilder((rowlock.v1.DeleteRecordRequest) command_)
               .mergeFrom(value).buildPartial();
         } else {
           command_ = value;
@@ -4608,9 +4608,9 @@ private static final long serialVersionUID = 0L;
         onChanged();
       } else {
         if (commandCase_ == 15) {
-          deleteLockBuilder_.mergeFrom(value);
+          deleteRecordBuilder_.mergeFrom(value);
         } else {
-          deleteLockBuilder_.setMessage(value);
+          deleteRecordBuilder_.setMessage(value);
         }
       }
       commandCase_ = 15;
@@ -4621,10 +4621,10 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
      */
-    public Builder clearDeleteLock() {
-      if (deleteLockBuilder_ == null) {
+    public Builder clearDeleteRecord() {
+      if (deleteRecordBuilder_ == null) {
         if (commandCase_ == 15) {
           commandCase_ = 0;
           command_ = null;
@@ -4635,7 +4635,7 @@ private static final long serialVersionUID = 0L;
           commandCase_ = 0;
           command_ = null;
         }
-        deleteLockBuilder_.clear();
+        deleteRecordBuilder_.clear();
       }
       return this;
     }
@@ -4644,27 +4644,27 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
      */
-    public rowlock.v1.DeleteLockRequest.Builder getDeleteLockBuilder() {
-      return getDeleteLockFieldBuilder().getBuilder();
+    public rowlock.v1.DeleteRecordRequest.Builder getDeleteRecordBuilder() {
+      return getDeleteRecordFieldBuilder().getBuilder();
     }
     /**
      * <pre>
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
      */
     @java.lang.Override
-    public rowlock.v1.DeleteLockRequestOrBuilder getDeleteLockOrBuilder() {
-      if ((commandCase_ == 15) && (deleteLockBuilder_ != null)) {
-        return deleteLockBuilder_.getMessageOrBuilder();
+    public rowlock.v1.DeleteRecordRequestOrBuilder getDeleteRecordOrBuilder() {
+      if ((commandCase_ == 15) && (deleteRecordBuilder_ != null)) {
+        return deleteRecordBuilder_.getMessageOrBuilder();
       } else {
         if (commandCase_ == 15) {
-          return (rowlock.v1.DeleteLockRequest) command_;
+          return (rowlock.v1.DeleteRecordRequest) command_;
         }
-        return rowlock.v1.DeleteLockRequest.getDefaultInstance();
+        return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
       }
     }
     /**
@@ -4672,25 +4672,25 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.DeleteLockRequest, rowlock.v1.DeleteLockRequest.Builder, rowlock.v1.DeleteLockRequestOrBuilder> 
-        getDeleteLockFieldBuilder() {
-      if (deleteLockBuilder_ == null) {
+        rowlock.v1.DeleteRecordRequest, rowlock.v1.DeleteRecordRequest.Builder, rowlock.v1.DeleteRecordRequestOrBuilder> 
+        getDeleteRecordFieldBuilder() {
+      if (deleteRecordBuilder_ == null) {
         if (!(commandCase_ == 15)) {
-          command_ = rowlock.v1.DeleteLockRequest.getDefaultInstance();
+          command_ = rowlock.v1.DeleteRecordRequest.getDefaultInstance();
         }
-        deleteLockBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.DeleteLockRequest, rowlock.v1.DeleteLockRequest.Builder, rowlock.v1.DeleteLockRequestOrBuilder>(
-                (rowlock.v1.DeleteLockRequest) command_,
+        deleteRecordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.DeleteRecordRequest, rowlock.v1.DeleteRecordRequest.Builder, rowlock.v1.DeleteRecordRequestOrBuilder>(
+                (rowlock.v1.DeleteRecordRequest) command_,
                 getParentForChildren(),
                 isClean());
         command_ = null;
       }
       commandCase_ = 15;
       onChanged();
-      return deleteLockBuilder_;
+      return deleteRecordBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<

@@ -393,54 +393,54 @@ public interface SessionCommandOrBuilder extends
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
-   * @return Whether the updateLock field is set.
+   * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
+   * @return Whether the updateRecord field is set.
    */
-  boolean hasUpdateLock();
+  boolean hasUpdateRecord();
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
-   * @return The updateLock.
+   * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
+   * @return The updateRecord.
    */
-  rowlock.v1.UpdateLockRequest getUpdateLock();
+  rowlock.v1.UpdateRecordRequest getUpdateRecord();
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateLockRequest update_lock = 14;</code>
+   * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
    */
-  rowlock.v1.UpdateLockRequestOrBuilder getUpdateLockOrBuilder();
+  rowlock.v1.UpdateRecordRequestOrBuilder getUpdateRecordOrBuilder();
 
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
-   * @return Whether the deleteLock field is set.
+   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
+   * @return Whether the deleteRecord field is set.
    */
-  boolean hasDeleteLock();
+  boolean hasDeleteRecord();
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
-   * @return The deleteLock.
+   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
+   * @return The deleteRecord.
    */
-  rowlock.v1.DeleteLockRequest getDeleteLock();
+  rowlock.v1.DeleteRecordRequest getDeleteRecord();
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteLockRequest delete_lock = 15;</code>
+   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
    */
-  rowlock.v1.DeleteLockRequestOrBuilder getDeleteLockOrBuilder();
+  rowlock.v1.DeleteRecordRequestOrBuilder getDeleteRecordOrBuilder();
 
   /**
    * <pre>

@@ -62,8 +62,8 @@ private static final long serialVersionUID = 0L;
     WATCH_LOCKS(17),
     ERROR(12),
     REJECTED(13),
-    UPDATE_LOCK(14),
-    DELETE_LOCK(15),
+    UPDATE_RECORD(14),
+    DELETE_RECORD(15),
     CAPTURE(16),
     LIST_CLAIMS(18),
     LIST_CHANGES(19),
@@ -98,8 +98,8 @@ private static final long serialVersionUID = 0L;
         case 17: return WATCH_LOCKS;
         case 12: return ERROR;
         case 13: return REJECTED;
-        case 14: return UPDATE_LOCK;
-        case 15: return DELETE_LOCK;
+        case 14: return UPDATE_RECORD;
+        case 15: return DELETE_RECORD;
         case 16: return CAPTURE;
         case 18: return LIST_CLAIMS;
         case 19: return LIST_CHANGES;
@@ -693,90 +693,90 @@ private static final long serialVersionUID = 0L;
     return com.google.rpc.Status.getDefaultInstance();
   }
 
-  public static final int UPDATE_LOCK_FIELD_NUMBER = 14;
+  public static final int UPDATE_RECORD_FIELD_NUMBER = 14;
   /**
    * <pre>
-   * Of update_lock.
+   * Of update_record.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
-   * @return Whether the updateLock field is set.
+   * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+   * @return Whether the updateRecord field is set.
    */
   @java.lang.Override
-  public boolean hasUpdateLock() {
+  public boolean hasUpdateRecord() {
     return resultCase_ == 14;
   }
   /**
    * <pre>
-   * Of update_lock.
+   * Of update_record.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
-   * @return The updateLock.
+   * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+   * @return The updateRecord.
    */
   @java.lang.Override
-  public rowlock.v1.UpdateLockResponse getUpdateLock() {
+  public rowlock.v1.UpdateRecordResponse getUpdateRecord() {
     if (resultCase_ == 14) {
-       return (rowlock.v1.UpdateLockResponse) result_;
+       return (rowlock.v1.UpdateRecordResponse) result_;
     }
-    return rowlock.v1.UpdateLockResponse.getDefaultInstance();
+    return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
   }
   /**
    * <pre>
-   * Of update_lock.
+   * Of update_record.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+   * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
    */
   @java.lang.Override
-  public rowlock.v1.UpdateLockResponseOrBuilder getUpdateLockOrBuilder() {
+  public rowlock.v1.UpdateRecordResponseOrBuilder getUpdateRecordOrBuilder() {
     if (resultCase_ == 14) {
-       return (rowlock.v1.UpdateLockResponse) result_;
+       return (rowlock.v1.UpdateRecordResponse) result_;
     }
-    return rowlock.v1.UpdateLockResponse.getDefaultInstance();
+    return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
   }
 
-  public static final int DELETE_LOCK_FIELD_NUMBER = 15;
+  public static final int DELETE_RECORD_FIELD_NUMBER = 15;
   /**
    * <pre>
-   * Of delete_lock.
+   * Of delete_record.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
-   * @return Whether the deleteLock field is set.
+   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
+   * @return Whether the deleteRecord field is set.
    */
   @java.lang.Override
-  public boolean hasDeleteLock() {
+  public boolean hasDeleteRecord() {
     return resultCase_ == 15;
   }
   /**
    * <pre>
-   * Of delete_lock.
+   * Of delete_record.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
-   * @return The deleteLock.
+   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
+   * @return The deleteRecord.
    */
   @java.lang.Override
-  public rowlock.v1.DeleteLockResponse getDeleteLock() {
+  public rowlock.v1.DeleteRecordResponse getDeleteRecord() {
     if (resultCase_ == 15) {
-       return (rowlock.v1.DeleteLockResponse) result_;
+       return (rowlock.v1.DeleteRecordResponse) result_;
     }
-    return rowlock.v1.DeleteLockResponse.getDefaultInstance();
+    return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
   }
   /**
    * <pre>
-   * Of delete_lock.
+   * Of delete_record.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
    */
   @java.lang.Override
-  public rowlock.v1.DeleteLockResponseOrBuilder getDeleteLockOrBuilder() {
+  public rowlock.v1.DeleteRecordResponseOrBuilder getDeleteRecordOrBuilder() {
     if (resultCase_ == 15) {
-       return (rowlock.v1.DeleteLockResponse) result_;
+       return (rowlock.v1.DeleteRecordResponse) result_;
     }
-    return rowlock.v1.DeleteLockResponse.getDefaultInstance();
+    return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
   }
 
   public static final int CAPTURE_FIELD_NUMBER = 16;
@@ -1005,10 +1005,10 @@ private static final long serialVersionUID = 0L;
       output.writeMessage(13, (com.google.rpc.Status) result_);
     }
     if (resultCase_ == 14) {
-      output.writeMessage(14, (rowlock.v1.UpdateLockResponse) result_);
+      output.writeMessage(14, (rowlock.v1.UpdateRecordResponse) result_);
     }
     if (resultCase_ == 15) {
-      output.writeMessage(15, (rowlock.v1.DeleteLockResponse) result_);
+      output.writeMessage(15, (rowlock.v1.DeleteRecordResponse) result_);
     }
     if (resultCase_ == 16) {
       output.writeMessage(16, (rowlock.v1.CaptureResponse) result_);
@@ -1088,11 +1088,11 @@ private static final long serialVersionUID = 0L;
     }
     if (resultCase_ == 14) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(14, (rowlock.v1.UpdateLockResponse) result_);
+        .computeMessageSize(14, (rowlock.v1.UpdateRecordResponse) result_);
     }
     if (resultCase_ == 15) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(15, (rowlock.v1.DeleteLockResponse) result_);
+        .computeMessageSize(15, (rowlock.v1.DeleteRecordResponse) result_);
     }
     if (resultCase_ == 16) {
       size += com.google.protobuf.CodedOutputStream
@@ -1186,12 +1186,12 @@ private static final long serialVersionUID = 0L;
             .equals(other.getRejected())) return false;
         break;
       case 14:
-        if (!getUpdateLock()
-            .equals(other.getUpdateLock())) return false;
+        if (!getUpdateRecord()
+            .equals(other.getUpdateRecord())) return false;
         break;
       case 15:
-        if (!getDeleteLock()
-            .equals(other.getDeleteLock())) return false;
+        if (!getDeleteRecord()
+            .equals(other.getDeleteRecord())) return false;
         break;
       case 16:
         if (!getCapture()
@@ -1280,12 +1280,12 @@ private static final long serialVersionUID = 0L;
         hash = (53 * hash) + getRejected().hashCode();
         break;
       case 14:
-        hash = (37 * hash) + UPDATE_LOCK_FIELD_NUMBER;
-        hash = (53 * hash) + getUpdateLock().hashCode();
+        hash = (37 * hash) + UPDATE_RECORD_FIELD_NUMBER;
+        hash = (53 * hash) + getUpdateRecord().hashCode();
         break;
       case 15:
-        hash = (37 * hash) + DELETE_LOCK_FIELD_NUMBER;
-        hash = (53 * hash) + getDeleteLock().hashCode();
+        hash = (37 * hash) + DELETE_RECORD_FIELD_NUMBER;
+        hash = (53 * hash) + getDeleteRecord().hashCode();
         break;
       case 16:
         hash = (37 * hash) + CAPTURE_FIELD_NUMBER;
@@ -1481,11 +1481,11 @@ private static final long serialVersionUID = 0L;
       if (rejectedBuilder_ != null) {
         rejectedBuilder_.clear();
       }
-      if (updateLockBuilder_ != null) {
-        updateLockBuilder_.clear();
+      if (updateRecordBuilder_ != null) {
+        updateRecordBuilder_.clear();
       }
-      if (deleteLockBuilder_ != null) {
-        deleteLockBuilder_.clear();
+      if (deleteRecordBuilder_ != null) {
+        deleteRecordBuilder_.clear();
       }
       if (captureBuilder_ != null) {
         captureBuilder_.clear();
@@ -1596,12 +1596,12 @@ private static final long serialVersionUID = 0L;
         result.result_ = rejectedBuilder_.build();
       }
       if (resultCase_ == 14 &&
-          updateLockBuilder_ != null) {
-        result.result_ = updateLockBuilder_.build();
+          updateRecordBuilder_ != null) {
+        result.result_ = updateRecordBuilder_.build();
       }
       if (resultCase_ == 15 &&
-          deleteLockBuilder_ != null) {
-        result.result_ = deleteLockBuilder_.build();
+          deleteRecordBuilder_ != null) {
+        result.result_ = deleteRecordBuilder_.build();
       }
       if (resultCase_ == 16 &&
           captureBuilder_ != null) {
@@ -1721,12 +1721,12 @@ private static final long serialVersionUID = 0L;
           mergeRejected(other.getRejected());
           break;
         }
-        case UPDATE_LOCK: {
-          mergeUpdateLock(other.getUpdateLock());
+        case UPDATE_RECORD: {
+          mergeUpdateRecord(other.getUpdateRecord());
           break;
         }
-        case DELETE_LOCK: {
-          mergeDeleteLock(other.getDeleteLock());
+        case DELETE_RECORD: {
+          mergeDeleteRecord(other.getDeleteRecord());
           break;
         }
         case CAPTURE: {
@@ -1866,14 +1866,14 @@ private static final long serialVersionUID = 0L;
             } // case 106
             case 114: {
               input.readMessage(
-                  getUpdateLockFieldBuilder().getBuilder(),
+                  getUpdateRecordFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 14;
               break;
             } // case 114
             case 122: {
               input.readMessage(
-                  getDeleteLockFieldBuilder().getBuilder(),
+                  getDeleteRecordFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 15;
               break;
@@ -4304,91 +4304,91 @@ private static final long serialVersionUID = 0L;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.UpdateLockResponse, rowlock.v1.UpdateLockResponse.Builder, rowlock.v1.UpdateLockResponseOrBuilder> updateLockBuilder_;
+        rowlock.v1.UpdateRecordResponse, rowlock.v1.UpdateRecordResponse.Builder, rowlock.v1.UpdateRecordResponseOrBuilder> updateRecordBuilder_;
     /**
      * <pre>
-     * Of update_lock.
+     * Of update_record.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
-     * @return Whether the updateLock field is set.
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+     * @return Whether the updateRecord field is set.
      */
     @java.lang.Override
-    public boolean hasUpdateLock() {
+    public boolean hasUpdateRecord() {
       return resultCase_ == 14;
     }
     /**
      * <pre>
-     * Of update_lock.
+     * Of update_record.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
-     * @return The updateLock.
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+     * @return The updateRecord.
      */
     @java.lang.Override
-    public rowlock.v1.UpdateLockResponse getUpdateLock() {
-      if (updateLockBuilder_ == null) {
+    public rowlock.v1.UpdateRecordResponse getUpdateRecord() {
+      if (updateRecordBuilder_ == null) {
         if (resultCase_ == 14) {
-          return (rowlock.v1.UpdateLockResponse) result_;
+          return (rowlock.v1.UpdateRecordResponse) result_;
         }
-        return rowlock.v1.UpdateLockResponse.getDefaultInstance();
+        return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
       } else {
         if (resultCase_ == 14) {
-          return updateLockBuilder_.getMessage();
+          return updateRecordBuilder_.getMessage();
         }
-        return rowlock.v1.UpdateLockResponse.getDefaultInstance();
+        return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * Of update_lock.
+     * Of update_record.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
      */
-    public Builder setUpdateLock(rowlock.v1.UpdateLockResponse value) {
-      if (updateLockBuilder_ == null) {
+    public Builder setUpdateRecord(rowlock.v1.UpdateRecordResponse value) {
+      if (updateRecordBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
         result_ = value;
         onChanged();
       } else {
-        updateLockBuilder_.setMessage(value);
+        updateRecordBuilder_.setMessage(value);
       }
       resultCase_ = 14;
       return this;
     }
     /**
      * <pre>
-     * Of update_lock.
+     * Of update_record.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
      */
-    public Builder setUpdateLock(
-        rowlock.v1.UpdateLockResponse.Builder builderForValue) {
-      if (updateLockBuilder_ == null) {
+    public Builder setUpdateRecord(
+        rowlock.v1.UpdateRecordResponse.Builder builderForValue) {
+      if (updateRecordBuilder_ == null) {
         result_ = builderForValue.build();
         onChanged();
       } else {
-        updateLockBuilder_.setMessage(builderForValue.build());
+        updateRecordBuilder_.setMessage(builderForValue.build());
       }
       resultCase_ = 14;
       return this;
     }
     /**
      * <pre>
-     * Of update_lock.
+     * Of update_record.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
      */
-    public Builder mergeUpdateLock(rowlock.v1.UpdateLockResponse value) {
-      if (updateLockBuilder_ == null) {
+    public Builder mergeUpdateRecord(rowlock.v1.UpdateRecordResponse value) {
+      if (updateRecordBuilder_ == null) {
         if (resultCase_ == 14 &&
-            result_ != rowlock.v1.UpdateLockResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.UpdateLockResponse.newBuilder((rowlock.v1.UpdateLockResponse) result_)
+            result_ != rowlock.v1.UpdateRecordResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.UpdateRecordResponse.newBuilder((rowlock.v1.UpdateRecordResponse) result_)
               .mergeFrom(value).buildPartial();
         } else {
           result_ = value;
@@ -4396,9 +4396,9 @@ private static final long serialVersionUID = 0L;
         onChanged();
       } else {
         if (resultCase_ == 14) {
-          updateLockBuilder_.mergeFrom(value);
+          updateRecordBuilder_.mergeFrom(value);
         } else {
-          updateLockBuilder_.setMessage(value);
+          updateRecordBuilder_.setMessage(value);
         }
       }
       resultCase_ = 14;
@@ -4406,13 +4406,13 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of update_lock.
+     * Of update_record.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
      */
-    public Builder clearUpdateLock() {
-      if (updateLockBuilder_ == null) {
+    public Builder clearUpdateRecord() {
+      if (updateRecordBuilder_ == null) {
         if (resultCase_ == 14) {
           resultCase_ = 0;
           result_ = null;
@@ -4423,150 +4423,150 @@ private static final long serialVersionUID = 0L;
           resultCase_ = 0;
           result_ = null;
         }
-        updateLockBuilder_.clear();
+        updateRecordBuilder_.clear();
       }
       return this;
     }
     /**
      * <pre>
-     * Of update_lock.
+     * Of update_record.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
      */
-    public rowlock.v1.UpdateLockResponse.Builder getUpdateLockBuilder() {
-      return getUpdateLockFieldBuilder().getBuilder();
+    public rowlock.v1.UpdateRecordResponse.Builder getUpdateRecordBuilder() {
+      return getUpdateRecordFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * Of update_lock.
+     * Of update_record.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
      */
     @java.lang.Override
-    public rowlock.v1.UpdateLockResponseOrBuilder getUpdateLockOrBuilder() {
-      if ((resultCase_ == 14) && (updateLockBuilder_ != null)) {
-        return updateLockBuilder_.getMessageOrBuilder();
+    public rowlock.v1.UpdateRecordResponseOrBuilder getUpdateRecordOrBuilder() {
+      if ((resultCase_ == 14) && (updateRecordBuilder_ != null)) {
+        return updateRecordBuilder_.getMessageOrBuilder();
       } else {
         if (resultCase_ == 14) {
-          return (rowlock.v1.UpdateLockResponse) result_;
+          return (rowlock.v1.UpdateRecordResponse) result_;
         }
-        return rowlock.v1.UpdateLockResponse.getDefaultInstance();
+        return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * Of update_lock.
+     * Of update_record.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.UpdateLockResponse, rowlock.v1.UpdateLockResponse.Builder, rowlock.v1.UpdateLockResponseOrBuilder> 
-        getUpdateLockFieldBuilder() {
-      if (updateLockBuilder_ == null) {
+        rowlock.v1.UpdateRecordResponse, rowlock.v1.UpdateRecordResponse.Builder, rowlock.v1.UpdateRecordResponseOrBuilder> 
+        getUpdateRecordFieldBuilder() {
+      if (updateRecordBuilder_ == null) {
         if (!(resultCase_ == 14)) {
-          result_ = rowlock.v1.UpdateLockResponse.getDefaultInstance();
+          result_ = rowlock.v1.UpdateRecordResponse.getDefaultInstance();
         }
-        updateLockBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.UpdateLockResponse, rowlock.v1.UpdateLockResponse.Builder, rowlock.v1.UpdateLockResponseOrBuilder>(
-                (rowlock.v1.UpdateLockResponse) result_,
+        updateRecordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.UpdateRecordResponse, rowlock.v1.UpdateRecordResponse.Builder, rowlock.v1.UpdateRecordResponseOrBuilder>(
+                (rowlock.v1.UpdateRecordResponse) result_,
                 getParentForChildren(),
                 isClean());
         result_ = null;
       }
       resultCase_ = 14;
       onChanged();
-      return updateLockBuilder_;
+      return updateRecordBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.DeleteLockResponse, rowlock.v1.DeleteLockResponse.Builder, rowlock.v1.DeleteLockResponseOrBuilder> deleteLockBuilder_;
+        rowlock.v1.DeleteRecordResponse, rowlock.v1.DeleteRecordResponse.Builder, rowlock.v1.DeleteRecordResponseOrBuilder> deleteRecordBuilder_;
     /**
      * <pre>
-     * Of delete_lock.
+     * Of delete_record.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
-     * @return Whether the deleteLock field is set.
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
+     * @return Whether the deleteRecord field is set.
      */
     @java.lang.Override
-    public boolean hasDeleteLock() {
+    public boolean hasDeleteRecord() {
       return resultCase_ == 15;
     }
     /**
      * <pre>
-     * Of delete_lock.
+     * Of delete_record.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
-     * @return The deleteLock.
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
+     * @return The deleteRecord.
      */
     @java.lang.Override
-    public rowlock.v1.DeleteLockResponse getDeleteLock() {
-      if (deleteLockBuilder_ == null) {
+    public rowlock.v1.DeleteRecordResponse getDeleteRecord() {
+      if (deleteRecordBuilder_ == null) {
         if (resultCase_ == 15) {
-          return (rowlock.v1.DeleteLockResponse) result_;
+          return (rowlock.v1.DeleteRecordResponse) result_;
         }
-        return rowlock.v1.DeleteLockResponse.getDefaultInstance();
+        return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
       } else {
         if (resultCase_ == 15) {
-          return deleteLockBuilder_.getMessage();
+          return deleteRecordBuilder_.getMessage();
         }
-        return rowlock.v1.DeleteLockResponse.getDefaultInstance();
+        return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * Of delete_lock.
+     * Of delete_record.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
      */
-    public Builder setDeleteLock(rowlock.v1.DeleteLockResponse value) {
-      if (deleteLockBuilder_ == null) {
+    public Builder setDeleteRecord(rowlock.v1.DeleteRecordResponse value) {
+      if (deleteRecordBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
         result_ = value;
         onChanged();
       } else {
-        deleteLockBuilder_.setMessage(value);
+        deleteRecordBuilder_.setMessage(value);
       }
       resultCase_ = 15;
       return this;
     }
     /**
      * <pre>
-     * Of delete_lock.
+     * Of delete_record.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
      */
-    public Builder setDeleteLock(
-        rowlock.v1.DeleteLockResponse.Builder builderForValue) {
-      if (deleteLockBuilder_ == null) {
+    public Builder setDeleteRecord(
+        rowlock.v1.DeleteRecordResponse.Builder builderForValue) {
+      if (deleteRecordBuilder_ == null) {
         result_ = builderForValue.build();
         onChanged();
       } else {
-        deleteLockBuilder_.setMessage(builderForValue.build());
+        deleteRecordBuilder_.setMessage(builderForValue.build());
       }
       resultCase_ = 15;
       return this;
     }
     /**
      * <pre>
-     * Of delete_lock.
+     * Of delete_record.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
      */
-    public Builder mergeDeleteLock(rowlock.v1.DeleteLockResponse value) {
-      if (deleteLockBuilder_ == null) {
+    public Builder mergeDeleteRecord(rowlock.v1.DeleteRecordResponse value) {
+      if (deleteRecordBuilder_ == null) {
         if (resultCase_ == 15 &&
-            result_ != rowlock.v1.DeleteLockResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.DeleteLockResponse.newBuilder((rowlock.v1.DeleteLockResponse) result_)
+            result_ != rowlock.v1.DeleteRecordResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.DeleteRecordResponse.newBuilder((rowlock.v1.DeleteRecordResponse) result_)
               .mergeFrom(value).buildPartial();
         } else {
           result_ = value;
@@ -4574,9 +4574,9 @@ private static final long serialVersionUID = 0L;
         onChanged();
       } else {
         if (resultCase_ == 15) {
-          deleteLockBuilder_.mergeFrom(value);
+          deleteRecordBuilder_.mergeFrom(value);
         } else {
-          deleteLockBuilder_.setMessage(value);
+          deleteRecordBuilder_.setMessage(value);
         }
       }
       resultCase_ = 15;
@@ -4584,13 +4584,13 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of delete_lock.
+     * Of delete_record.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
      */
-    public Builder clearDeleteLock() {
-      if (deleteLockBuilder_ == null) {
+    public Builder clearDeleteRecord() {
+      if (deleteRecordBuilder_ == null) {
         if (resultCase_ == 15) {
           resultCase_ = 0;
           result_ = null;
@@ -4601,62 +4601,62 @@ private static final long serialVersionUID = 0L;
           resultCase_ = 0;
           result_ = null;
         }
-        deleteLockBuilder_.clear();
+        deleteRecordBuilder_.clear();
       }
       return this;
     }
     /**
      * <pre>
-     * Of delete_lock.
+     * Of delete_record.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
      */
-    public rowlock.v1.DeleteLockResponse.Builder getDeleteLockBuilder() {
-      return getDeleteLockFieldBuilder().getBuilder();
+    public rowlock.v1.DeleteRecordResponse.Builder getDeleteRecordBuilder() {
+      return getDeleteRecordFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * Of delete_lock.
+     * Of delete_record.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
      */
     @java.lang.Override
-    public rowlock.v1.DeleteLockResponseOrBuilder getDeleteLockOrBuilder() {
-      if ((resultCase_ == 15) && (deleteLockBuilder_ != null)) {
-        return deleteLockBuilder_.getMessageOrBuilder();
+    public rowlock.v1.DeleteRecordResponseOrBuilder getDeleteRecordOrBuilder() {
+      if ((resultCase_ == 15) && (deleteRecordBuilder_ != null)) {
+        return deleteRecordBuilder_.getMessageOrBuilder();
       } else {
         if (resultCase_ == 15) {
-          return (rowlock.v1.DeleteLockResponse) result_;
+          return (rowlock.v1.DeleteRecordResponse) result_;
         }
-        return rowlock.v1.DeleteLockResponse.getDefaultInstance();
+        return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * Of delete_lock.
+     * Of delete_record.
      * </pre>
      *
-     * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.DeleteLockResponse, rowlock.v1.DeleteLockResponse.Builder, rowlock.v1.DeleteLockResponseOrBuilder> 
-        getDeleteLockFieldBuilder() {
-      if (deleteLockBuilder_ == null) {
+        rowlock.v1.DeleteRecordResponse, rowlock.v1.DeleteRecordResponse.Builder, rowlock.v1.DeleteRecordResponseOrBuilder> 
+        getDeleteRecordFieldBuilder() {
+      if (deleteRecordBuilder_ == null) {
         if (!(resultCase_ == 15)) {
-          result_ = rowlock.v1.DeleteLockResponse.getDefaultInstance();
+          result_ = rowlock.v1.DeleteRecordResponse.getDefaultInstance();
         }
-        deleteLockBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.DeleteLockResponse, rowlock.v1.DeleteLockResponse.Builder, rowlock.v1.DeleteLockResponseOrBuilder>(
-                (rowlock.v1.DeleteLockResponse) result_,
+        deleteRecordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.DeleteRecordResponse, rowlock.v1.DeleteRecordResponse.Builder, rowlock.v1.DeleteRecordResponseOrBuilder>(
+                (rowlock.v1.DeleteRecordResponse) result_,
                 getParentForChildren(),
                 isClean());
         result_ = null;
       }
       resultCase_ = 15;
       onChanged();
-      return deleteLockBuilder_;
+      return deleteRecordBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<

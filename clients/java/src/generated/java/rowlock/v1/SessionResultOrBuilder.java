@@ -371,57 +371,57 @@ public interface SessionResultOrBuilder extends
 
   /**
    * <pre>
-   * Of update_lock.
+   * Of update_record.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
-   * @return Whether the updateLock field is set.
+   * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+   * @return Whether the updateRecord field is set.
    */
-  boolean hasUpdateLock();
+  boolean hasUpdateRecord();
   /**
    * <pre>
-   * Of update_lock.
+   * Of update_record.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
-   * @return The updateLock.
+   * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+   * @return The updateRecord.
    */
-  rowlock.v1.UpdateLockResponse getUpdateLock();
+  rowlock.v1.UpdateRecordResponse getUpdateRecord();
   /**
    * <pre>
-   * Of update_lock.
+   * Of update_record.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateLockResponse update_lock = 14;</code>
+   * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
    */
-  rowlock.v1.UpdateLockResponseOrBuilder getUpdateLockOrBuilder();
+  rowlock.v1.UpdateRecordResponseOrBuilder getUpdateRecordOrBuilder();
 
   /**
    * <pre>
-   * Of delete_lock.
+   * Of delete_record.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
-   * @return Whether the deleteLock field is set.
+   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
+   * @return Whether the deleteRecord field is set.
    */
-  boolean hasDeleteLock();
+  boolean hasDeleteRecord();
   /**
    * <pre>
-   * Of delete_lock.
+   * Of delete_record.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
-   * @return The deleteLock.
+   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
+   * @return The deleteRecord.
    */
-  rowlock.v1.DeleteLockResponse getDeleteLock();
+  rowlock.v1.DeleteRecordResponse getDeleteRecord();
   /**
    * <pre>
-   * Of delete_lock.
+   * Of delete_record.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteLockResponse delete_lock = 15;</code>
+   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
    */
-  rowlock.v1.DeleteLockResponseOrBuilder getDeleteLockOrBuilder();
+  rowlock.v1.DeleteRecordResponseOrBuilder getDeleteRecordOrBuilder();
 
   /**
    * <pre>

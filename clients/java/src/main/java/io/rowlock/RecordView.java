@@ -11,7 +11,7 @@ import java.util.OptionalInt;
  * @param attemptsLeft how many more times it may be granted; empty: any number of times
  * @param status a short word of your own, {@code ""} at first
  * @param lastRun how the last lease went; empty if none has ended since the record was made
- * @param version for the {@link LockChanges#ifVersion(long)} of the next change
+ * @param version for the {@link RecordChanges#ifVersion(long)} of the next change
  */
 public record RecordView(
     Optional<Instant> notBefore,

@@ -13,7 +13,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import rowlock.v1.ClaimReference;
-import rowlock.v1.DeleteLockRequest;
+import rowlock.v1.DeleteRecordRequest;
 import rowlock.v1.ExplainWaitRequest;
 import rowlock.v1.ForceReleaseRequest;
 import rowlock.v1.Lease;
@@ -536,7 +536,7 @@ public final class RowlockClient implements AutoCloseable {
 
   /**
    * Changes a lock's record, and creates the lock if nobody has named it yet: {@code
-   * rowlock.updateLock(LockChanges.of("task/7").status("new").attemptsLeft(3))}. Waiters for whom this makes room are
+   * rowlock.updateRecord(RecordChanges.of("task/7").status("new").attemptsLeft(3))}. Waiters for whom this makes room are
    * granted the lock at once; a held lease is left alone. If the answer is lost, the client does not repeat it, and it
    * fails with {@link Reason#CONNECTION_LOST}. After that, and after {@link Reason#OUTCOME_UNKNOWN}, read the record
    * back first: a repeat could undo a change of somebody else.
@@ -544,8 +544,8 @@ public final class RowlockClient implements AutoCloseable {
    * @param change which lock, and what to set
    * @return the new record
    */
-  public RecordView updateLock(LockChanges change) {
-    return Futures.answer(open(() -> verbs.updateLock(change.request())));
+  public RecordView updateRecord(RecordChanges change) {
+    return Futures.answer(open(() -> verbs.updateRecord(change.request())));
   }
 
   /**
@@ -556,8 +556,8 @@ public final class RowlockClient implements AutoCloseable {
    * @param name the lock
    * @return whether there was a record
    */
-  public boolean deleteLock(String name) {
-    return deleteLock(DeleteLockRequest.newBuilder().setName(name).build());
+  public boolean deleteRecord(String name) {
+    return deleteRecord(DeleteRecordRequest.newBuilder().setName(name).build());
   }
 
   /**
@@ -567,13 +567,13 @@ public final class RowlockClient implements AutoCloseable {
    * @param version of {@link RecordView}; 0: only if there is no record, which changes nothing
    * @return whether there was a record
    */
-  public boolean deleteLock(String name, long version) {
-    return deleteLock(
-        DeleteLockRequest.newBuilder().setName(name).setExpectedVersion(version).build());
+  public boolean deleteRecord(String name, long version) {
+    return deleteRecord(
+        DeleteRecordRequest.newBuilder().setName(name).setExpectedVersion(version).build());
   }
 
-  private boolean deleteLock(DeleteLockRequest request) {
-    return Futures.answer(open(() -> verbs.deleteLock(request)));
+  private boolean deleteRecord(DeleteRecordRequest request) {
+    return Futures.answer(open(() -> verbs.deleteRecord(request)));
   }
 
   /**

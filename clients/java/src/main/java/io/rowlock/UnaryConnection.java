@@ -174,10 +174,10 @@ final class UnaryConnection implements Connection {
           ask(number, LockServiceGrpc.getReleaseMethod(), command.getRelease(), SessionResult.Builder::setRelease);
       case SET_LIMIT ->
           ask(number, LockServiceGrpc.getSetLimitMethod(), command.getSetLimit(), SessionResult.Builder::setSetLimit);
-      case UPDATE_LOCK ->
-          ask(number, LockServiceGrpc.getUpdateLockMethod(), command.getUpdateLock(), SessionResult.Builder::setUpdateLock);
-      case DELETE_LOCK ->
-          ask(number, LockServiceGrpc.getDeleteLockMethod(), command.getDeleteLock(), SessionResult.Builder::setDeleteLock);
+      case UPDATE_RECORD ->
+          ask(number, LockServiceGrpc.getUpdateRecordMethod(), command.getUpdateRecord(), SessionResult.Builder::setUpdateRecord);
+      case DELETE_RECORD ->
+          ask(number, LockServiceGrpc.getDeleteRecordMethod(), command.getDeleteRecord(), SessionResult.Builder::setDeleteRecord);
       case GET_LOCK ->
           ask(number, LockServiceGrpc.getGetLockMethod(), command.getGetLock(), SessionResult.Builder::setGetLock);
       case LIST_LOCKS ->

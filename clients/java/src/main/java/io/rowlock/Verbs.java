@@ -8,7 +8,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
-import rowlock.v1.DeleteLockRequest;
+import rowlock.v1.DeleteRecordRequest;
 import rowlock.v1.ExplainWaitRequest;
 import rowlock.v1.ForceReleaseRequest;
 import rowlock.v1.GetLockRequest;
@@ -25,7 +25,7 @@ import rowlock.v1.RenewRequest;
 import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
 import rowlock.v1.SetLimitRequest;
-import rowlock.v1.UpdateLockRequest;
+import rowlock.v1.UpdateRecordRequest;
 
 final class Verbs {
   /** Reasons to refuse a release for what it says, such as a status that is too long. */
@@ -175,16 +175,16 @@ final class Verbs {
         result -> LimitInForce.of(result.getSetLimit()));
   }
 
-  CompletableFuture<RecordView> updateLock(UpdateLockRequest request) {
+  CompletableFuture<RecordView> updateRecord(UpdateRecordRequest request) {
     return change(
-        SessionCommand.newBuilder().setUpdateLock(request),
-        result -> RecordView.of(result.getUpdateLock().getRecord()));
+        SessionCommand.newBuilder().setUpdateRecord(request),
+        result -> RecordView.of(result.getUpdateRecord().getRecord()));
   }
 
-  CompletableFuture<Boolean> deleteLock(DeleteLockRequest request) {
+  CompletableFuture<Boolean> deleteRecord(DeleteRecordRequest request) {
     return change(
-        SessionCommand.newBuilder().setDeleteLock(request),
-        result -> result.getDeleteLock().getDeleted());
+        SessionCommand.newBuilder().setDeleteRecord(request),
+        result -> result.getDeleteRecord().getDeleted());
   }
 
   CompletableFuture<LockView> getLock(String name) {

@@ -64,7 +64,7 @@ class CapturesTest {
   }
 
   private void put(String... names) {
-    for (String name : names) direct.updateLock(LockChanges.of(name).status("new"));
+    for (String name : names) direct.updateRecord(RecordChanges.of(name).status("new"));
   }
 
   private static List<String> names(Captured captured) {
@@ -76,9 +76,9 @@ class CapturesTest {
   void takesDueLocksInAWantedStatusAndRenewsThem(Way way) throws InterruptedException {
     String tasks = "due/" + way + "/";
     put(tasks + 1, tasks + 2, tasks + 3);
-    direct.updateLock(LockChanges.of(tasks + 3).notBefore(Instant.ofEpochSecond(1)));
-    direct.updateLock(LockChanges.of(tasks + 4).status("new").notBeforeIn(Duration.ofHours(1)));
-    direct.updateLock(LockChanges.of(tasks + 5).status("done"));
+    direct.updateRecord(RecordChanges.of(tasks + 3).notBefore(Instant.ofEpochSecond(1)));
+    direct.updateRecord(RecordChanges.of(tasks + 4).status("new").notBeforeIn(Duration.ofHours(1)));
+    direct.updateRecord(RecordChanges.of(tasks + 5).status("done"));
     CaptureOptions asked =
         CaptureOptions.builder()
             .prefix(tasks)

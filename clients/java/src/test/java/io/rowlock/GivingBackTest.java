@@ -269,7 +269,7 @@ class GivingBackTest {
     for (int round = 0; round < 12; round++) {
       String tasks = prefix + round + "/";
       for (int task = 0; task < 30; task++)
-        looking.updateLock(LockChanges.of(tasks + task).status("new"));
+        looking.updateRecord(RecordChanges.of(tasks + task).status("new"));
       CaptureOptions.Builder options =
           CaptureOptions.builder().prefix(tasks).count(30).ttl(Duration.ofMinutes(10));
       if (round % 2 == 0) options.waitForever();

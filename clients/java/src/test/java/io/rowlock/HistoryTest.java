@@ -64,7 +64,7 @@ class HistoryTest {
   @Test
   void listChangesSaysWhoChangedWhat() {
     rowlock.setLimit(LimitChange.ofPattern("changed/*").to(3).reason("night shift"));
-    rowlock.updateLock(LockChanges.of("changed/1").status("new"));
+    rowlock.updateRecord(RecordChanges.of("changed/1").status("new"));
     ChangeFilter all = ChangeFilter.ofPrefix("changed/");
     List<ChangeView> changes = rowlock.listChanges(all.pageSize(1)).toList();
     assertEquals(

@@ -73,7 +73,7 @@ class LeavingTest {
 
   @Test
   void theResultOfACaptureWhoseLeaseHadEndedUnnoticedFailsAsLost() throws Exception {
-    direct.updateLock(LockChanges.of("captured/1").status("new"));
+    direct.updateRecord(RecordChanges.of("captured/1").status("new"));
     Captured captured = rowlock.capture(with -> with.prefix("captured/"));
     HeldLock lock = captured.locks().get(0);
     pipe.cut();

@@ -507,7 +507,7 @@ class LocksTest {
             () -> rowlock.lock("text", with -> with.label("key", half)),
             () -> rowlock.lock("text", with -> with.requestId(half)),
             () -> rowlock.capture(with -> with.names(List.of("text", half))),
-            () -> rowlock.updateLock(LockChanges.of("text").status(half)),
+            () -> rowlock.updateRecord(RecordChanges.of("text").status(half)),
             () -> rowlock.getLock("\uDE00" + half),
             () -> rowlock.lock("text", with -> with.label(half, "value")),
             () -> rowlock.capture(with -> with.prefix(half)),

@@ -48,8 +48,8 @@ class RecordsTest {
   void whatWasSetIsShownByVersionUntilItIsDeleted() throws InterruptedException {
     assertEquals(Optional.empty(), rowlock.getLock("set").record());
     Instant due = Instant.parse("2020-02-02T20:20:20.202020Z");
-    LockChanges change = LockChanges.of("set").status("new").attemptsLeft(3).notBefore(due);
-    RecordView first = rowlock.updateLock(change.ifVersion(0));
+    RecordChanges change = RecordChanges.of("set").status("new").attemptsLeft(3).notBefore(due);
+    RecordView first = rowlock.updateRecord(change.ifVersion(0));
     RecordView expected =
         new RecordView(
             Optional.of(due), OptionalInt.of(3), "new", Optional.empty(), first.version());
@@ -61,24 +61,24 @@ class RecordsTest {
     RowlockException mismatch =
         assertThrows(
             RowlockException.class,
-            () -> rowlock.updateLock(LockChanges.of("set").status("old").ifVersion(0)));
+            () -> rowlock.updateRecord(RecordChanges.of("set").status("old").ifVersion(0)));
     assertEquals(Reason.VERSION_MISMATCH, mismatch.reason());
     assertEquals(String.valueOf(first.version()), mismatch.metadata().get("version"));
     RecordView second =
-        rowlock.updateLock(
-            LockChanges.of("set").unsetNotBefore().unsetAttemptsLeft().ifVersion(first.version()));
+        rowlock.updateRecord(
+            RecordChanges.of("set").unsetNotBefore().unsetAttemptsLeft().ifVersion(first.version()));
     assertEquals(
         new RecordView(
             Optional.empty(), OptionalInt.empty(), "new", Optional.empty(), second.version()),
         second);
     try (HeldLock lock = rowlock.lock("set")) {
       RowlockException inUse =
-          assertThrows(RowlockException.class, () -> rowlock.deleteLock(lock.name()));
+          assertThrows(RowlockException.class, () -> rowlock.deleteRecord(lock.name()));
       assertEquals(Reason.LOCK_IN_USE, inUse.reason());
     }
-    assertThrows(RowlockException.class, () -> rowlock.deleteLock("set", 1));
-    assertTrue(rowlock.deleteLock("set", record("set").version()));
-    assertFalse(rowlock.deleteLock("set"));
+    assertThrows(RowlockException.class, () -> rowlock.deleteRecord("set", 1));
+    assertTrue(rowlock.deleteRecord("set", record("set").version()));
+    assertFalse(rowlock.deleteRecord("set"));
     assertEquals(Optional.empty(), rowlock.getLock("set").record());
   }
 
@@ -128,13 +128,13 @@ class RecordsTest {
     assertTrue(refusal.retryAfter().orElseThrow().compareTo(Duration.ofMinutes(50)) > 0);
     CompletableFuture<HeldLock> waits = rowlock.lockAsync("hourly", LockOptions.defaults());
     until("it waits", () -> rowlock.getLock("hourly").waiting() == 1);
-    rowlock.updateLock(LockChanges.of("hourly").unsetNotBefore());
+    rowlock.updateRecord(RecordChanges.of("hourly").unsetNotBefore());
     assertEquals(2, waits.get().token());
   }
 
   @Test
   void whyThereIsNoLock() throws InterruptedException {
-    rowlock.updateLock(LockChanges.of("task").attemptsLeft(1).status("new"));
+    rowlock.updateRecord(RecordChanges.of("task").attemptsLeft(1).status("new"));
     Refusal other =
         refused(rowlock.acquire("task", LockOptions.builder().ifStatus("done").build()));
     assertEquals(Reason.STATUS_MISMATCH, other.reason());
@@ -211,14 +211,14 @@ class RecordsTest {
 
   @Test
   void allFaultsOfAChangeAreTold() {
-    LockChanges change =
-        LockChanges.of("")
+    RecordChanges change =
+        RecordChanges.of("")
             .notBefore(Instant.ofEpochSecond(-1))
             .notBeforeIn(Duration.ofMillis(-1))
             .attemptsLeft(-1)
             .status("x".repeat(64));
     RowlockException bad =
-        assertThrows(RowlockException.class, () -> rowlock.updateLock(change));
+        assertThrows(RowlockException.class, () -> rowlock.updateRecord(change));
     assertEquals(Reason.BAD_REQUEST, bad.reason());
     assertEquals(
         Set.of("name", "not_before", "not_before_in", "attempts_left", "status"),

@@ -103,7 +103,7 @@ class SurvivalTest {
     pipe.mute();
     CompletableFuture<RecordView> unsafe =
         CompletableFuture.supplyAsync(
-            () -> rowlock.updateLock(LockChanges.of("record").status("new")));
+            () -> rowlock.updateRecord(RecordChanges.of("record").status("new")));
     until("it was done", () -> direct.getLock("record").record().isPresent());
     pipe.cut();
     Throwable why = assertThrows(ExecutionException.class, unsafe::get).getCause();
@@ -113,7 +113,7 @@ class SurvivalTest {
   @Test
   void aCaptureWhoseAnswerIsLostGetsItsLeasesByTheNextOne() throws Exception {
     for (String name : List.of("lost/1", "lost/2", "lost/3"))
-      direct.updateLock(LockChanges.of(name).status("new"));
+      direct.updateRecord(RecordChanges.of(name).status("new"));
     assertEquals(0, rowlock.getLock("lost/1").holderCount());
     pipe.mute();
     CompletableFuture<Captured> capture =
@@ -129,7 +129,7 @@ class SurvivalTest {
 
   @Test
   void aCaptureContinuesOverAnotherConnection() throws Exception {
-    direct.updateLock(LockChanges.of("on/1").status("new"));
+    direct.updateRecord(RecordChanges.of("on/1").status("new"));
     Captured first = direct.capture(with -> with.prefix("on/"));
     CompletableFuture<Captured> waits =
         rowlock.captureAsync(CaptureOptions.builder().prefix("on/").waitForever().build());

@@ -269,7 +269,7 @@ class TelemetryTest {
   @Test
   void aCaptureSaysHowManyItGot() throws Exception {
     for (String task : List.of("some/a", "some/b"))
-      rowlock.updateLock(LockChanges.of(task).status("new"));
+      rowlock.updateRecord(RecordChanges.of(task).status("new"));
     try (Caller caller = new Caller()) {
       rowlock.capture(with -> with.prefix("some/").count(5)).close();
       rowlock.capture(with -> with.prefix("none/")).close();

@@ -32,8 +32,8 @@ class WatchTest {
 
   @Test
   void beginsWithASnapshotAndReportsEachChange() throws Exception {
-    rowlock.updateLock(LockChanges.of("seen/1").status("new"));
-    rowlock.updateLock(LockChanges.of("unseen").status("new"));
+    rowlock.updateRecord(RecordChanges.of("seen/1").status("new"));
+    rowlock.updateRecord(RecordChanges.of("unseen").status("new"));
     try (Watch watch = rowlock.watch("seen/")) {
       WatchUpdate snapshot = watch.next();
       assertEquals(List.of("seen/1"), names(snapshot));
@@ -70,7 +70,7 @@ class WatchTest {
         Watch watch = cut.watch("over/")) {
       assertTrue(watch.next().complete());
       pipe.cut();
-      rowlock.updateLock(LockChanges.of("over/1").status("new"));
+      rowlock.updateRecord(RecordChanges.of("over/1").status("new"));
       pipe.mend();
       WatchUpdate snapshot = watch.next();
       assertTrue(snapshot.beganAnew());

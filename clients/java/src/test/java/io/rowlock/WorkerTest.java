@@ -38,7 +38,7 @@ class WorkerTest {
   }
 
   private void put(String... names) {
-    for (String name : names) rowlock.updateLock(LockChanges.of(name).status("new"));
+    for (String name : names) rowlock.updateRecord(RecordChanges.of(name).status("new"));
   }
 
   private void untilStatus(String name, String status) throws InterruptedException {

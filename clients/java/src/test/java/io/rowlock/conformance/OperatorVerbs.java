@@ -32,8 +32,8 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
                 "released",
                 clientOf.apply(asked).release(text(asked, "leaseId"), RecordWords.lastWords(asked))));
     verbs.put("setLimit", this::setLimit);
-    verbs.put("updateLock", this::updateLock);
-    verbs.put("deleteLock", this::deleteLock);
+    verbs.put("updateRecord", this::updateRecord);
+    verbs.put("deleteRecord", this::deleteRecord);
     verbs.put("getLock", asked -> shown(clientOf.apply(asked).getLock(text(asked, "name"))));
     verbs.put("listLocks", this::listLocks);
     verbs.put("listLimits", this::listLimits);
@@ -70,17 +70,17 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
         "draining", limit.draining());
   }
 
-  private Map<String, ?> updateLock(JsonObject asked) {
-    return RecordWords.shown(clientOf.apply(asked).updateLock(RecordWords.change(asked)));
+  private Map<String, ?> updateRecord(JsonObject asked) {
+    return RecordWords.shown(clientOf.apply(asked).updateRecord(RecordWords.change(asked)));
   }
 
-  private Map<String, ?> deleteLock(JsonObject asked) {
+  private Map<String, ?> deleteRecord(JsonObject asked) {
     RowlockClient client = clientOf.apply(asked);
     String name = text(asked, "name");
     boolean isDeleted =
         has(asked, "ifVersion")
-            ? client.deleteLock(name, asked.get("ifVersion").getAsLong())
-            : client.deleteLock(name);
+            ? client.deleteRecord(name, asked.get("ifVersion").getAsLong())
+            : client.deleteRecord(name);
     return Map.of("deleted", isDeleted);
   }
 

@@ -11,7 +11,7 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
 import io.rowlock.LastRunView;
-import io.rowlock.LockChanges;
+import io.rowlock.RecordChanges;
 import io.rowlock.RecordView;
 import io.rowlock.ReleaseOptions;
 
@@ -26,8 +26,8 @@ final class RecordWords {
     return options.build();
   }
 
-  static LockChanges change(JsonObject asked) {
-    LockChanges change = LockChanges.of(text(asked, "name"));
+  static RecordChanges change(JsonObject asked) {
+    RecordChanges change = RecordChanges.of(text(asked, "name"));
     if (isText(asked, "notBeforeMs")) change = change.unsetNotBefore();
     else if (has(asked, "notBeforeMs"))
       change = change.notBefore(Instant.ofEpochMilli(asked.get("notBeforeMs").getAsLong()));

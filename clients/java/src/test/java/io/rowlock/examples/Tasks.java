@@ -2,7 +2,7 @@
 
 package io.rowlock.examples;
 
-import io.rowlock.LockChanges;
+import io.rowlock.RecordChanges;
 import io.rowlock.RowlockClient;
 import io.rowlock.Worker;
 import java.util.List;
@@ -23,7 +23,7 @@ public final class Tasks {
     try (RowlockClient rowlock = RowlockClient.connect(arguments)) {
       CountDownLatch left = new CountDownLatch(tasks.size());
       for (String task : tasks)
-        rowlock.updateLock(LockChanges.of(task).status("new").attemptsLeft(3));
+        rowlock.updateRecord(RecordChanges.of(task).status("new").attemptsLeft(3));
       try (Worker worker =
           rowlock.work(
               "task/",

@@ -9,40 +9,41 @@ package rowlock.v1;
  * What to set. At least one of not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left and status.
  * </pre>
  *
- * Protobuf type {@code rowlock.v1.UpdateLockRequest}
+ * Protobuf type {@code rowlock.v1.UpdateRecordRequest}
  */
-public final class UpdateLockRequest extends
+public final class UpdateRecordRequest extends
     com.google.protobuf.GeneratedMessageV3 implements
-    // @@protoc_insertion_point(message_implements:rowlock.v1.UpdateLockRequest)
-    UpdateLockRequestOrBuilder {
+    // @@protoc_insertion_point(message_implements:rowlock.v1.UpdateRecordRequest)
+    UpdateRecordRequestOrBuilder {
 private static final long serialVersionUID = 0L;
-  // Use UpdateLockRequest.newBuilder() to construct.
-  private UpdateLockRequest(com.google.protobuf.GeneratedMessageV3.Builder<?> builder) {
+  // Use UpdateRecordRequest.newBuilder() to construct.
+  private UpdateRecordRequest(com.google.protobuf.GeneratedMessageV3.Builder<?> builder) {
     super(builder);
   }
-  private UpdateLockRequest() {
+  private UpdateRecordRequest() {
     name_ = "";
     status_ = "";
+    reason_ = "";
   }
 
   @java.lang.Override
   @SuppressWarnings({"unused"})
   protected java.lang.Object newInstance(
       UnusedPrivateParameter unused) {
-    return new UpdateLockRequest();
+    return new UpdateRecordRequest();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
       getDescriptor() {
-    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateLockRequest_descriptor;
+    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateRecordRequest_descriptor;
   }
 
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internalGetFieldAccessorTable() {
-    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateLockRequest_fieldAccessorTable
+    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateRecordRequest_fieldAccessorTable
         .ensureFieldAccessorsInitialized(
-            rowlock.v1.UpdateLockRequest.class, rowlock.v1.UpdateLockRequest.Builder.class);
+            rowlock.v1.UpdateRecordRequest.class, rowlock.v1.UpdateRecordRequest.Builder.class);
   }
 
   private int bitField0_;
@@ -321,6 +322,53 @@ private static final long serialVersionUID = 0L;
     return expectedVersion_;
   }
 
+  public static final int REASON_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object reason_ = "";
+  /**
+   * <pre>
+   * The reason, for people; up to 255 bytes. ListChanges shows it.
+   * </pre>
+   *
+   * <code>string reason = 9;</code>
+   * @return The reason.
+   */
+  @java.lang.Override
+  public java.lang.String getReason() {
+    java.lang.Object ref = reason_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      reason_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The reason, for people; up to 255 bytes. ListChanges shows it.
+   * </pre>
+   *
+   * <code>string reason = 9;</code>
+   * @return The bytes for reason.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getReasonBytes() {
+    java.lang.Object ref = reason_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      reason_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -358,6 +406,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000010) != 0)) {
       output.writeUInt64(8, expectedVersion_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 9, reason_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -398,6 +449,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(8, expectedVersion_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(9, reason_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -408,10 +462,10 @@ private static final long serialVersionUID = 0L;
     if (obj == this) {
      return true;
     }
-    if (!(obj instanceof rowlock.v1.UpdateLockRequest)) {
+    if (!(obj instanceof rowlock.v1.UpdateRecordRequest)) {
       return super.equals(obj);
     }
-    rowlock.v1.UpdateLockRequest other = (rowlock.v1.UpdateLockRequest) obj;
+    rowlock.v1.UpdateRecordRequest other = (rowlock.v1.UpdateRecordRequest) obj;
 
     if (!getName()
         .equals(other.getName())) return false;
@@ -444,6 +498,8 @@ private static final long serialVersionUID = 0L;
       if (getExpectedVersion()
           != other.getExpectedVersion()) return false;
     }
+    if (!getReason()
+        .equals(other.getReason())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -484,49 +540,51 @@ private static final long serialVersionUID = 0L;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getExpectedVersion());
     }
+    hash = (37 * hash) + REASON_FIELD_NUMBER;
+    hash = (53 * hash) + getReason().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
   }
 
-  public static rowlock.v1.UpdateLockRequest parseFrom(
+  public static rowlock.v1.UpdateRecordRequest parseFrom(
       java.nio.ByteBuffer data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static rowlock.v1.UpdateLockRequest parseFrom(
+  public static rowlock.v1.UpdateRecordRequest parseFrom(
       java.nio.ByteBuffer data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static rowlock.v1.UpdateLockRequest parseFrom(
+  public static rowlock.v1.UpdateRecordRequest parseFrom(
       com.google.protobuf.ByteString data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static rowlock.v1.UpdateLockRequest parseFrom(
+  public static rowlock.v1.UpdateRecordRequest parseFrom(
       com.google.protobuf.ByteString data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static rowlock.v1.UpdateLockRequest parseFrom(byte[] data)
+  public static rowlock.v1.UpdateRecordRequest parseFrom(byte[] data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static rowlock.v1.UpdateLockRequest parseFrom(
+  public static rowlock.v1.UpdateRecordRequest parseFrom(
       byte[] data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static rowlock.v1.UpdateLockRequest parseFrom(java.io.InputStream input)
+  public static rowlock.v1.UpdateRecordRequest parseFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseWithIOException(PARSER, input);
   }
-  public static rowlock.v1.UpdateLockRequest parseFrom(
+  public static rowlock.v1.UpdateRecordRequest parseFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -534,26 +592,26 @@ private static final long serialVersionUID = 0L;
         .parseWithIOException(PARSER, input, extensionRegistry);
   }
 
-  public static rowlock.v1.UpdateLockRequest parseDelimitedFrom(java.io.InputStream input)
+  public static rowlock.v1.UpdateRecordRequest parseDelimitedFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseDelimitedWithIOException(PARSER, input);
   }
 
-  public static rowlock.v1.UpdateLockRequest parseDelimitedFrom(
+  public static rowlock.v1.UpdateRecordRequest parseDelimitedFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseDelimitedWithIOException(PARSER, input, extensionRegistry);
   }
-  public static rowlock.v1.UpdateLockRequest parseFrom(
+  public static rowlock.v1.UpdateRecordRequest parseFrom(
       com.google.protobuf.CodedInputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseWithIOException(PARSER, input);
   }
-  public static rowlock.v1.UpdateLockRequest parseFrom(
+  public static rowlock.v1.UpdateRecordRequest parseFrom(
       com.google.protobuf.CodedInputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -566,7 +624,7 @@ private static final long serialVersionUID = 0L;
   public static Builder newBuilder() {
     return DEFAULT_INSTANCE.toBuilder();
   }
-  public static Builder newBuilder(rowlock.v1.UpdateLockRequest prototype) {
+  public static Builder newBuilder(rowlock.v1.UpdateRecordRequest prototype) {
     return DEFAULT_INSTANCE.toBuilder().mergeFrom(prototype);
   }
   @java.lang.Override
@@ -586,26 +644,26 @@ private static final long serialVersionUID = 0L;
    * What to set. At least one of not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left and status.
    * </pre>
    *
-   * Protobuf type {@code rowlock.v1.UpdateLockRequest}
+   * Protobuf type {@code rowlock.v1.UpdateRecordRequest}
    */
   public static final class Builder extends
       com.google.protobuf.GeneratedMessageV3.Builder<Builder> implements
-      // @@protoc_insertion_point(builder_implements:rowlock.v1.UpdateLockRequest)
-      rowlock.v1.UpdateLockRequestOrBuilder {
+      // @@protoc_insertion_point(builder_implements:rowlock.v1.UpdateRecordRequest)
+      rowlock.v1.UpdateRecordRequestOrBuilder {
     public static final com.google.protobuf.Descriptors.Descriptor
         getDescriptor() {
-      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateLockRequest_descriptor;
+      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateRecordRequest_descriptor;
     }
 
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
         internalGetFieldAccessorTable() {
-      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateLockRequest_fieldAccessorTable
+      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateRecordRequest_fieldAccessorTable
           .ensureFieldAccessorsInitialized(
-              rowlock.v1.UpdateLockRequest.class, rowlock.v1.UpdateLockRequest.Builder.class);
+              rowlock.v1.UpdateRecordRequest.class, rowlock.v1.UpdateRecordRequest.Builder.class);
     }
 
-    // Construct using rowlock.v1.UpdateLockRequest.newBuilder()
+    // Construct using rowlock.v1.UpdateRecordRequest.newBuilder()
     private Builder() {
       maybeForceBuilderInitialization();
     }
@@ -642,23 +700,24 @@ private static final long serialVersionUID = 0L;
       unsetAttemptsLeft_ = false;
       status_ = "";
       expectedVersion_ = 0L;
+      reason_ = "";
       return this;
     }
 
     @java.lang.Override
     public com.google.protobuf.Descriptors.Descriptor
         getDescriptorForType() {
-      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateLockRequest_descriptor;
+      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateRecordRequest_descriptor;
     }
 
     @java.lang.Override
-    public rowlock.v1.UpdateLockRequest getDefaultInstanceForType() {
-      return rowlock.v1.UpdateLockRequest.getDefaultInstance();
+    public rowlock.v1.UpdateRecordRequest getDefaultInstanceForType() {
+      return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
     }
 
     @java.lang.Override
-    public rowlock.v1.UpdateLockRequest build() {
-      rowlock.v1.UpdateLockRequest result = buildPartial();
+    public rowlock.v1.UpdateRecordRequest build() {
+      rowlock.v1.UpdateRecordRequest result = buildPartial();
       if (!result.isInitialized()) {
         throw newUninitializedMessageException(result);
       }
@@ -666,14 +725,14 @@ private static final long serialVersionUID = 0L;
     }
 
     @java.lang.Override
-    public rowlock.v1.UpdateLockRequest buildPartial() {
-      rowlock.v1.UpdateLockRequest result = new rowlock.v1.UpdateLockRequest(this);
+    public rowlock.v1.UpdateRecordRequest buildPartial() {
+      rowlock.v1.UpdateRecordRequest result = new rowlock.v1.UpdateRecordRequest(this);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
     }
 
-    private void buildPartial0(rowlock.v1.UpdateLockRequest result) {
+    private void buildPartial0(rowlock.v1.UpdateRecordRequest result) {
       int from_bitField0_ = bitField0_;
       if (((from_bitField0_ & 0x00000001) != 0)) {
         result.name_ = name_;
@@ -708,6 +767,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000080) != 0)) {
         result.expectedVersion_ = expectedVersion_;
         to_bitField0_ |= 0x00000010;
+      }
+      if (((from_bitField0_ & 0x00000100) != 0)) {
+        result.reason_ = reason_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -746,16 +808,16 @@ private static final long serialVersionUID = 0L;
     }
     @java.lang.Override
     public Builder mergeFrom(com.google.protobuf.Message other) {
-      if (other instanceof rowlock.v1.UpdateLockRequest) {
-        return mergeFrom((rowlock.v1.UpdateLockRequest)other);
+      if (other instanceof rowlock.v1.UpdateRecordRequest) {
+        return mergeFrom((rowlock.v1.UpdateRecordRequest)other);
       } else {
         super.mergeFrom(other);
         return this;
       }
     }
 
-    public Builder mergeFrom(rowlock.v1.UpdateLockRequest other) {
-      if (other == rowlock.v1.UpdateLockRequest.getDefaultInstance()) return this;
+    public Builder mergeFrom(rowlock.v1.UpdateRecordRequest other) {
+      if (other == rowlock.v1.UpdateRecordRequest.getDefaultInstance()) return this;
       if (!other.getName().isEmpty()) {
         name_ = other.name_;
         bitField0_ |= 0x00000001;
@@ -783,6 +845,11 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasExpectedVersion()) {
         setExpectedVersion(other.getExpectedVersion());
+      }
+      if (!other.getReason().isEmpty()) {
+        reason_ = other.reason_;
+        bitField0_ |= 0x00000100;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -854,6 +921,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 64
+            case 74: {
+              reason_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000100;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1606,6 +1678,98 @@ private static final long serialVersionUID = 0L;
       onChanged();
       return this;
     }
+
+    private java.lang.Object reason_ = "";
+    /**
+     * <pre>
+     * The reason, for people; up to 255 bytes. ListChanges shows it.
+     * </pre>
+     *
+     * <code>string reason = 9;</code>
+     * @return The reason.
+     */
+    public java.lang.String getReason() {
+      java.lang.Object ref = reason_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        reason_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The reason, for people; up to 255 bytes. ListChanges shows it.
+     * </pre>
+     *
+     * <code>string reason = 9;</code>
+     * @return The bytes for reason.
+     */
+    public com.google.protobuf.ByteString
+        getReasonBytes() {
+      java.lang.Object ref = reason_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        reason_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The reason, for people; up to 255 bytes. ListChanges shows it.
+     * </pre>
+     *
+     * <code>string reason = 9;</code>
+     * @param value The reason to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReason(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      reason_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The reason, for people; up to 255 bytes. ListChanges shows it.
+     * </pre>
+     *
+     * <code>string reason = 9;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearReason() {
+      reason_ = getDefaultInstance().getReason();
+      bitField0_ = (bitField0_ & ~0x00000100);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The reason, for people; up to 255 bytes. ListChanges shows it.
+     * </pre>
+     *
+     * <code>string reason = 9;</code>
+     * @param value The bytes for reason to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReasonBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      reason_ = value;
+      bitField0_ |= 0x00000100;
+      onChanged();
+      return this;
+    }
     @java.lang.Override
     public final Builder setUnknownFields(
         final com.google.protobuf.UnknownFieldSet unknownFields) {
@@ -1619,23 +1783,23 @@ private static final long serialVersionUID = 0L;
     }
 
 
-    // @@protoc_insertion_point(builder_scope:rowlock.v1.UpdateLockRequest)
+    // @@protoc_insertion_point(builder_scope:rowlock.v1.UpdateRecordRequest)
   }
 
-  // @@protoc_insertion_point(class_scope:rowlock.v1.UpdateLockRequest)
-  private static final rowlock.v1.UpdateLockRequest DEFAULT_INSTANCE;
+  // @@protoc_insertion_point(class_scope:rowlock.v1.UpdateRecordRequest)
+  private static final rowlock.v1.UpdateRecordRequest DEFAULT_INSTANCE;
   static {
-    DEFAULT_INSTANCE = new rowlock.v1.UpdateLockRequest();
+    DEFAULT_INSTANCE = new rowlock.v1.UpdateRecordRequest();
   }
 
-  public static rowlock.v1.UpdateLockRequest getDefaultInstance() {
+  public static rowlock.v1.UpdateRecordRequest getDefaultInstance() {
     return DEFAULT_INSTANCE;
   }
 
-  private static final com.google.protobuf.Parser<UpdateLockRequest>
-      PARSER = new com.google.protobuf.AbstractParser<UpdateLockRequest>() {
+  private static final com.google.protobuf.Parser<UpdateRecordRequest>
+      PARSER = new com.google.protobuf.AbstractParser<UpdateRecordRequest>() {
     @java.lang.Override
-    public UpdateLockRequest parsePartialFrom(
+    public UpdateRecordRequest parsePartialFrom(
         com.google.protobuf.CodedInputStream input,
         com.google.protobuf.ExtensionRegistryLite extensionRegistry)
         throws com.google.protobuf.InvalidProtocolBufferException {
@@ -1654,17 +1818,17 @@ private static final long serialVersionUID = 0L;
     }
   };
 
-  public static com.google.protobuf.Parser<UpdateLockRequest> parser() {
+  public static com.google.protobuf.Parser<UpdateRecordRequest> parser() {
     return PARSER;
   }
 
   @java.lang.Override
-  public com.google.protobuf.Parser<UpdateLockRequest> getParserForType() {
+  public com.google.protobuf.Parser<UpdateRecordRequest> getParserForType() {
     return PARSER;
   }
 
   @java.lang.Override
-  public rowlock.v1.UpdateLockRequest getDefaultInstanceForType() {
+  public rowlock.v1.UpdateRecordRequest getDefaultInstanceForType() {
     return DEFAULT_INSTANCE;
   }
 

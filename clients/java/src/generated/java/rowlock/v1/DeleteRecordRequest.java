@@ -9,39 +9,40 @@ package rowlock.v1;
  * Whose record to remove.
  * </pre>
  *
- * Protobuf type {@code rowlock.v1.DeleteLockRequest}
+ * Protobuf type {@code rowlock.v1.DeleteRecordRequest}
  */
-public final class DeleteLockRequest extends
+public final class DeleteRecordRequest extends
     com.google.protobuf.GeneratedMessageV3 implements
-    // @@protoc_insertion_point(message_implements:rowlock.v1.DeleteLockRequest)
-    DeleteLockRequestOrBuilder {
+    // @@protoc_insertion_point(message_implements:rowlock.v1.DeleteRecordRequest)
+    DeleteRecordRequestOrBuilder {
 private static final long serialVersionUID = 0L;
-  // Use DeleteLockRequest.newBuilder() to construct.
-  private DeleteLockRequest(com.google.protobuf.GeneratedMessageV3.Builder<?> builder) {
+  // Use DeleteRecordRequest.newBuilder() to construct.
+  private DeleteRecordRequest(com.google.protobuf.GeneratedMessageV3.Builder<?> builder) {
     super(builder);
   }
-  private DeleteLockRequest() {
+  private DeleteRecordRequest() {
     name_ = "";
+    reason_ = "";
   }
 
   @java.lang.Override
   @SuppressWarnings({"unused"})
   protected java.lang.Object newInstance(
       UnusedPrivateParameter unused) {
-    return new DeleteLockRequest();
+    return new DeleteRecordRequest();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
       getDescriptor() {
-    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteLockRequest_descriptor;
+    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteRecordRequest_descriptor;
   }
 
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internalGetFieldAccessorTable() {
-    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteLockRequest_fieldAccessorTable
+    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteRecordRequest_fieldAccessorTable
         .ensureFieldAccessorsInitialized(
-            rowlock.v1.DeleteLockRequest.class, rowlock.v1.DeleteLockRequest.Builder.class);
+            rowlock.v1.DeleteRecordRequest.class, rowlock.v1.DeleteRecordRequest.Builder.class);
   }
 
   private int bitField0_;
@@ -121,6 +122,53 @@ private static final long serialVersionUID = 0L;
     return expectedVersion_;
   }
 
+  public static final int REASON_FIELD_NUMBER = 3;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object reason_ = "";
+  /**
+   * <pre>
+   * The reason, for people; up to 255 bytes. ListChanges shows it.
+   * </pre>
+   *
+   * <code>string reason = 3;</code>
+   * @return The reason.
+   */
+  @java.lang.Override
+  public java.lang.String getReason() {
+    java.lang.Object ref = reason_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      reason_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The reason, for people; up to 255 bytes. ListChanges shows it.
+   * </pre>
+   *
+   * <code>string reason = 3;</code>
+   * @return The bytes for reason.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getReasonBytes() {
+    java.lang.Object ref = reason_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      reason_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -141,6 +189,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeUInt64(2, expectedVersion_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 3, reason_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -157,6 +208,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(2, expectedVersion_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(3, reason_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -167,10 +221,10 @@ private static final long serialVersionUID = 0L;
     if (obj == this) {
      return true;
     }
-    if (!(obj instanceof rowlock.v1.DeleteLockRequest)) {
+    if (!(obj instanceof rowlock.v1.DeleteRecordRequest)) {
       return super.equals(obj);
     }
-    rowlock.v1.DeleteLockRequest other = (rowlock.v1.DeleteLockRequest) obj;
+    rowlock.v1.DeleteRecordRequest other = (rowlock.v1.DeleteRecordRequest) obj;
 
     if (!getName()
         .equals(other.getName())) return false;
@@ -179,6 +233,8 @@ private static final long serialVersionUID = 0L;
       if (getExpectedVersion()
           != other.getExpectedVersion()) return false;
     }
+    if (!getReason()
+        .equals(other.getReason())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -197,49 +253,51 @@ private static final long serialVersionUID = 0L;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
           getExpectedVersion());
     }
+    hash = (37 * hash) + REASON_FIELD_NUMBER;
+    hash = (53 * hash) + getReason().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
   }
 
-  public static rowlock.v1.DeleteLockRequest parseFrom(
+  public static rowlock.v1.DeleteRecordRequest parseFrom(
       java.nio.ByteBuffer data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static rowlock.v1.DeleteLockRequest parseFrom(
+  public static rowlock.v1.DeleteRecordRequest parseFrom(
       java.nio.ByteBuffer data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static rowlock.v1.DeleteLockRequest parseFrom(
+  public static rowlock.v1.DeleteRecordRequest parseFrom(
       com.google.protobuf.ByteString data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static rowlock.v1.DeleteLockRequest parseFrom(
+  public static rowlock.v1.DeleteRecordRequest parseFrom(
       com.google.protobuf.ByteString data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static rowlock.v1.DeleteLockRequest parseFrom(byte[] data)
+  public static rowlock.v1.DeleteRecordRequest parseFrom(byte[] data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static rowlock.v1.DeleteLockRequest parseFrom(
+  public static rowlock.v1.DeleteRecordRequest parseFrom(
       byte[] data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static rowlock.v1.DeleteLockRequest parseFrom(java.io.InputStream input)
+  public static rowlock.v1.DeleteRecordRequest parseFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseWithIOException(PARSER, input);
   }
-  public static rowlock.v1.DeleteLockRequest parseFrom(
+  public static rowlock.v1.DeleteRecordRequest parseFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -247,26 +305,26 @@ private static final long serialVersionUID = 0L;
         .parseWithIOException(PARSER, input, extensionRegistry);
   }
 
-  public static rowlock.v1.DeleteLockRequest parseDelimitedFrom(java.io.InputStream input)
+  public static rowlock.v1.DeleteRecordRequest parseDelimitedFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseDelimitedWithIOException(PARSER, input);
   }
 
-  public static rowlock.v1.DeleteLockRequest parseDelimitedFrom(
+  public static rowlock.v1.DeleteRecordRequest parseDelimitedFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseDelimitedWithIOException(PARSER, input, extensionRegistry);
   }
-  public static rowlock.v1.DeleteLockRequest parseFrom(
+  public static rowlock.v1.DeleteRecordRequest parseFrom(
       com.google.protobuf.CodedInputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseWithIOException(PARSER, input);
   }
-  public static rowlock.v1.DeleteLockRequest parseFrom(
+  public static rowlock.v1.DeleteRecordRequest parseFrom(
       com.google.protobuf.CodedInputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -279,7 +337,7 @@ private static final long serialVersionUID = 0L;
   public static Builder newBuilder() {
     return DEFAULT_INSTANCE.toBuilder();
   }
-  public static Builder newBuilder(rowlock.v1.DeleteLockRequest prototype) {
+  public static Builder newBuilder(rowlock.v1.DeleteRecordRequest prototype) {
     return DEFAULT_INSTANCE.toBuilder().mergeFrom(prototype);
   }
   @java.lang.Override
@@ -299,26 +357,26 @@ private static final long serialVersionUID = 0L;
    * Whose record to remove.
    * </pre>
    *
-   * Protobuf type {@code rowlock.v1.DeleteLockRequest}
+   * Protobuf type {@code rowlock.v1.DeleteRecordRequest}
    */
   public static final class Builder extends
       com.google.protobuf.GeneratedMessageV3.Builder<Builder> implements
-      // @@protoc_insertion_point(builder_implements:rowlock.v1.DeleteLockRequest)
-      rowlock.v1.DeleteLockRequestOrBuilder {
+      // @@protoc_insertion_point(builder_implements:rowlock.v1.DeleteRecordRequest)
+      rowlock.v1.DeleteRecordRequestOrBuilder {
     public static final com.google.protobuf.Descriptors.Descriptor
         getDescriptor() {
-      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteLockRequest_descriptor;
+      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteRecordRequest_descriptor;
     }
 
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
         internalGetFieldAccessorTable() {
-      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteLockRequest_fieldAccessorTable
+      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteRecordRequest_fieldAccessorTable
           .ensureFieldAccessorsInitialized(
-              rowlock.v1.DeleteLockRequest.class, rowlock.v1.DeleteLockRequest.Builder.class);
+              rowlock.v1.DeleteRecordRequest.class, rowlock.v1.DeleteRecordRequest.Builder.class);
     }
 
-    // Construct using rowlock.v1.DeleteLockRequest.newBuilder()
+    // Construct using rowlock.v1.DeleteRecordRequest.newBuilder()
     private Builder() {
 
     }
@@ -334,23 +392,24 @@ private static final long serialVersionUID = 0L;
       bitField0_ = 0;
       name_ = "";
       expectedVersion_ = 0L;
+      reason_ = "";
       return this;
     }
 
     @java.lang.Override
     public com.google.protobuf.Descriptors.Descriptor
         getDescriptorForType() {
-      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteLockRequest_descriptor;
+      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteRecordRequest_descriptor;
     }
 
     @java.lang.Override
-    public rowlock.v1.DeleteLockRequest getDefaultInstanceForType() {
-      return rowlock.v1.DeleteLockRequest.getDefaultInstance();
+    public rowlock.v1.DeleteRecordRequest getDefaultInstanceForType() {
+      return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
     }
 
     @java.lang.Override
-    public rowlock.v1.DeleteLockRequest build() {
-      rowlock.v1.DeleteLockRequest result = buildPartial();
+    public rowlock.v1.DeleteRecordRequest build() {
+      rowlock.v1.DeleteRecordRequest result = buildPartial();
       if (!result.isInitialized()) {
         throw newUninitializedMessageException(result);
       }
@@ -358,14 +417,14 @@ private static final long serialVersionUID = 0L;
     }
 
     @java.lang.Override
-    public rowlock.v1.DeleteLockRequest buildPartial() {
-      rowlock.v1.DeleteLockRequest result = new rowlock.v1.DeleteLockRequest(this);
+    public rowlock.v1.DeleteRecordRequest buildPartial() {
+      rowlock.v1.DeleteRecordRequest result = new rowlock.v1.DeleteRecordRequest(this);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
     }
 
-    private void buildPartial0(rowlock.v1.DeleteLockRequest result) {
+    private void buildPartial0(rowlock.v1.DeleteRecordRequest result) {
       int from_bitField0_ = bitField0_;
       if (((from_bitField0_ & 0x00000001) != 0)) {
         result.name_ = name_;
@@ -374,6 +433,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.expectedVersion_ = expectedVersion_;
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.reason_ = reason_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -412,16 +474,16 @@ private static final long serialVersionUID = 0L;
     }
     @java.lang.Override
     public Builder mergeFrom(com.google.protobuf.Message other) {
-      if (other instanceof rowlock.v1.DeleteLockRequest) {
-        return mergeFrom((rowlock.v1.DeleteLockRequest)other);
+      if (other instanceof rowlock.v1.DeleteRecordRequest) {
+        return mergeFrom((rowlock.v1.DeleteRecordRequest)other);
       } else {
         super.mergeFrom(other);
         return this;
       }
     }
 
-    public Builder mergeFrom(rowlock.v1.DeleteLockRequest other) {
-      if (other == rowlock.v1.DeleteLockRequest.getDefaultInstance()) return this;
+    public Builder mergeFrom(rowlock.v1.DeleteRecordRequest other) {
+      if (other == rowlock.v1.DeleteRecordRequest.getDefaultInstance()) return this;
       if (!other.getName().isEmpty()) {
         name_ = other.name_;
         bitField0_ |= 0x00000001;
@@ -429,6 +491,11 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasExpectedVersion()) {
         setExpectedVersion(other.getExpectedVersion());
+      }
+      if (!other.getReason().isEmpty()) {
+        reason_ = other.reason_;
+        bitField0_ |= 0x00000004;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -466,6 +533,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 16
+            case 26: {
+              reason_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 26
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -634,6 +706,98 @@ private static final long serialVersionUID = 0L;
       onChanged();
       return this;
     }
+
+    private java.lang.Object reason_ = "";
+    /**
+     * <pre>
+     * The reason, for people; up to 255 bytes. ListChanges shows it.
+     * </pre>
+     *
+     * <code>string reason = 3;</code>
+     * @return The reason.
+     */
+    public java.lang.String getReason() {
+      java.lang.Object ref = reason_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        reason_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The reason, for people; up to 255 bytes. ListChanges shows it.
+     * </pre>
+     *
+     * <code>string reason = 3;</code>
+     * @return The bytes for reason.
+     */
+    public com.google.protobuf.ByteString
+        getReasonBytes() {
+      java.lang.Object ref = reason_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        reason_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The reason, for people; up to 255 bytes. ListChanges shows it.
+     * </pre>
+     *
+     * <code>string reason = 3;</code>
+     * @param value The reason to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReason(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      reason_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The reason, for people; up to 255 bytes. ListChanges shows it.
+     * </pre>
+     *
+     * <code>string reason = 3;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearReason() {
+      reason_ = getDefaultInstance().getReason();
+      bitField0_ = (bitField0_ & ~0x00000004);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The reason, for people; up to 255 bytes. ListChanges shows it.
+     * </pre>
+     *
+     * <code>string reason = 3;</code>
+     * @param value The bytes for reason to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReasonBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      reason_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
     @java.lang.Override
     public final Builder setUnknownFields(
         final com.google.protobuf.UnknownFieldSet unknownFields) {
@@ -647,23 +811,23 @@ private static final long serialVersionUID = 0L;
     }
 
 
-    // @@protoc_insertion_point(builder_scope:rowlock.v1.DeleteLockRequest)
+    // @@protoc_insertion_point(builder_scope:rowlock.v1.DeleteRecordRequest)
   }
 
-  // @@protoc_insertion_point(class_scope:rowlock.v1.DeleteLockRequest)
-  private static final rowlock.v1.DeleteLockRequest DEFAULT_INSTANCE;
+  // @@protoc_insertion_point(class_scope:rowlock.v1.DeleteRecordRequest)
+  private static final rowlock.v1.DeleteRecordRequest DEFAULT_INSTANCE;
   static {
-    DEFAULT_INSTANCE = new rowlock.v1.DeleteLockRequest();
+    DEFAULT_INSTANCE = new rowlock.v1.DeleteRecordRequest();
   }
 
-  public static rowlock.v1.DeleteLockRequest getDefaultInstance() {
+  public static rowlock.v1.DeleteRecordRequest getDefaultInstance() {
     return DEFAULT_INSTANCE;
   }
 
-  private static final com.google.protobuf.Parser<DeleteLockRequest>
-      PARSER = new com.google.protobuf.AbstractParser<DeleteLockRequest>() {
+  private static final com.google.protobuf.Parser<DeleteRecordRequest>
+      PARSER = new com.google.protobuf.AbstractParser<DeleteRecordRequest>() {
     @java.lang.Override
-    public DeleteLockRequest parsePartialFrom(
+    public DeleteRecordRequest parsePartialFrom(
         com.google.protobuf.CodedInputStream input,
         com.google.protobuf.ExtensionRegistryLite extensionRegistry)
         throws com.google.protobuf.InvalidProtocolBufferException {
@@ -682,17 +846,17 @@ private static final long serialVersionUID = 0L;
     }
   };
 
-  public static com.google.protobuf.Parser<DeleteLockRequest> parser() {
+  public static com.google.protobuf.Parser<DeleteRecordRequest> parser() {
     return PARSER;
   }
 
   @java.lang.Override
-  public com.google.protobuf.Parser<DeleteLockRequest> getParserForType() {
+  public com.google.protobuf.Parser<DeleteRecordRequest> getParserForType() {
     return PARSER;
   }
 
   @java.lang.Override
-  public rowlock.v1.DeleteLockRequest getDefaultInstanceForType() {
+  public rowlock.v1.DeleteRecordRequest getDefaultInstanceForType() {
     return DEFAULT_INSTANCE;
   }
 

@@ -4,8 +4,8 @@
 // Protobuf Java Version: 3.25.9
 package rowlock.v1;
 
-public interface UpdateLockResponseOrBuilder extends
-    // @@protoc_insertion_point(interface_extends:rowlock.v1.UpdateLockResponse)
+public interface UpdateRecordResponseOrBuilder extends
+    // @@protoc_insertion_point(interface_extends:rowlock.v1.UpdateRecordResponse)
     com.google.protobuf.MessageOrBuilder {
 
   /**

@@ -4,8 +4,8 @@
 // Protobuf Java Version: 3.25.9
 package rowlock.v1;
 
-public interface DeleteLockRequestOrBuilder extends
-    // @@protoc_insertion_point(interface_extends:rowlock.v1.DeleteLockRequest)
+public interface DeleteRecordRequestOrBuilder extends
+    // @@protoc_insertion_point(interface_extends:rowlock.v1.DeleteRecordRequest)
     com.google.protobuf.MessageOrBuilder {
 
   /**
@@ -48,4 +48,24 @@ public interface DeleteLockRequestOrBuilder extends
    * @return The expectedVersion.
    */
   long getExpectedVersion();
+
+  /**
+   * <pre>
+   * The reason, for people; up to 255 bytes. ListChanges shows it.
+   * </pre>
+   *
+   * <code>string reason = 3;</code>
+   * @return The reason.
+   */
+  java.lang.String getReason();
+  /**
+   * <pre>
+   * The reason, for people; up to 255 bytes. ListChanges shows it.
+   * </pre>
+   *
+   * <code>string reason = 3;</code>
+   * @return The bytes for reason.
+   */
+  com.google.protobuf.ByteString
+      getReasonBytes();
 }

@@ -4,8 +4,8 @@
 // Protobuf Java Version: 3.25.9
 package rowlock.v1;
 
-public interface DeleteLockResponseOrBuilder extends
-    // @@protoc_insertion_point(interface_extends:rowlock.v1.DeleteLockResponse)
+public interface DeleteRecordResponseOrBuilder extends
+    // @@protoc_insertion_point(interface_extends:rowlock.v1.DeleteRecordResponse)
     com.google.protobuf.MessageOrBuilder {
 
   /**

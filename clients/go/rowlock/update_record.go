@@ -12,7 +12,7 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// UpdateOption is something that [Client.UpdateLock] sets. Without the option, the value stays as it is.
+// UpdateOption is something that [Client.UpdateRecord] sets. Without the option, the value stays as it is.
 type UpdateOption interface {
 	ofUpdate(*updateOptions)
 }
@@ -40,55 +40,55 @@ func NotBeforeIn(pause time.Duration) UpdateOption {
 	return updateOption(func(o *updateOptions) { o.notBeforeIn = durationpb.New(pause) })
 }
 
-// UpdateLock changes a lock's record and returns the new one. It creates the lock if nobody has named it yet, and
-// leaves a held lease alone. At least one value must be set. If the answer is lost, UpdateLock is not repeated but
+// UpdateRecord changes a lock's record and returns the new one. It creates the lock if nobody has named it yet, and
+// leaves a held lease alone. At least one value must be set. If the answer is lost, UpdateRecord is not repeated but
 // fails with [ErrConnectionLost]; after that, and after [ErrOutcomeUnknown], read the record back first, because a
 // repeat could undo a change of somebody else. With [IfVersion] it fails with [ErrVersionMismatch].
-func (c *Client) UpdateLock(ctx context.Context, name string, options ...UpdateOption) (RecordView, error) {
+func (c *Client) UpdateRecord(ctx context.Context, name string, options ...UpdateOption) (RecordView, error) {
 	request, err := updateRequestOf(name, options)
 	if err != nil {
 		return RecordView{}, err
 	}
 	result, err := c.ask(ctx, &question{
-		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_UpdateLock{UpdateLock: request}},
+		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_UpdateRecord{UpdateRecord: request}},
 		kind:    kindOther,
 		repeat:  repeatUnsent,
 	})
 	if err != nil {
 		return RecordView{}, err
 	}
-	record := recordOf(result.GetUpdateLock().GetRecord())
+	record := recordOf(result.GetUpdateRecord().GetRecord())
 	if record == nil {
 		return RecordView{}, unexpected(result)
 	}
 	return *record, nil
 }
 
-// DeleteLock removes a lock's record, as if the lock had never been named. Its limit stays, and its tokens go on
+// DeleteRecord removes a lock's record, as if the lock had never been named. Its limit stays, and its tokens go on
 // rising. It reports whether there was a record. It fails with [ErrLockInUse] while somebody holds the lock or waits
-// for it. If the answer is lost, DeleteLock is not repeated but fails with [ErrConnectionLost]: read the lock back
+// for it. If the answer is lost, DeleteRecord is not repeated but fails with [ErrConnectionLost]: read the lock back
 // first.
-func (c *Client) DeleteLock(ctx context.Context, name string, options ...VersionOption) (bool, error) {
-	request := &rowlockv1.DeleteLockRequest{Name: name}
+func (c *Client) DeleteRecord(ctx context.Context, name string, options ...VersionOption) (bool, error) {
+	request := &rowlockv1.DeleteRecordRequest{Name: name}
 	for _, option := range options {
 		request.ExpectedVersion = &option.version
 	}
 	result, err := c.ask(ctx, &question{
-		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_DeleteLock{DeleteLock: request}},
+		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_DeleteRecord{DeleteRecord: request}},
 		kind:    kindOther,
 		repeat:  repeatUnsent,
 	})
-	return result.GetDeleteLock().GetDeleted(), err
+	return result.GetDeleteRecord().GetDeleted(), err
 }
 
 // updateRequestOf builds the request. It fails for options that cannot work.
-func updateRequestOf(name string, options []UpdateOption) (*rowlockv1.UpdateLockRequest, error) {
+func updateRequestOf(name string, options []UpdateOption) (*rowlockv1.UpdateRecordRequest, error) {
 	o := &updateOptions{}
 	for _, option := range options {
 		option.ofUpdate(o)
 	}
 	attempts, areUnlimited, err := o.attempts()
-	request := &rowlockv1.UpdateLockRequest{
+	request := &rowlockv1.UpdateRecordRequest{
 		Name:              name,
 		NotBeforeIn:       o.notBeforeIn,
 		AttemptsLeft:      attempts,

@@ -2,16 +2,16 @@ package io.rowlock;
 
 import java.time.Duration;
 import java.time.Instant;
-import rowlock.v1.UpdateLockRequest;
+import rowlock.v1.UpdateRecordRequest;
 
 /**
- * A change of a lock's record, for {@link RowlockClient#updateLock(LockChanges)}. Immutable: each method returns a new change.
+ * A change of a lock's record, for {@link RowlockClient#updateRecord(RecordChanges)}. Immutable: each method returns a new change.
  * Values that are not named stay as they are.
  */
-public final class LockChanges {
-  private final UpdateLockRequest request;
+public final class RecordChanges {
+  private final UpdateRecordRequest request;
 
-  private LockChanges(UpdateLockRequest request) {
+  private RecordChanges(UpdateRecordRequest request) {
     this.request = request;
   }
 
@@ -21,8 +21,8 @@ public final class LockChanges {
    * @param name the lock
    * @return a change without values yet: call at least one of the other methods
    */
-  public static LockChanges of(String name) {
-    return new LockChanges(UpdateLockRequest.newBuilder().setName(name).build());
+  public static RecordChanges of(String name) {
+    return new RecordChanges(UpdateRecordRequest.newBuilder().setName(name).build());
   }
 
   /**
@@ -32,8 +32,8 @@ public final class LockChanges {
    * @param instant from 1970 on, at most 10 years ahead
    * @return the change
    */
-  public LockChanges notBefore(Instant instant) {
-    return new LockChanges(request.toBuilder().setNotBefore(Times.protoOf(instant)).build());
+  public RecordChanges notBefore(Instant instant) {
+    return new RecordChanges(request.toBuilder().setNotBefore(Times.protoOf(instant)).build());
   }
 
   /**
@@ -42,8 +42,8 @@ public final class LockChanges {
    * @param fromNow 0 to 10 years
    * @return the change
    */
-  public LockChanges notBeforeIn(Duration fromNow) {
-    return new LockChanges(request.toBuilder().setNotBeforeIn(Times.protoOf(fromNow)).build());
+  public RecordChanges notBeforeIn(Duration fromNow) {
+    return new RecordChanges(request.toBuilder().setNotBeforeIn(Times.protoOf(fromNow)).build());
   }
 
   /**
@@ -51,8 +51,8 @@ public final class LockChanges {
    *
    * @return the change
    */
-  public LockChanges unsetNotBefore() {
-    return new LockChanges(request.toBuilder().setUnsetNotBefore(true).build());
+  public RecordChanges unsetNotBefore() {
+    return new RecordChanges(request.toBuilder().setUnsetNotBefore(true).build());
   }
 
   /**
@@ -61,8 +61,8 @@ public final class LockChanges {
    * @param attempts 0 to 1,000,000
    * @return the change
    */
-  public LockChanges attemptsLeft(int attempts) {
-    return new LockChanges(request.toBuilder().setAttemptsLeft(attempts).build());
+  public RecordChanges attemptsLeft(int attempts) {
+    return new RecordChanges(request.toBuilder().setAttemptsLeft(attempts).build());
   }
 
   /**
@@ -70,8 +70,8 @@ public final class LockChanges {
    *
    * @return the change
    */
-  public LockChanges unsetAttemptsLeft() {
-    return new LockChanges(request.toBuilder().setUnsetAttemptsLeft(true).build());
+  public RecordChanges unsetAttemptsLeft() {
+    return new RecordChanges(request.toBuilder().setUnsetAttemptsLeft(true).build());
   }
 
   /**
@@ -80,8 +80,8 @@ public final class LockChanges {
    * @param status a word of your own, at most 63 bytes
    * @return the change
    */
-  public LockChanges status(String status) {
-    return new LockChanges(request.toBuilder().setStatus(status).build());
+  public RecordChanges status(String status) {
+    return new RecordChanges(request.toBuilder().setStatus(status).build());
   }
 
   /**
@@ -90,11 +90,11 @@ public final class LockChanges {
    * @param version of {@link RecordView}; 0: only if the lock has no record
    * @return the change
    */
-  public LockChanges ifVersion(long version) {
-    return new LockChanges(request.toBuilder().setExpectedVersion(version).build());
+  public RecordChanges ifVersion(long version) {
+    return new RecordChanges(request.toBuilder().setExpectedVersion(version).build());
   }
 
-  UpdateLockRequest request() {
+  UpdateRecordRequest request() {
     return request;
   }
 }

@@ -9,38 +9,38 @@ package rowlock.v1;
  * What the lock remembers now.
  * </pre>
  *
- * Protobuf type {@code rowlock.v1.UpdateLockResponse}
+ * Protobuf type {@code rowlock.v1.UpdateRecordResponse}
  */
-public final class UpdateLockResponse extends
+public final class UpdateRecordResponse extends
     com.google.protobuf.GeneratedMessageV3 implements
-    // @@protoc_insertion_point(message_implements:rowlock.v1.UpdateLockResponse)
-    UpdateLockResponseOrBuilder {
+    // @@protoc_insertion_point(message_implements:rowlock.v1.UpdateRecordResponse)
+    UpdateRecordResponseOrBuilder {
 private static final long serialVersionUID = 0L;
-  // Use UpdateLockResponse.newBuilder() to construct.
-  private UpdateLockResponse(com.google.protobuf.GeneratedMessageV3.Builder<?> builder) {
+  // Use UpdateRecordResponse.newBuilder() to construct.
+  private UpdateRecordResponse(com.google.protobuf.GeneratedMessageV3.Builder<?> builder) {
     super(builder);
   }
-  private UpdateLockResponse() {
+  private UpdateRecordResponse() {
   }
 
   @java.lang.Override
   @SuppressWarnings({"unused"})
   protected java.lang.Object newInstance(
       UnusedPrivateParameter unused) {
-    return new UpdateLockResponse();
+    return new UpdateRecordResponse();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
       getDescriptor() {
-    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateLockResponse_descriptor;
+    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateRecordResponse_descriptor;
   }
 
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internalGetFieldAccessorTable() {
-    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateLockResponse_fieldAccessorTable
+    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateRecordResponse_fieldAccessorTable
         .ensureFieldAccessorsInitialized(
-            rowlock.v1.UpdateLockResponse.class, rowlock.v1.UpdateLockResponse.Builder.class);
+            rowlock.v1.UpdateRecordResponse.class, rowlock.v1.UpdateRecordResponse.Builder.class);
   }
 
   private int bitField0_;
@@ -125,10 +125,10 @@ private static final long serialVersionUID = 0L;
     if (obj == this) {
      return true;
     }
-    if (!(obj instanceof rowlock.v1.UpdateLockResponse)) {
+    if (!(obj instanceof rowlock.v1.UpdateRecordResponse)) {
       return super.equals(obj);
     }
-    rowlock.v1.UpdateLockResponse other = (rowlock.v1.UpdateLockResponse) obj;
+    rowlock.v1.UpdateRecordResponse other = (rowlock.v1.UpdateRecordResponse) obj;
 
     if (hasRecord() != other.hasRecord()) return false;
     if (hasRecord()) {
@@ -155,44 +155,44 @@ private static final long serialVersionUID = 0L;
     return hash;
   }
 
-  public static rowlock.v1.UpdateLockResponse parseFrom(
+  public static rowlock.v1.UpdateRecordResponse parseFrom(
       java.nio.ByteBuffer data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static rowlock.v1.UpdateLockResponse parseFrom(
+  public static rowlock.v1.UpdateRecordResponse parseFrom(
       java.nio.ByteBuffer data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static rowlock.v1.UpdateLockResponse parseFrom(
+  public static rowlock.v1.UpdateRecordResponse parseFrom(
       com.google.protobuf.ByteString data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static rowlock.v1.UpdateLockResponse parseFrom(
+  public static rowlock.v1.UpdateRecordResponse parseFrom(
       com.google.protobuf.ByteString data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static rowlock.v1.UpdateLockResponse parseFrom(byte[] data)
+  public static rowlock.v1.UpdateRecordResponse parseFrom(byte[] data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static rowlock.v1.UpdateLockResponse parseFrom(
+  public static rowlock.v1.UpdateRecordResponse parseFrom(
       byte[] data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static rowlock.v1.UpdateLockResponse parseFrom(java.io.InputStream input)
+  public static rowlock.v1.UpdateRecordResponse parseFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseWithIOException(PARSER, input);
   }
-  public static rowlock.v1.UpdateLockResponse parseFrom(
+  public static rowlock.v1.UpdateRecordResponse parseFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -200,26 +200,26 @@ private static final long serialVersionUID = 0L;
         .parseWithIOException(PARSER, input, extensionRegistry);
   }
 
-  public static rowlock.v1.UpdateLockResponse parseDelimitedFrom(java.io.InputStream input)
+  public static rowlock.v1.UpdateRecordResponse parseDelimitedFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseDelimitedWithIOException(PARSER, input);
   }
 
-  public static rowlock.v1.UpdateLockResponse parseDelimitedFrom(
+  public static rowlock.v1.UpdateRecordResponse parseDelimitedFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseDelimitedWithIOException(PARSER, input, extensionRegistry);
   }
-  public static rowlock.v1.UpdateLockResponse parseFrom(
+  public static rowlock.v1.UpdateRecordResponse parseFrom(
       com.google.protobuf.CodedInputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseWithIOException(PARSER, input);
   }
-  public static rowlock.v1.UpdateLockResponse parseFrom(
+  public static rowlock.v1.UpdateRecordResponse parseFrom(
       com.google.protobuf.CodedInputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -232,7 +232,7 @@ private static final long serialVersionUID = 0L;
   public static Builder newBuilder() {
     return DEFAULT_INSTANCE.toBuilder();
   }
-  public static Builder newBuilder(rowlock.v1.UpdateLockResponse prototype) {
+  public static Builder newBuilder(rowlock.v1.UpdateRecordResponse prototype) {
     return DEFAULT_INSTANCE.toBuilder().mergeFrom(prototype);
   }
   @java.lang.Override
@@ -252,26 +252,26 @@ private static final long serialVersionUID = 0L;
    * What the lock remembers now.
    * </pre>
    *
-   * Protobuf type {@code rowlock.v1.UpdateLockResponse}
+   * Protobuf type {@code rowlock.v1.UpdateRecordResponse}
    */
   public static final class Builder extends
       com.google.protobuf.GeneratedMessageV3.Builder<Builder> implements
-      // @@protoc_insertion_point(builder_implements:rowlock.v1.UpdateLockResponse)
-      rowlock.v1.UpdateLockResponseOrBuilder {
+      // @@protoc_insertion_point(builder_implements:rowlock.v1.UpdateRecordResponse)
+      rowlock.v1.UpdateRecordResponseOrBuilder {
     public static final com.google.protobuf.Descriptors.Descriptor
         getDescriptor() {
-      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateLockResponse_descriptor;
+      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateRecordResponse_descriptor;
     }
 
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
         internalGetFieldAccessorTable() {
-      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateLockResponse_fieldAccessorTable
+      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateRecordResponse_fieldAccessorTable
           .ensureFieldAccessorsInitialized(
-              rowlock.v1.UpdateLockResponse.class, rowlock.v1.UpdateLockResponse.Builder.class);
+              rowlock.v1.UpdateRecordResponse.class, rowlock.v1.UpdateRecordResponse.Builder.class);
     }
 
-    // Construct using rowlock.v1.UpdateLockResponse.newBuilder()
+    // Construct using rowlock.v1.UpdateRecordResponse.newBuilder()
     private Builder() {
       maybeForceBuilderInitialization();
     }
@@ -302,17 +302,17 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public com.google.protobuf.Descriptors.Descriptor
         getDescriptorForType() {
-      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateLockResponse_descriptor;
+      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_UpdateRecordResponse_descriptor;
     }
 
     @java.lang.Override
-    public rowlock.v1.UpdateLockResponse getDefaultInstanceForType() {
-      return rowlock.v1.UpdateLockResponse.getDefaultInstance();
+    public rowlock.v1.UpdateRecordResponse getDefaultInstanceForType() {
+      return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
     }
 
     @java.lang.Override
-    public rowlock.v1.UpdateLockResponse build() {
-      rowlock.v1.UpdateLockResponse result = buildPartial();
+    public rowlock.v1.UpdateRecordResponse build() {
+      rowlock.v1.UpdateRecordResponse result = buildPartial();
       if (!result.isInitialized()) {
         throw newUninitializedMessageException(result);
       }
@@ -320,14 +320,14 @@ private static final long serialVersionUID = 0L;
     }
 
     @java.lang.Override
-    public rowlock.v1.UpdateLockResponse buildPartial() {
-      rowlock.v1.UpdateLockResponse result = new rowlock.v1.UpdateLockResponse(this);
+    public rowlock.v1.UpdateRecordResponse buildPartial() {
+      rowlock.v1.UpdateRecordResponse result = new rowlock.v1.UpdateRecordResponse(this);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
     }
 
-    private void buildPartial0(rowlock.v1.UpdateLockResponse result) {
+    private void buildPartial0(rowlock.v1.UpdateRecordResponse result) {
       int from_bitField0_ = bitField0_;
       int to_bitField0_ = 0;
       if (((from_bitField0_ & 0x00000001) != 0)) {
@@ -373,16 +373,16 @@ private static final long serialVersionUID = 0L;
     }
     @java.lang.Override
     public Builder mergeFrom(com.google.protobuf.Message other) {
-      if (other instanceof rowlock.v1.UpdateLockResponse) {
-        return mergeFrom((rowlock.v1.UpdateLockResponse)other);
+      if (other instanceof rowlock.v1.UpdateRecordResponse) {
+        return mergeFrom((rowlock.v1.UpdateRecordResponse)other);
       } else {
         super.mergeFrom(other);
         return this;
       }
     }
 
-    public Builder mergeFrom(rowlock.v1.UpdateLockResponse other) {
-      if (other == rowlock.v1.UpdateLockResponse.getDefaultInstance()) return this;
+    public Builder mergeFrom(rowlock.v1.UpdateRecordResponse other) {
+      if (other == rowlock.v1.UpdateRecordResponse.getDefaultInstance()) return this;
       if (other.hasRecord()) {
         mergeRecord(other.getRecord());
       }
@@ -614,23 +614,23 @@ private static final long serialVersionUID = 0L;
     }
 
 
-    // @@protoc_insertion_point(builder_scope:rowlock.v1.UpdateLockResponse)
+    // @@protoc_insertion_point(builder_scope:rowlock.v1.UpdateRecordResponse)
   }
 
-  // @@protoc_insertion_point(class_scope:rowlock.v1.UpdateLockResponse)
-  private static final rowlock.v1.UpdateLockResponse DEFAULT_INSTANCE;
+  // @@protoc_insertion_point(class_scope:rowlock.v1.UpdateRecordResponse)
+  private static final rowlock.v1.UpdateRecordResponse DEFAULT_INSTANCE;
   static {
-    DEFAULT_INSTANCE = new rowlock.v1.UpdateLockResponse();
+    DEFAULT_INSTANCE = new rowlock.v1.UpdateRecordResponse();
   }
 
-  public static rowlock.v1.UpdateLockResponse getDefaultInstance() {
+  public static rowlock.v1.UpdateRecordResponse getDefaultInstance() {
     return DEFAULT_INSTANCE;
   }
 
-  private static final com.google.protobuf.Parser<UpdateLockResponse>
-      PARSER = new com.google.protobuf.AbstractParser<UpdateLockResponse>() {
+  private static final com.google.protobuf.Parser<UpdateRecordResponse>
+      PARSER = new com.google.protobuf.AbstractParser<UpdateRecordResponse>() {
     @java.lang.Override
-    public UpdateLockResponse parsePartialFrom(
+    public UpdateRecordResponse parsePartialFrom(
         com.google.protobuf.CodedInputStream input,
         com.google.protobuf.ExtensionRegistryLite extensionRegistry)
         throws com.google.protobuf.InvalidProtocolBufferException {
@@ -649,17 +649,17 @@ private static final long serialVersionUID = 0L;
     }
   };
 
-  public static com.google.protobuf.Parser<UpdateLockResponse> parser() {
+  public static com.google.protobuf.Parser<UpdateRecordResponse> parser() {
     return PARSER;
   }
 
   @java.lang.Override
-  public com.google.protobuf.Parser<UpdateLockResponse> getParserForType() {
+  public com.google.protobuf.Parser<UpdateRecordResponse> getParserForType() {
     return PARSER;
   }
 
   @java.lang.Override
-  public rowlock.v1.UpdateLockResponse getDefaultInstanceForType() {
+  public rowlock.v1.UpdateRecordResponse getDefaultInstanceForType() {
     return DEFAULT_INSTANCE;
   }
 

@@ -4,8 +4,8 @@
 // Protobuf Java Version: 3.25.9
 package rowlock.v1;
 
-public interface UpdateLockRequestOrBuilder extends
-    // @@protoc_insertion_point(interface_extends:rowlock.v1.UpdateLockRequest)
+public interface UpdateRecordRequestOrBuilder extends
+    // @@protoc_insertion_point(interface_extends:rowlock.v1.UpdateRecordRequest)
     com.google.protobuf.MessageOrBuilder {
 
   /**
@@ -177,4 +177,24 @@ public interface UpdateLockRequestOrBuilder extends
    * @return The expectedVersion.
    */
   long getExpectedVersion();
+
+  /**
+   * <pre>
+   * The reason, for people; up to 255 bytes. ListChanges shows it.
+   * </pre>
+   *
+   * <code>string reason = 9;</code>
+   * @return The reason.
+   */
+  java.lang.String getReason();
+  /**
+   * <pre>
+   * The reason, for people; up to 255 bytes. ListChanges shows it.
+   * </pre>
+   *
+   * <code>string reason = 9;</code>
+   * @return The bytes for reason.
+   */
+  com.google.protobuf.ByteString
+      getReasonBytes();
 }

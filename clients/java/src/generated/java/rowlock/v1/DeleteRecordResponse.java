@@ -9,38 +9,38 @@ package rowlock.v1;
  * Whether there was one.
  * </pre>
  *
- * Protobuf type {@code rowlock.v1.DeleteLockResponse}
+ * Protobuf type {@code rowlock.v1.DeleteRecordResponse}
  */
-public final class DeleteLockResponse extends
+public final class DeleteRecordResponse extends
     com.google.protobuf.GeneratedMessageV3 implements
-    // @@protoc_insertion_point(message_implements:rowlock.v1.DeleteLockResponse)
-    DeleteLockResponseOrBuilder {
+    // @@protoc_insertion_point(message_implements:rowlock.v1.DeleteRecordResponse)
+    DeleteRecordResponseOrBuilder {
 private static final long serialVersionUID = 0L;
-  // Use DeleteLockResponse.newBuilder() to construct.
-  private DeleteLockResponse(com.google.protobuf.GeneratedMessageV3.Builder<?> builder) {
+  // Use DeleteRecordResponse.newBuilder() to construct.
+  private DeleteRecordResponse(com.google.protobuf.GeneratedMessageV3.Builder<?> builder) {
     super(builder);
   }
-  private DeleteLockResponse() {
+  private DeleteRecordResponse() {
   }
 
   @java.lang.Override
   @SuppressWarnings({"unused"})
   protected java.lang.Object newInstance(
       UnusedPrivateParameter unused) {
-    return new DeleteLockResponse();
+    return new DeleteRecordResponse();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
       getDescriptor() {
-    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteLockResponse_descriptor;
+    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteRecordResponse_descriptor;
   }
 
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internalGetFieldAccessorTable() {
-    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteLockResponse_fieldAccessorTable
+    return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteRecordResponse_fieldAccessorTable
         .ensureFieldAccessorsInitialized(
-            rowlock.v1.DeleteLockResponse.class, rowlock.v1.DeleteLockResponse.Builder.class);
+            rowlock.v1.DeleteRecordResponse.class, rowlock.v1.DeleteRecordResponse.Builder.class);
   }
 
   public static final int DELETED_FIELD_NUMBER = 1;
@@ -98,10 +98,10 @@ private static final long serialVersionUID = 0L;
     if (obj == this) {
      return true;
     }
-    if (!(obj instanceof rowlock.v1.DeleteLockResponse)) {
+    if (!(obj instanceof rowlock.v1.DeleteRecordResponse)) {
       return super.equals(obj);
     }
-    rowlock.v1.DeleteLockResponse other = (rowlock.v1.DeleteLockResponse) obj;
+    rowlock.v1.DeleteRecordResponse other = (rowlock.v1.DeleteRecordResponse) obj;
 
     if (getDeleted()
         != other.getDeleted()) return false;
@@ -124,44 +124,44 @@ private static final long serialVersionUID = 0L;
     return hash;
   }
 
-  public static rowlock.v1.DeleteLockResponse parseFrom(
+  public static rowlock.v1.DeleteRecordResponse parseFrom(
       java.nio.ByteBuffer data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static rowlock.v1.DeleteLockResponse parseFrom(
+  public static rowlock.v1.DeleteRecordResponse parseFrom(
       java.nio.ByteBuffer data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static rowlock.v1.DeleteLockResponse parseFrom(
+  public static rowlock.v1.DeleteRecordResponse parseFrom(
       com.google.protobuf.ByteString data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static rowlock.v1.DeleteLockResponse parseFrom(
+  public static rowlock.v1.DeleteRecordResponse parseFrom(
       com.google.protobuf.ByteString data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static rowlock.v1.DeleteLockResponse parseFrom(byte[] data)
+  public static rowlock.v1.DeleteRecordResponse parseFrom(byte[] data)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data);
   }
-  public static rowlock.v1.DeleteLockResponse parseFrom(
+  public static rowlock.v1.DeleteRecordResponse parseFrom(
       byte[] data,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws com.google.protobuf.InvalidProtocolBufferException {
     return PARSER.parseFrom(data, extensionRegistry);
   }
-  public static rowlock.v1.DeleteLockResponse parseFrom(java.io.InputStream input)
+  public static rowlock.v1.DeleteRecordResponse parseFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseWithIOException(PARSER, input);
   }
-  public static rowlock.v1.DeleteLockResponse parseFrom(
+  public static rowlock.v1.DeleteRecordResponse parseFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -169,26 +169,26 @@ private static final long serialVersionUID = 0L;
         .parseWithIOException(PARSER, input, extensionRegistry);
   }
 
-  public static rowlock.v1.DeleteLockResponse parseDelimitedFrom(java.io.InputStream input)
+  public static rowlock.v1.DeleteRecordResponse parseDelimitedFrom(java.io.InputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseDelimitedWithIOException(PARSER, input);
   }
 
-  public static rowlock.v1.DeleteLockResponse parseDelimitedFrom(
+  public static rowlock.v1.DeleteRecordResponse parseDelimitedFrom(
       java.io.InputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseDelimitedWithIOException(PARSER, input, extensionRegistry);
   }
-  public static rowlock.v1.DeleteLockResponse parseFrom(
+  public static rowlock.v1.DeleteRecordResponse parseFrom(
       com.google.protobuf.CodedInputStream input)
       throws java.io.IOException {
     return com.google.protobuf.GeneratedMessageV3
         .parseWithIOException(PARSER, input);
   }
-  public static rowlock.v1.DeleteLockResponse parseFrom(
+  public static rowlock.v1.DeleteRecordResponse parseFrom(
       com.google.protobuf.CodedInputStream input,
       com.google.protobuf.ExtensionRegistryLite extensionRegistry)
       throws java.io.IOException {
@@ -201,7 +201,7 @@ private static final long serialVersionUID = 0L;
   public static Builder newBuilder() {
     return DEFAULT_INSTANCE.toBuilder();
   }
-  public static Builder newBuilder(rowlock.v1.DeleteLockResponse prototype) {
+  public static Builder newBuilder(rowlock.v1.DeleteRecordResponse prototype) {
     return DEFAULT_INSTANCE.toBuilder().mergeFrom(prototype);
   }
   @java.lang.Override
@@ -221,26 +221,26 @@ private static final long serialVersionUID = 0L;
    * Whether there was one.
    * </pre>
    *
-   * Protobuf type {@code rowlock.v1.DeleteLockResponse}
+   * Protobuf type {@code rowlock.v1.DeleteRecordResponse}
    */
   public static final class Builder extends
       com.google.protobuf.GeneratedMessageV3.Builder<Builder> implements
-      // @@protoc_insertion_point(builder_implements:rowlock.v1.DeleteLockResponse)
-      rowlock.v1.DeleteLockResponseOrBuilder {
+      // @@protoc_insertion_point(builder_implements:rowlock.v1.DeleteRecordResponse)
+      rowlock.v1.DeleteRecordResponseOrBuilder {
     public static final com.google.protobuf.Descriptors.Descriptor
         getDescriptor() {
-      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteLockResponse_descriptor;
+      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteRecordResponse_descriptor;
     }
 
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
         internalGetFieldAccessorTable() {
-      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteLockResponse_fieldAccessorTable
+      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteRecordResponse_fieldAccessorTable
           .ensureFieldAccessorsInitialized(
-              rowlock.v1.DeleteLockResponse.class, rowlock.v1.DeleteLockResponse.Builder.class);
+              rowlock.v1.DeleteRecordResponse.class, rowlock.v1.DeleteRecordResponse.Builder.class);
     }
 
-    // Construct using rowlock.v1.DeleteLockResponse.newBuilder()
+    // Construct using rowlock.v1.DeleteRecordResponse.newBuilder()
     private Builder() {
 
     }
@@ -261,17 +261,17 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public com.google.protobuf.Descriptors.Descriptor
         getDescriptorForType() {
-      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteLockResponse_descriptor;
+      return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_DeleteRecordResponse_descriptor;
     }
 
     @java.lang.Override
-    public rowlock.v1.DeleteLockResponse getDefaultInstanceForType() {
-      return rowlock.v1.DeleteLockResponse.getDefaultInstance();
+    public rowlock.v1.DeleteRecordResponse getDefaultInstanceForType() {
+      return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
     }
 
     @java.lang.Override
-    public rowlock.v1.DeleteLockResponse build() {
-      rowlock.v1.DeleteLockResponse result = buildPartial();
+    public rowlock.v1.DeleteRecordResponse build() {
+      rowlock.v1.DeleteRecordResponse result = buildPartial();
       if (!result.isInitialized()) {
         throw newUninitializedMessageException(result);
       }
@@ -279,14 +279,14 @@ private static final long serialVersionUID = 0L;
     }
 
     @java.lang.Override
-    public rowlock.v1.DeleteLockResponse buildPartial() {
-      rowlock.v1.DeleteLockResponse result = new rowlock.v1.DeleteLockResponse(this);
+    public rowlock.v1.DeleteRecordResponse buildPartial() {
+      rowlock.v1.DeleteRecordResponse result = new rowlock.v1.DeleteRecordResponse(this);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
     }
 
-    private void buildPartial0(rowlock.v1.DeleteLockResponse result) {
+    private void buildPartial0(rowlock.v1.DeleteRecordResponse result) {
       int from_bitField0_ = bitField0_;
       if (((from_bitField0_ & 0x00000001) != 0)) {
         result.deleted_ = deleted_;
@@ -327,16 +327,16 @@ private static final long serialVersionUID = 0L;
     }
     @java.lang.Override
     public Builder mergeFrom(com.google.protobuf.Message other) {
-      if (other instanceof rowlock.v1.DeleteLockResponse) {
-        return mergeFrom((rowlock.v1.DeleteLockResponse)other);
+      if (other instanceof rowlock.v1.DeleteRecordResponse) {
+        return mergeFrom((rowlock.v1.DeleteRecordResponse)other);
       } else {
         super.mergeFrom(other);
         return this;
       }
     }
 
-    public Builder mergeFrom(rowlock.v1.DeleteLockResponse other) {
-      if (other == rowlock.v1.DeleteLockResponse.getDefaultInstance()) return this;
+    public Builder mergeFrom(rowlock.v1.DeleteRecordResponse other) {
+      if (other == rowlock.v1.DeleteRecordResponse.getDefaultInstance()) return this;
       if (other.getDeleted() != false) {
         setDeleted(other.getDeleted());
       }
@@ -444,23 +444,23 @@ private static final long serialVersionUID = 0L;
     }
 
 
-    // @@protoc_insertion_point(builder_scope:rowlock.v1.DeleteLockResponse)
+    // @@protoc_insertion_point(builder_scope:rowlock.v1.DeleteRecordResponse)
   }
 
-  // @@protoc_insertion_point(class_scope:rowlock.v1.DeleteLockResponse)
-  private static final rowlock.v1.DeleteLockResponse DEFAULT_INSTANCE;
+  // @@protoc_insertion_point(class_scope:rowlock.v1.DeleteRecordResponse)
+  private static final rowlock.v1.DeleteRecordResponse DEFAULT_INSTANCE;
   static {
-    DEFAULT_INSTANCE = new rowlock.v1.DeleteLockResponse();
+    DEFAULT_INSTANCE = new rowlock.v1.DeleteRecordResponse();
   }
 
-  public static rowlock.v1.DeleteLockResponse getDefaultInstance() {
+  public static rowlock.v1.DeleteRecordResponse getDefaultInstance() {
     return DEFAULT_INSTANCE;
   }
 
-  private static final com.google.protobuf.Parser<DeleteLockResponse>
-      PARSER = new com.google.protobuf.AbstractParser<DeleteLockResponse>() {
+  private static final com.google.protobuf.Parser<DeleteRecordResponse>
+      PARSER = new com.google.protobuf.AbstractParser<DeleteRecordResponse>() {
     @java.lang.Override
-    public DeleteLockResponse parsePartialFrom(
+    public DeleteRecordResponse parsePartialFrom(
         com.google.protobuf.CodedInputStream input,
         com.google.protobuf.ExtensionRegistryLite extensionRegistry)
         throws com.google.protobuf.InvalidProtocolBufferException {
@@ -479,17 +479,17 @@ private static final long serialVersionUID = 0L;
     }
   };
 
-  public static com.google.protobuf.Parser<DeleteLockResponse> parser() {
+  public static com.google.protobuf.Parser<DeleteRecordResponse> parser() {
     return PARSER;
   }
 
   @java.lang.Override
-  public com.google.protobuf.Parser<DeleteLockResponse> getParserForType() {
+  public com.google.protobuf.Parser<DeleteRecordResponse> getParserForType() {
     return PARSER;
   }
 
   @java.lang.Override
-  public rowlock.v1.DeleteLockResponse getDefaultInstanceForType() {
+  public rowlock.v1.DeleteRecordResponse getDefaultInstanceForType() {
     return DEFAULT_INSTANCE;
   }
 
