@@ -66,7 +66,10 @@ export class Clients {
       target: { case: "acquire", value: { name: "queued", requestId: "place" } },
     });
     this.#ticketId = (await this.#queue.position()).ticketId;
-    await this.#calls.call("setLimit", { target: { case: "name", value: "limited" }, limit: 3 });
+    await this.#calls.call("setLimit", {
+      target: { case: "name", value: "limited" },
+      newLimit: { case: "limit", value: 3 },
+    });
     await this.#calls.call("updateRecord", { name: "recorded", status: "before" });
   }
 
@@ -81,7 +84,10 @@ export class Clients {
     const leaseId = this.#marks.released?.leaseId as string;
     delete this.#marks.released;
     await this.#calls.call("release", { leaseId });
-    await this.#calls.call("setLimit", { target: { case: "name", value: "limited" }, limit: 5 });
+    await this.#calls.call("setLimit", {
+      target: { case: "name", value: "limited" },
+      newLimit: { case: "limit", value: 5 },
+    });
     await this.#calls.call("updateRecord", { name: "recorded", status: "after" });
   }
 

@@ -45,8 +45,11 @@ async function failures(): Promise<Record<string, RowlockError>> {
     acquire: server.client.call("acquire", { name: "x" }),
     renew: server.client.call("renew", { leaseId }),
     release: server.client.call("release", { leaseId }),
-    setLimit: server.client.call("setLimit", { target, limit: 1 }),
-    setLimitRule: server.client.call("setLimit", { target: { case: "pattern", value: "x*" }, limit: 1 }),
+    setLimit: server.client.call("setLimit", { target, newLimit: { case: "limit", value: 1 } }),
+    setLimitRule: server.client.call("setLimit", {
+      target: { case: "pattern", value: "x*" },
+      newLimit: { case: "limit", value: 1 },
+    }),
     getLock: server.client.call("getLock", { name: "x" }),
     listLocks: server.client.call("listLocks", {}),
     listLimits: server.client.call("listLimits", {}),

@@ -92,11 +92,17 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
   },
   Capture: async (name) => {
     await root.call("updateRecord", { name, status: "ready" });
-    return (client) => client.call("capture", { names: [name], maxLeases: 1, ttl: TTL });
+    return (client) =>
+      client.call("capture", { from: { case: "names", value: { names: [name] } }, maxLeases: 1, ttl: TTL });
   },
   "Capture by a prefix": async (name) => {
     await root.call("updateRecord", { name, status: "ready" });
-    return (client) => client.call("capture", { prefix: `${name.split("/")[0]}/`, maxLeases: 1, ttl: TTL });
+    return (client) =>
+      client.call("capture", {
+        from: { case: "prefix", value: `${name.split("/")[0]}/` },
+        maxLeases: 1,
+        ttl: TTL,
+      });
   },
   Renew: async (name) => {
     const { leaseId } = await root.lease({ name, ttl: TTL });
@@ -115,7 +121,10 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
     return (client) => client.call("listLocks", { prefix: name });
   },
   ListLimits: async (name) => {
-    await root.call("setLimit", { target: { case: "name", value: name }, limit: 2 });
+    await root.call("setLimit", {
+      target: { case: "name", value: name },
+      newLimit: { case: "limit", value: 2 },
+    });
     return (client) => client.call("listLimits", { prefix: name });
   },
   ListClaims: async (name) => {
@@ -156,9 +165,12 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
       client.call("forceRelease", { target: { case: "name", value: name }, reason: "a test" });
   },
   SetLimit: async (name) => (client) =>
-    client.call("setLimit", { target: { case: "name", value: name }, limit: 3 }),
+    client.call("setLimit", { target: { case: "name", value: name }, newLimit: { case: "limit", value: 3 } }),
   "SetLimit of a pattern": async (name) => (client) =>
-    client.call("setLimit", { target: { case: "pattern", value: `${name}*` }, limit: 3 }),
+    client.call("setLimit", {
+      target: { case: "pattern", value: `${name}*` },
+      newLimit: { case: "limit", value: 3 },
+    }),
   UpdateRecord: async (name) => (client) => client.call("updateRecord", { name, status: "changed" }),
   DeleteRecord: async (name) => {
     await root.call("updateRecord", { name, status: "ready" });
@@ -265,7 +277,11 @@ describe("who has no right", () => {
 
 test("changes are shown to whom may see all names that they are about", async () => {
   const setLimit = (value: string) =>
-    root.call("setLimit", { target: { case: "pattern", value }, limit: 2, reason: "a test" });
+    root.call("setLimit", {
+      target: { case: "pattern", value },
+      newLimit: { case: "limit", value: 2 },
+      reason: "a test",
+    });
   for (const pattern of ["mine/shown/*", "mi*", "other/*"]) await setLimit(pattern);
   await root.call("updateRecord", { name: "mine/shown/a", status: "new" });
   await root.call("updateRecord", { name: "other/a", status: "new" });

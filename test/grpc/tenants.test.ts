@@ -45,7 +45,12 @@ const endless = (call: Promise<unknown>) => void call.catch(() => {});
 describe.each(["call", "session"] as const)("captures that wait, by %s", (carrier) => {
   const clientOf = (name: string) => server.clientOf(name, CARRIERS[carrier]);
   const capture = (client: TestCalls, name: string, maxLeases = 1, maxWait = LONG) =>
-    client.call("capture", { names: [name], maxLeases, maxWait, ttl: TTL });
+    client.call("capture", {
+      from: { case: "names", value: { names: [name] } },
+      maxLeases,
+      maxWait,
+      ttl: TTL,
+    });
 
   test("count as waiters of their caller, over all its connections, until they end", async () => {
     await start();
@@ -94,11 +99,20 @@ test.each(["call", "session"] as const)(
       TestCalls,
     ];
     const asked = { maxLeases: 1, ttl: TTL, requestId: "job-17" };
-    const { leases } = await polite.call("capture", { ...asked, names: ["theirs"] });
-    const guess = (more: object) => refusalOf(greedy.call("capture", { ...asked, names: ["mine"], ...more }));
-    for (const more of [{}, { names: ["theirs"] }, { maxWait: LONG }])
+    const { leases } = await polite.call("capture", {
+      ...asked,
+      from: { case: "names", value: { names: ["theirs"] } },
+    });
+    const guess = (more: object) =>
+      refusalOf(
+        greedy.call("capture", { ...asked, from: { case: "names", value: { names: ["mine"] } }, ...more }),
+      );
+    for (const more of [{}, { from: { case: "names", value: { names: ["theirs"] } } }, { maxWait: LONG }])
       expect(await guess(more)).toBe("REQUEST_ID_REUSED");
-    const again = await polite.call("capture", { ...asked, names: ["theirs"] });
+    const again = await polite.call("capture", {
+      ...asked,
+      from: { case: "names", value: { names: ["theirs"] } },
+    });
     expect(again.leases.map(({ leaseId }) => leaseId)).toEqual(leases.map(({ leaseId }) => leaseId));
     await polite.call("release", { leaseId: leases[0]?.leaseId ?? "" });
     expect(await guess({})).toBe("REQUEST_ID_REUSED");
@@ -221,7 +235,11 @@ rules:
     });
     const root = server.clientOf("root");
     const pattern = (value: string, limit: number) =>
-      root.call("setLimit", { target: { case: "pattern", value }, limit, reason: "a secret reason" });
+      root.call("setLimit", {
+        target: { case: "pattern", value },
+        newLimit: { case: "limit", value: limit },
+        reason: "a secret reason",
+      });
     await pattern("team/*", 1);
     const clientOf = (name: string) => server.clientOf(name, CARRIERS[carrier]);
     return { root, pattern, clientOf };
@@ -266,12 +284,12 @@ rules:
           target: { case: "acquire", value: { name: NAME, ttl: TTL, maxWait: { seconds: 0n, nanos: 50e6 } } },
         })
         .ended(),
-      client.call("capture", { names: [NAME], maxLeases: 1, ttl: TTL }),
+      client.call("capture", { from: { case: "names", value: { names: [NAME] } }, maxLeases: 1, ttl: TTL }),
     ];
     const byOperator = [
       blind.call("explainWait", { target: { case: "ticketId", value: ticketId } }),
-      outcome(blind.call("setLimit", { target, limit: 3, expectedVersion: 7n })),
-      outcome(blind.call("setLimit", { target, unset: true })),
+      outcome(blind.call("setLimit", { target, newLimit: { case: "limit", value: 3 }, expectedVersion: 7n })),
+      outcome(blind.call("setLimit", { target, newLimit: { case: "unsetLimit", value: {} } })),
       blind.call("updateRecord", { name: NAME, status: "new" }),
     ];
     for (const call of [...byReader(reader), ...byUser(reader), ...byUser(blind), ...byOperator])

@@ -47,7 +47,7 @@ describe("reads", () => {
     await busyLock(server, NAME);
     await server.client.call("setLimit", {
       target: { case: "name", value: "etl/other" },
-      limit: 3,
+      newLimit: { case: "limit", value: 3 },
       reason: "night",
     });
     const { name, output } = LockService.method[verb];
@@ -126,7 +126,10 @@ describe("failures", () => {
         { name: "x", reason: "y" },
       ),
     ).toBe(404);
-    await server.client.call("setLimit", { target: { case: "name", value: "x" }, limit: 2 });
+    await server.client.call("setLimit", {
+      target: { case: "name", value: "x" },
+      newLimit: { case: "limit", value: 2 },
+    });
     const wrong = { limit: 2, expectedVersion: 7n };
     expect(
       await same(

@@ -19,8 +19,14 @@ test("names the client of each grant, release, forced release and change of a li
   await first.call("release", { leaseId });
   await stream.granted();
   await second.call("forceRelease", { target: { case: "name", value: "l" }, reason: "test" });
-  await second.call("setLimit", { target: { case: "name", value: "l" }, limit: 2 });
-  await second.call("setLimit", { target: { case: "pattern", value: "l*" }, limit: 3 });
+  await second.call("setLimit", {
+    target: { case: "name", value: "l" },
+    newLimit: { case: "limit", value: 2 },
+  });
+  await second.call("setLimit", {
+    target: { case: "pattern", value: "l*" },
+    newLimit: { case: "limit", value: 3 },
+  });
   await process.logged(/"pattern":"l\*".*\n/);
 
   const lines = process.err.trimEnd().split("\n");

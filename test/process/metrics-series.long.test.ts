@@ -60,8 +60,14 @@ async function useOfAllKinds({ client }: ServingServer, name: string): Promise<v
     await client.call("forceRelease", { target: { case: "name", value: name }, reason: "test" });
     await client.refusal({ name, mode: Mode.PERMIT, permits: 2 });
   }
-  await client.call("setLimit", { target: { case: "name", value: name }, limit: 2 });
-  await client.call("setLimit", { target: { case: "pattern", value: `${name}*` }, limit: 2 });
+  await client.call("setLimit", {
+    target: { case: "name", value: name },
+    newLimit: { case: "limit", value: 2 },
+  });
+  await client.call("setLimit", {
+    target: { case: "pattern", value: `${name}*` },
+    newLimit: { case: "limit", value: 2 },
+  });
   await client.call("getLock", { name });
   await client.call("listLocks", {});
   await client.call("listClaims", { lockName: name });

@@ -55,10 +55,16 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       const url = await fresh();
       const [near, far] = [await stage.serving(url, ...SELDOM), await stage.serving(url, ...SELDOM)];
       const name = "raised";
-      await near.client.call("setLimit", { target: { case: "name", value: name }, limit: 0 });
+      await near.client.call("setLimit", {
+        target: { case: "name", value: name },
+        newLimit: { case: "limit", value: 0 },
+      });
       const streams = Array.from({ length: 20 }, () => far.client.wait(acquire({ name })));
       for (const stream of streams) await stream.position();
-      await near.client.call("setLimit", { target: { case: "name", value: name }, limit: 20 });
+      await near.client.call("setLimit", {
+        target: { case: "name", value: name },
+        newLimit: { case: "limit", value: 20 },
+      });
       for (const stream of streams) expect((await stream.granted()).lockName).toBe(name);
     });
 

@@ -62,8 +62,12 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
     );
 
     const pattern = { target: { case: "pattern", value: "etl/*" } } as const;
-    await client.call("setLimit", { ...pattern, limit: 4, reason: "day" });
-    await client.call("setLimit", { ...pattern, limit: 2, reason: "night shift" });
+    await client.call("setLimit", { ...pattern, newLimit: { case: "limit", value: 4 }, reason: "day" });
+    await client.call("setLimit", {
+      ...pattern,
+      newLimit: { case: "limit", value: 2 },
+      reason: "night shift",
+    });
     expect(await terminal.run(pasted(/Who changed limits/))).toMatch(
       /limit +etl\/\* +127\.0\.0\.1:\d+ +4 +2 +night shift\n.* not set +4 +day\n/,
     );

@@ -35,7 +35,11 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
         const rivals = Array.from({ length: RIVALS }, (_, index) => index + 1);
         const results = await Promise.allSettled(
           rivals.map((limit, index) =>
-            all[index % all.length]?.call("setLimit", { ...target, limit, expectedVersion: version }),
+            all[index % all.length]?.call("setLimit", {
+              ...target,
+              newLimit: { case: "limit", value: limit },
+              expectedVersion: version,
+            }),
           ),
         );
         const winners = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
@@ -59,7 +63,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
 
   test("a limit that changes while others acquire grants no more than it allows", async () => {
     const [operator] = all as [TestCalls];
-    await operator.call("setLimit", { ...name("turned"), limit: 1 });
+    await operator.call("setLimit", { ...name("turned"), newLimit: { case: "limit", value: 1 } });
     let turning = true;
     const callers = Array.from({ length: RIVALS }, async (_, index) => {
       const client = all[index % all.length] as TestCalls;
@@ -71,7 +75,10 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     });
     for (let turn = 1; turn <= TURNS; turn++) {
       const limit = turn % 4;
-      const answer = await operator.call("setLimit", { ...name("turned"), limit });
+      const answer = await operator.call("setLimit", {
+        ...name("turned"),
+        newLimit: { case: "limit", value: limit },
+      });
       // What is being drained was granted before, under a limit of at most 3.
       expect(answer).toMatchObject({
         limit,

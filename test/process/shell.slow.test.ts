@@ -297,7 +297,10 @@ describe("rowlock run, if the lock has a record", () => {
 
   test("ends if no attempts are left", async () => {
     const { server, ran } = await shell();
-    await server.client.call("updateRecord", { name: "task", attemptsLeft: 1 });
+    await server.client.call("updateRecord", {
+      name: "task",
+      newAttemptsLeft: { case: "attemptsLeft", value: 1 },
+    });
     expect(await ran("run", "task", "--", "true")).toMatchObject({ code: 0 });
     expect(await ran("run", "task", "--", "true")).toMatchObject({
       code: 75,

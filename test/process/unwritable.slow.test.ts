@@ -204,7 +204,11 @@ describe.each(binaries)("a %s", (flavour, binary) => {
       acquire: () => client.call("acquire", { name: "other" }),
       renew: () => client.call("renew", { leaseId: kept.lease.leaseId }),
       release: () => client.call("release", { leaseId: kept.lease.leaseId }),
-      setLimit: () => client.call("setLimit", { target: { case: "name", value: "kept" }, limit: 2 }),
+      setLimit: () =>
+        client.call("setLimit", {
+          target: { case: "name", value: "kept" },
+          newLimit: { case: "limit", value: 2 },
+        }),
     };
     await administer(`SET GLOBAL ${variable} = 1`);
     try {

@@ -27,7 +27,10 @@ describe("rowlock watch without a terminal", () => {
     await watching.said(/held by anna, 1 waiting\n/);
     await server.client.call("release", { leaseId: lease.leaseId });
     await watching.said(/held by ben, 0 waiting\n/);
-    await server.client.call("setLimit", { target: { case: "name", value: "etl/load" }, limit: 0 });
+    await server.client.call("setLimit", {
+      target: { case: "name", value: "etl/load" },
+      newLimit: { case: "limit", value: 0 },
+    });
     await watching.said(/limit 0, held by ben, drains, 0 waiting\n/);
     watching.kill("SIGINT");
     const { code, out, err } = await watching.exited;
@@ -147,7 +150,11 @@ describe.each(testServers().slice(0, 1))("rowlock watch with two servers over $l
   test("goes on through another server, and shows what has changed meanwhile", async () => {
     const database = await stage.database(fresh);
     const [first, second] = [await stage.serving(database), await stage.serving(database)];
-    await first.client.call("updateRecord", { name: "task/1", status: "new", attemptsLeft: 3 });
+    await first.client.call("updateRecord", {
+      name: "task/1",
+      status: "new",
+      newAttemptsLeft: { case: "attemptsLeft", value: 3 },
+    });
     await first.client.lease({ name: "task/2" });
     const addresses = `${first.grpcAddress},${second.grpcAddress}`;
     const watching = stage.rowlock(["watch", "task/", "--addr", addresses], {});
@@ -156,7 +163,10 @@ describe.each(testServers().slice(0, 1))("rowlock watch with two servers over $l
     await second.client.call("updateRecord", { name: "task/1", status: "done" });
     await watching.said(/task\/1: .* status done, 3 attempts left\n/);
     await watching.logged(/began anew/);
-    await second.client.call("updateRecord", { name: "task/2", notBeforeIn: { seconds: 18_000n } });
+    await second.client.call("updateRecord", {
+      name: "task/2",
+      newNotBefore: { case: "notBeforeIn", value: { seconds: 18_000n } },
+    });
     await watching.said(/task\/2: limit 1, held by .*, 0 waiting, due in 5 h\n/);
     watching.kill("SIGINT");
     const { code, out, err } = await watching.exited;

@@ -71,7 +71,7 @@ const CASES: Case[] = [
   ["an empty name on a stream", wait(asking({ name: "" })), badRequest("acquire.name")],
   [
     "an empty name of a limit",
-    ({ client }) => client.call("setLimit", { ...named(""), limit: 1 }),
+    ({ client }) => client.call("setLimit", { ...named(""), newLimit: { case: "limit", value: 1 } }),
     badRequest("name"),
   ],
   ["an empty name to look at", ({ client }) => client.call("getLock", { name: "" }), badRequest("name")],
@@ -84,7 +84,7 @@ const CASES: Case[] = [
   ["a name of 256 bytes on a stream", wait(asking({ name: LONG })), badRequest("acquire.name")],
   [
     "a name of 256 bytes of a limit",
-    ({ client }) => client.call("setLimit", { ...named(LONG), limit: 1 }),
+    ({ client }) => client.call("setLimit", { ...named(LONG), newLimit: { case: "limit", value: 1 } }),
     badRequest("name"),
   ],
   [
@@ -106,18 +106,18 @@ const CASES: Case[] = [
   [
     "a capture of nothing, from nowhere",
     ({ client }) => client.call("capture", {}),
-    badRequest("max_leases", "target"),
+    badRequest("from", "max_leases"),
   ],
   [
-    "a capture of 101, by a prefix and by names",
-    ({ client }) => client.call("capture", { prefix: "", names: ["busy"], maxLeases: 101 }),
-    badRequest("max_leases", "names"),
+    "a capture of 101, by no name",
+    ({ client }) => client.call("capture", { from: { case: "names", value: {} }, maxLeases: 101 }),
+    badRequest("max_leases", "names.names"),
   ],
   [
     "a capture with all that can be wrong with its leases",
     ({ client }) =>
       client.call("capture", {
-        names: ["a", "a", LONG],
+        from: { case: "names", value: { names: ["a", "a", LONG] } },
         maxLeases: 1,
         ttl: DAYS_25,
         maxWait: DAYS_25,
@@ -242,27 +242,33 @@ const CASES: Case[] = [
 
   [
     "a pattern with a star in the middle",
-    ({ client }) => client.call("setLimit", { ...matching("bu*y"), limit: 9 }),
+    ({ client }) => client.call("setLimit", { ...matching("bu*y"), newLimit: { case: "limit", value: 9 } }),
     badRequest("pattern"),
   ],
   [
     "a pattern with two stars",
-    ({ client }) => client.call("setLimit", { ...matching("b*y*"), limit: 9 }),
+    ({ client }) => client.call("setLimit", { ...matching("b*y*"), newLimit: { case: "limit", value: 9 } }),
     badRequest("pattern"),
   ],
   [
     "a pattern without a star",
-    ({ client }) => client.call("setLimit", { ...matching("busy"), limit: 9 }),
+    ({ client }) => client.call("setLimit", { ...matching("busy"), newLimit: { case: "limit", value: 9 } }),
     badRequest("pattern"),
   ],
   [
     "a limit above the highest",
-    ({ client }) => client.call("setLimit", { ...named("busy"), limit: 1_000_001 }),
+    ({ client }) =>
+      client.call("setLimit", { ...named("busy"), newLimit: { case: "limit", value: 1_000_001 } }),
     badRequest("limit"),
   ],
   [
     "a limit of a version that is not in force",
-    ({ client }) => client.call("setLimit", { ...named("busy"), limit: 9, expectedVersion: 7n }),
+    ({ client }) =>
+      client.call("setLimit", {
+        ...named("busy"),
+        newLimit: { case: "limit", value: 9 },
+        expectedVersion: 7n,
+      }),
     { code: "ABORTED", reason: "VERSION_MISMATCH", metadata: { version: "1" } },
   ],
 
@@ -305,17 +311,12 @@ const CASES: Case[] = [
     ({ client }) =>
       client.call("updateRecord", {
         name: LONG,
-        notBefore: { seconds: 99_999_999_999n },
-        notBeforeIn: YEARS_11,
-        unsetNotBefore: true,
-        attemptsLeft: 2_000_000,
-        unsetAttemptsLeft: true,
+        newNotBefore: { case: "notBefore", value: { seconds: 99_999_999_999n } },
+        newAttemptsLeft: { case: "attemptsLeft", value: 2_000_000 },
         status: "s".repeat(64),
+        reason: "r".repeat(256),
       }),
-    badRequest(
-      ...["name", "not_before", "not_before_in", "unset_not_before"],
-      ...["attempts_left", "unset_attempts_left", "status"],
-    ),
+    badRequest("name", "not_before", "attempts_left", "status", "reason"),
   ],
   [
     "an update of nothing",
@@ -360,7 +361,7 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
     // Nobody sends a sign of life for the ticket.
     server = await stage.serving(await stage.database(fresh), "--grace", "10m");
     const { client } = server;
-    await client.call("setLimit", { ...named("busy"), limit: LIMIT });
+    await client.call("setLimit", { ...named("busy"), newLimit: { case: "limit", value: LIMIT } });
     const { leaseId } = await client.lease({ name: "busy", permits: LIMIT, ttl: seconds(3_600) });
     const { ticketId } = await client.ticket({ name: "busy" });
     scene = { client, leaseId, ticketId };

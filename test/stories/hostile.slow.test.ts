@@ -82,7 +82,10 @@ async function politeActions(): Promise<Record<string, () => Promise<unknown>>> 
       await owner.call("release", { leaseId });
     },
     async capture() {
-      const { leases } = await worker.call("capture", { prefix: "task/", maxLeases: 1 });
+      const { leases } = await worker.call("capture", {
+        from: { case: "prefix", value: "task/" },
+        maxLeases: 1,
+      });
       expect(leases).toHaveLength(1);
       await worker.call("release", { leaseId: leases[0]?.leaseId ?? "" });
     },
@@ -174,7 +177,8 @@ async function watchUnread(): Promise<End> {
 }
 
 const ATTACKS: Readonly<Record<string, () => Promise<End>>> = {
-  "captures that are cancelled at once": () => askAndCancel(() => capture({ prefix: "task/", maxLeases: 1 })),
+  "captures that are cancelled at once": () =>
+    askAndCancel(() => capture({ from: { case: "prefix", value: "task/" }, maxLeases: 1 })),
   "watches that are never read": watchUnread,
   "commands and waits that are cancelled at once": () =>
     askAndCancel((index) =>

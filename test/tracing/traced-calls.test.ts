@@ -165,7 +165,10 @@ describe.each(testDatabases())("a traced call on $label", ({ kind, fresh }) => {
 
   test("of a limit by pattern has its transaction, too", async () => {
     const { client, traceId } = tracedClient(server);
-    await client.call("setLimit", { target: { case: "pattern", value: "traced/*" }, limit: 3 });
+    await client.call("setLimit", {
+      target: { case: "pattern", value: "traced/*" },
+      newLimit: { case: "limit", value: 3 },
+    });
     const name = "rowlock.v1.LockService/SetLimit";
     const trace = await spans.of(traceId, name, "transaction", "statement");
     expect(trace.parts(trace.one(name)).map((part) => part.name)).toEqual(["transaction"]);

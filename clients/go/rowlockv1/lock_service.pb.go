@@ -81,6 +81,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	emptypb "google.golang.org/protobuf/types/known/emptypb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -862,11 +863,14 @@ type SetLimitRequest struct {
 	//	*SetLimitRequest_Name
 	//	*SetLimitRequest_Pattern
 	Target isSetLimitRequest_Target `protobuf_oneof:"target"`
-	// Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
-	// limit does not pause a lock.
-	Limit *uint32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// Removes this setting, so that the next best pattern or the default applies. Not with limit.
-	Unset bool `protobuf:"varint,4,opt,name=unset,proto3" json:"unset,omitempty"`
+	// Exactly one must be set, so that a forgotten limit does not pause a lock. Later settings beside the limit have a
+	// oneof each: one that is not set leaves its setting alone.
+	//
+	// Types that are valid to be assigned to NewLimit:
+	//
+	//	*SetLimitRequest_Limit
+	//	*SetLimitRequest_UnsetLimit
+	NewLimit isSetLimitRequest_NewLimit `protobuf_oneof:"new_limit"`
 	// Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
 	ExpectedVersion *uint64 `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	// The reason, for people; up to 255 bytes.
@@ -930,18 +934,29 @@ func (x *SetLimitRequest) GetPattern() string {
 	return ""
 }
 
+func (x *SetLimitRequest) GetNewLimit() isSetLimitRequest_NewLimit {
+	if x != nil {
+		return x.NewLimit
+	}
+	return nil
+}
+
 func (x *SetLimitRequest) GetLimit() uint32 {
-	if x != nil && x.Limit != nil {
-		return *x.Limit
+	if x != nil {
+		if x, ok := x.NewLimit.(*SetLimitRequest_Limit); ok {
+			return x.Limit
+		}
 	}
 	return 0
 }
 
-func (x *SetLimitRequest) GetUnset() bool {
+func (x *SetLimitRequest) GetUnsetLimit() *emptypb.Empty {
 	if x != nil {
-		return x.Unset
+		if x, ok := x.NewLimit.(*SetLimitRequest_UnsetLimit); ok {
+			return x.UnsetLimit
+		}
 	}
-	return false
+	return nil
 }
 
 func (x *SetLimitRequest) GetExpectedVersion() uint64 {
@@ -976,6 +991,24 @@ type SetLimitRequest_Pattern struct {
 func (*SetLimitRequest_Name) isSetLimitRequest_Target() {}
 
 func (*SetLimitRequest_Pattern) isSetLimitRequest_Target() {}
+
+type isSetLimitRequest_NewLimit interface {
+	isSetLimitRequest_NewLimit()
+}
+
+type SetLimitRequest_Limit struct {
+	// Permits that may be held at once, 0 to 1,000,000; 0 pauses.
+	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3,oneof"`
+}
+
+type SetLimitRequest_UnsetLimit struct {
+	// Removes this setting, so that the next best pattern or the default applies.
+	UnsetLimit *emptypb.Empty `protobuf:"bytes,4,opt,name=unset_limit,json=unsetLimit,proto3,oneof"`
+}
+
+func (*SetLimitRequest_Limit) isSetLimitRequest_NewLimit() {}
+
+func (*SetLimitRequest_UnsetLimit) isSetLimitRequest_NewLimit() {}
 
 // The limit after the change.
 type SetLimitResponse struct {
@@ -2458,24 +2491,26 @@ func (x *ForceReleaseResponse) GetRemaining() uint32 {
 	return 0
 }
 
-// What to set. At least one of not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left and status.
+// What to set: at least one of new_not_before, new_attempts_left and status. What is not set stays.
 type UpdateRecordRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock, 1 to 255 bytes. The call creates it if necessary.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-	// ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-	// not_before_in and unset_not_before.
-	NotBefore *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
-	// The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-	// not_before and unset_not_before.
-	NotBeforeIn *durationpb.Duration `protobuf:"bytes,3,opt,name=not_before_in,json=notBeforeIn,proto3" json:"not_before_in,omitempty"`
-	// Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
-	UnsetNotBefore bool `protobuf:"varint,4,opt,name=unset_not_before,json=unsetNotBefore,proto3" json:"unset_not_before,omitempty"`
-	// How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
-	AttemptsLeft *uint32 `protobuf:"varint,5,opt,name=attempts_left,json=attemptsLeft,proto3,oneof" json:"attempts_left,omitempty"`
-	// Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
-	UnsetAttemptsLeft bool `protobuf:"varint,6,opt,name=unset_attempts_left,json=unsetAttemptsLeft,proto3" json:"unset_attempts_left,omitempty"`
+	// When the lock may be granted.
+	//
+	// Types that are valid to be assigned to NewNotBefore:
+	//
+	//	*UpdateRecordRequest_NotBefore
+	//	*UpdateRecordRequest_NotBeforeIn
+	//	*UpdateRecordRequest_UnsetNotBefore
+	NewNotBefore isUpdateRecordRequest_NewNotBefore `protobuf_oneof:"new_not_before"`
+	// How many more grants are allowed.
+	//
+	// Types that are valid to be assigned to NewAttemptsLeft:
+	//
+	//	*UpdateRecordRequest_AttemptsLeft
+	//	*UpdateRecordRequest_UnsetAttemptsLeft
+	NewAttemptsLeft isUpdateRecordRequest_NewAttemptsLeft `protobuf_oneof:"new_attempts_left"`
 	// The status, up to 63 bytes.
 	Status *string `protobuf:"bytes,7,opt,name=status,proto3,oneof" json:"status,omitempty"`
 	// Change only if the record has this version (0: only if the lock has no record); otherwise VERSION_MISMATCH.
@@ -2523,39 +2558,63 @@ func (x *UpdateRecordRequest) GetName() string {
 	return ""
 }
 
+func (x *UpdateRecordRequest) GetNewNotBefore() isUpdateRecordRequest_NewNotBefore {
+	if x != nil {
+		return x.NewNotBefore
+	}
+	return nil
+}
+
 func (x *UpdateRecordRequest) GetNotBefore() *timestamppb.Timestamp {
 	if x != nil {
-		return x.NotBefore
+		if x, ok := x.NewNotBefore.(*UpdateRecordRequest_NotBefore); ok {
+			return x.NotBefore
+		}
 	}
 	return nil
 }
 
 func (x *UpdateRecordRequest) GetNotBeforeIn() *durationpb.Duration {
 	if x != nil {
-		return x.NotBeforeIn
+		if x, ok := x.NewNotBefore.(*UpdateRecordRequest_NotBeforeIn); ok {
+			return x.NotBeforeIn
+		}
 	}
 	return nil
 }
 
-func (x *UpdateRecordRequest) GetUnsetNotBefore() bool {
+func (x *UpdateRecordRequest) GetUnsetNotBefore() *emptypb.Empty {
 	if x != nil {
-		return x.UnsetNotBefore
+		if x, ok := x.NewNotBefore.(*UpdateRecordRequest_UnsetNotBefore); ok {
+			return x.UnsetNotBefore
+		}
 	}
-	return false
+	return nil
+}
+
+func (x *UpdateRecordRequest) GetNewAttemptsLeft() isUpdateRecordRequest_NewAttemptsLeft {
+	if x != nil {
+		return x.NewAttemptsLeft
+	}
+	return nil
 }
 
 func (x *UpdateRecordRequest) GetAttemptsLeft() uint32 {
-	if x != nil && x.AttemptsLeft != nil {
-		return *x.AttemptsLeft
+	if x != nil {
+		if x, ok := x.NewAttemptsLeft.(*UpdateRecordRequest_AttemptsLeft); ok {
+			return x.AttemptsLeft
+		}
 	}
 	return 0
 }
 
-func (x *UpdateRecordRequest) GetUnsetAttemptsLeft() bool {
+func (x *UpdateRecordRequest) GetUnsetAttemptsLeft() *emptypb.Empty {
 	if x != nil {
-		return x.UnsetAttemptsLeft
+		if x, ok := x.NewAttemptsLeft.(*UpdateRecordRequest_UnsetAttemptsLeft); ok {
+			return x.UnsetAttemptsLeft
+		}
 	}
-	return false
+	return nil
 }
 
 func (x *UpdateRecordRequest) GetStatus() string {
@@ -2578,6 +2637,50 @@ func (x *UpdateRecordRequest) GetReason() string {
 	}
 	return ""
 }
+
+type isUpdateRecordRequest_NewNotBefore interface {
+	isUpdateRecordRequest_NewNotBefore()
+}
+
+type UpdateRecordRequest_NotBefore struct {
+	// Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+	// makes the lock due since then, so that Capture takes it earlier.
+	NotBefore *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=not_before,json=notBefore,proto3,oneof"`
+}
+
+type UpdateRecordRequest_NotBeforeIn struct {
+	// The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
+	NotBeforeIn *durationpb.Duration `protobuf:"bytes,3,opt,name=not_before_in,json=notBeforeIn,proto3,oneof"`
+}
+
+type UpdateRecordRequest_UnsetNotBefore struct {
+	// At any time.
+	UnsetNotBefore *emptypb.Empty `protobuf:"bytes,4,opt,name=unset_not_before,json=unsetNotBefore,proto3,oneof"`
+}
+
+func (*UpdateRecordRequest_NotBefore) isUpdateRecordRequest_NewNotBefore() {}
+
+func (*UpdateRecordRequest_NotBeforeIn) isUpdateRecordRequest_NewNotBefore() {}
+
+func (*UpdateRecordRequest_UnsetNotBefore) isUpdateRecordRequest_NewNotBefore() {}
+
+type isUpdateRecordRequest_NewAttemptsLeft interface {
+	isUpdateRecordRequest_NewAttemptsLeft()
+}
+
+type UpdateRecordRequest_AttemptsLeft struct {
+	// So many, 0 to 1,000,000.
+	AttemptsLeft uint32 `protobuf:"varint,5,opt,name=attempts_left,json=attemptsLeft,proto3,oneof"`
+}
+
+type UpdateRecordRequest_UnsetAttemptsLeft struct {
+	// Any number.
+	UnsetAttemptsLeft *emptypb.Empty `protobuf:"bytes,6,opt,name=unset_attempts_left,json=unsetAttemptsLeft,proto3,oneof"`
+}
+
+func (*UpdateRecordRequest_AttemptsLeft) isUpdateRecordRequest_NewAttemptsLeft() {}
+
+func (*UpdateRecordRequest_UnsetAttemptsLeft) isUpdateRecordRequest_NewAttemptsLeft() {}
 
 // What the lock remembers now.
 type UpdateRecordResponse struct {
@@ -2748,11 +2851,13 @@ func (x *DeleteRecordResponse) GetDeleted() bool {
 // that nothing stays hidden behind others.
 type CaptureRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
-	Prefix *string `protobuf:"bytes,1,opt,name=prefix,proto3,oneof" json:"prefix,omitempty"`
-	// These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-	// prefix.
-	Names []string `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
+	// Exactly one must be set.
+	//
+	// Types that are valid to be assigned to From:
+	//
+	//	*CaptureRequest_Prefix
+	//	*CaptureRequest_Names
+	From isCaptureRequest_From `protobuf_oneof:"from"`
 	// The most leases to take, 1 to 100; required.
 	MaxLeases uint32 `protobuf:"varint,3,opt,name=max_leases,json=maxLeases,proto3" json:"max_leases,omitempty"`
 	// The wanted statuses: see AcquireRequest.if_status. Empty: any status.
@@ -2810,16 +2915,27 @@ func (*CaptureRequest) Descriptor() ([]byte, []int) {
 	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{32}
 }
 
+func (x *CaptureRequest) GetFrom() isCaptureRequest_From {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
 func (x *CaptureRequest) GetPrefix() string {
-	if x != nil && x.Prefix != nil {
-		return *x.Prefix
+	if x != nil {
+		if x, ok := x.From.(*CaptureRequest_Prefix); ok {
+			return x.Prefix
+		}
 	}
 	return ""
 }
 
-func (x *CaptureRequest) GetNames() []string {
+func (x *CaptureRequest) GetNames() *LockNames {
 	if x != nil {
-		return x.Names
+		if x, ok := x.From.(*CaptureRequest_Names); ok {
+			return x.Names
+		}
 	}
 	return nil
 }
@@ -2894,6 +3010,70 @@ func (x *CaptureRequest) GetStatusIfLost() string {
 	return ""
 }
 
+type isCaptureRequest_From interface {
+	isCaptureRequest_From()
+}
+
+type CaptureRequest_Prefix struct {
+	// Locks with a record whose names begin with these bytes, at most 255; empty: all.
+	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3,oneof"`
+}
+
+type CaptureRequest_Names struct {
+	// These locks, including names that nobody has used before.
+	Names *LockNames `protobuf:"bytes,2,opt,name=names,proto3,oneof"`
+}
+
+func (*CaptureRequest_Prefix) isCaptureRequest_From() {}
+
+func (*CaptureRequest_Names) isCaptureRequest_From() {}
+
+// Names of locks.
+type LockNames struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 1,000 different names of 1 to 255 bytes.
+	Names         []string `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockNames) Reset() {
+	*x = LockNames{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockNames) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockNames) ProtoMessage() {}
+
+func (x *LockNames) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockNames.ProtoReflect.Descriptor instead.
+func (*LockNames) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *LockNames) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
 // The leases that the call took.
 type CaptureResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2911,7 +3091,7 @@ type CaptureResponse struct {
 
 func (x *CaptureResponse) Reset() {
 	*x = CaptureResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2923,7 +3103,7 @@ func (x *CaptureResponse) String() string {
 func (*CaptureResponse) ProtoMessage() {}
 
 func (x *CaptureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2936,7 +3116,7 @@ func (x *CaptureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CaptureResponse.ProtoReflect.Descriptor instead.
 func (*CaptureResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{33}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CaptureResponse) GetLeases() []*Lease {
@@ -2977,7 +3157,7 @@ type SessionRequest struct {
 
 func (x *SessionRequest) Reset() {
 	*x = SessionRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2989,7 +3169,7 @@ func (x *SessionRequest) String() string {
 func (*SessionRequest) ProtoMessage() {}
 
 func (x *SessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3002,7 +3182,7 @@ func (x *SessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRequest.ProtoReflect.Descriptor instead.
 func (*SessionRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{34}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SessionRequest) GetOpen() *SessionOpen {
@@ -3040,7 +3220,7 @@ type SessionOpen struct {
 
 func (x *SessionOpen) Reset() {
 	*x = SessionOpen{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3052,7 +3232,7 @@ func (x *SessionOpen) String() string {
 func (*SessionOpen) ProtoMessage() {}
 
 func (x *SessionOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3065,7 +3245,7 @@ func (x *SessionOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionOpen.ProtoReflect.Descriptor instead.
 func (*SessionOpen) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{35}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SessionOpen) GetOwner() string {
@@ -3122,7 +3302,7 @@ type SessionCommand struct {
 
 func (x *SessionCommand) Reset() {
 	*x = SessionCommand{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3134,7 +3314,7 @@ func (x *SessionCommand) String() string {
 func (*SessionCommand) ProtoMessage() {}
 
 func (x *SessionCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3147,7 +3327,7 @@ func (x *SessionCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionCommand.ProtoReflect.Descriptor instead.
 func (*SessionCommand) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{36}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SessionCommand) GetCall() uint64 {
@@ -3482,7 +3662,7 @@ type RenewLeases struct {
 
 func (x *RenewLeases) Reset() {
 	*x = RenewLeases{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3494,7 +3674,7 @@ func (x *RenewLeases) String() string {
 func (*RenewLeases) ProtoMessage() {}
 
 func (x *RenewLeases) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3507,7 +3687,7 @@ func (x *RenewLeases) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewLeases.ProtoReflect.Descriptor instead.
 func (*RenewLeases) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{37}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RenewLeases) GetLeases() []*RenewRequest {
@@ -3530,7 +3710,7 @@ type RenewedLeases struct {
 
 func (x *RenewedLeases) Reset() {
 	*x = RenewedLeases{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3542,7 +3722,7 @@ func (x *RenewedLeases) String() string {
 func (*RenewedLeases) ProtoMessage() {}
 
 func (x *RenewedLeases) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3555,7 +3735,7 @@ func (x *RenewedLeases) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewedLeases.ProtoReflect.Descriptor instead.
 func (*RenewedLeases) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{38}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RenewedLeases) GetLeases() []*RenewedLease {
@@ -3581,7 +3761,7 @@ type RenewedLease struct {
 
 func (x *RenewedLease) Reset() {
 	*x = RenewedLease{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3593,7 +3773,7 @@ func (x *RenewedLease) String() string {
 func (*RenewedLease) ProtoMessage() {}
 
 func (x *RenewedLease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3606,7 +3786,7 @@ func (x *RenewedLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewedLease.ProtoReflect.Descriptor instead.
 func (*RenewedLease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{39}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RenewedLease) GetOutcome() isRenewedLease_Outcome {
@@ -3677,7 +3857,7 @@ type SessionResponse struct {
 
 func (x *SessionResponse) Reset() {
 	*x = SessionResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3689,7 +3869,7 @@ func (x *SessionResponse) String() string {
 func (*SessionResponse) ProtoMessage() {}
 
 func (x *SessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3702,7 +3882,7 @@ func (x *SessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResponse.ProtoReflect.Descriptor instead.
 func (*SessionResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{40}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SessionResponse) GetOpened() *SessionOpened {
@@ -3770,7 +3950,7 @@ type SessionOpened struct {
 
 func (x *SessionOpened) Reset() {
 	*x = SessionOpened{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3782,7 +3962,7 @@ func (x *SessionOpened) String() string {
 func (*SessionOpened) ProtoMessage() {}
 
 func (x *SessionOpened) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3795,7 +3975,7 @@ func (x *SessionOpened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionOpened.ProtoReflect.Descriptor instead.
 func (*SessionOpened) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{41}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SessionOpened) GetReplica() string {
@@ -3883,7 +4063,7 @@ type SessionResult struct {
 
 func (x *SessionResult) Reset() {
 	*x = SessionResult{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3895,7 +4075,7 @@ func (x *SessionResult) String() string {
 func (*SessionResult) ProtoMessage() {}
 
 func (x *SessionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3908,7 +4088,7 @@ func (x *SessionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResult.ProtoReflect.Descriptor instead.
 func (*SessionResult) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{42}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SessionResult) GetCall() uint64 {
@@ -4248,7 +4428,7 @@ type LostLease struct {
 
 func (x *LostLease) Reset() {
 	*x = LostLease{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4260,7 +4440,7 @@ func (x *LostLease) String() string {
 func (*LostLease) ProtoMessage() {}
 
 func (x *LostLease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4273,7 +4453,7 @@ func (x *LostLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LostLease.ProtoReflect.Descriptor instead.
 func (*LostLease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{43}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *LostLease) GetLeaseId() string {
@@ -4302,7 +4482,7 @@ var File_rowlock_v1_lock_service_proto protoreflect.FileDescriptor
 const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\n" +
 	"\x1drowlock/v1/lock_service.proto\x12\n" +
-	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x15rowlock/v1/lock.proto\"\x9a\x05\n" +
+	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x15rowlock/v1/lock.proto\"\x9a\x05\n" +
 	"\x0eAcquireRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x10.rowlock.v1.ModeR\x04mode\x12\x18\n" +
@@ -4353,16 +4533,17 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\a_statusB\x10\n" +
 	"\x0e_attempts_left\"-\n" +
 	"\x0fReleaseResponse\x12\x1a\n" +
-	"\breleased\x18\x01 \x01(\bR\breleased\"\xe5\x01\n" +
+	"\breleased\x18\x01 \x01(\bR\breleased\"\x8a\x02\n" +
 	"\x0fSetLimitRequest\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12\x1a\n" +
-	"\apattern\x18\x02 \x01(\tH\x00R\apattern\x12\x19\n" +
-	"\x05limit\x18\x03 \x01(\rH\x01R\x05limit\x88\x01\x01\x12\x14\n" +
-	"\x05unset\x18\x04 \x01(\bR\x05unset\x12.\n" +
+	"\apattern\x18\x02 \x01(\tH\x00R\apattern\x12\x16\n" +
+	"\x05limit\x18\x03 \x01(\rH\x01R\x05limit\x129\n" +
+	"\vunset_limit\x18\x04 \x01(\v2\x16.google.protobuf.EmptyH\x01R\n" +
+	"unsetLimit\x12.\n" +
 	"\x10expected_version\x18\x05 \x01(\x04H\x02R\x0fexpectedVersion\x88\x01\x01\x12\x16\n" +
 	"\x06reason\x18\x06 \x01(\tR\x06reasonB\b\n" +
-	"\x06targetB\b\n" +
-	"\x06_limitB\x13\n" +
+	"\x06targetB\v\n" +
+	"\tnew_limitB\x13\n" +
 	"\x11_expected_version\"\xc2\x01\n" +
 	"\x10SetLimitResponse\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x18\n" +
@@ -4469,19 +4650,20 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06target\"]\n" +
 	"\x14ForceReleaseResponse\x12'\n" +
 	"\x05ended\x18\x01 \x03(\v2\x11.rowlock.v1.ClaimR\x05ended\x12\x1c\n" +
-	"\tremaining\x18\x02 \x01(\rR\tremaining\"\xbe\x03\n" +
+	"\tremaining\x18\x02 \x01(\rR\tremaining\"\x88\x04\n" +
 	"\x13UpdateRecordRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
 	"\n" +
-	"not_before\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x12=\n" +
-	"\rnot_before_in\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\vnotBeforeIn\x12(\n" +
-	"\x10unset_not_before\x18\x04 \x01(\bR\x0eunsetNotBefore\x12(\n" +
-	"\rattempts_left\x18\x05 \x01(\rH\x00R\fattemptsLeft\x88\x01\x01\x12.\n" +
-	"\x13unset_attempts_left\x18\x06 \x01(\bR\x11unsetAttemptsLeft\x12\x1b\n" +
-	"\x06status\x18\a \x01(\tH\x01R\x06status\x88\x01\x01\x12.\n" +
-	"\x10expected_version\x18\b \x01(\x04H\x02R\x0fexpectedVersion\x88\x01\x01\x12\x16\n" +
+	"not_before\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\tnotBefore\x12?\n" +
+	"\rnot_before_in\x18\x03 \x01(\v2\x19.google.protobuf.DurationH\x00R\vnotBeforeIn\x12B\n" +
+	"\x10unset_not_before\x18\x04 \x01(\v2\x16.google.protobuf.EmptyH\x00R\x0eunsetNotBefore\x12%\n" +
+	"\rattempts_left\x18\x05 \x01(\rH\x01R\fattemptsLeft\x12H\n" +
+	"\x13unset_attempts_left\x18\x06 \x01(\v2\x16.google.protobuf.EmptyH\x01R\x11unsetAttemptsLeft\x12\x1b\n" +
+	"\x06status\x18\a \x01(\tH\x02R\x06status\x88\x01\x01\x12.\n" +
+	"\x10expected_version\x18\b \x01(\x04H\x03R\x0fexpectedVersion\x88\x01\x01\x12\x16\n" +
 	"\x06reason\x18\t \x01(\tR\x06reasonB\x10\n" +
-	"\x0e_attempts_leftB\t\n" +
+	"\x0enew_not_beforeB\x13\n" +
+	"\x11new_attempts_leftB\t\n" +
 	"\a_statusB\x13\n" +
 	"\x11_expected_version\"F\n" +
 	"\x14UpdateRecordResponse\x12.\n" +
@@ -4492,10 +4674,10 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\tR\x06reasonB\x13\n" +
 	"\x11_expected_version\"0\n" +
 	"\x14DeleteRecordResponse\x12\x18\n" +
-	"\adeleted\x18\x01 \x01(\bR\adeleted\"\xd3\x04\n" +
-	"\x0eCaptureRequest\x12\x1b\n" +
-	"\x06prefix\x18\x01 \x01(\tH\x00R\x06prefix\x88\x01\x01\x12\x14\n" +
-	"\x05names\x18\x02 \x03(\tR\x05names\x12\x1d\n" +
+	"\adeleted\x18\x01 \x01(\bR\adeleted\"\xe6\x04\n" +
+	"\x0eCaptureRequest\x12\x18\n" +
+	"\x06prefix\x18\x01 \x01(\tH\x00R\x06prefix\x12-\n" +
+	"\x05names\x18\x02 \x01(\v2\x15.rowlock.v1.LockNamesH\x00R\x05names\x12\x1d\n" +
 	"\n" +
 	"max_leases\x18\x03 \x01(\rR\tmaxLeases\x12\x1b\n" +
 	"\tif_status\x18\x04 \x03(\tR\bifStatus\x12+\n" +
@@ -4512,9 +4694,11 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x0estatus_if_lost\x18\f \x01(\tH\x01R\fstatusIfLost\x88\x01\x01\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n" +
-	"\a_prefixB\x11\n" +
-	"\x0f_status_if_lost\"\x99\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
+	"\x04fromB\x11\n" +
+	"\x0f_status_if_lost\"!\n" +
+	"\tLockNames\x12\x14\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\"\x99\x01\n" +
 	"\x0fCaptureResponse\x12)\n" +
 	"\x06leases\x18\x01 \x03(\v2\x11.rowlock.v1.LeaseR\x06leases\x12:\n" +
 	"\vretry_after\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\n" +
@@ -4660,7 +4844,7 @@ func file_rowlock_v1_lock_service_proto_rawDescGZIP() []byte {
 }
 
 var file_rowlock_v1_lock_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rowlock_v1_lock_service_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_rowlock_v1_lock_service_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_rowlock_v1_lock_service_proto_goTypes = []any{
 	(ListOrder)(0),                // 0: rowlock.v1.ListOrder
 	(*AcquireRequest)(nil),        // 1: rowlock.v1.AcquireRequest
@@ -4696,186 +4880,192 @@ var file_rowlock_v1_lock_service_proto_goTypes = []any{
 	(*DeleteRecordRequest)(nil),   // 31: rowlock.v1.DeleteRecordRequest
 	(*DeleteRecordResponse)(nil),  // 32: rowlock.v1.DeleteRecordResponse
 	(*CaptureRequest)(nil),        // 33: rowlock.v1.CaptureRequest
-	(*CaptureResponse)(nil),       // 34: rowlock.v1.CaptureResponse
-	(*SessionRequest)(nil),        // 35: rowlock.v1.SessionRequest
-	(*SessionOpen)(nil),           // 36: rowlock.v1.SessionOpen
-	(*SessionCommand)(nil),        // 37: rowlock.v1.SessionCommand
-	(*RenewLeases)(nil),           // 38: rowlock.v1.RenewLeases
-	(*RenewedLeases)(nil),         // 39: rowlock.v1.RenewedLeases
-	(*RenewedLease)(nil),          // 40: rowlock.v1.RenewedLease
-	(*SessionResponse)(nil),       // 41: rowlock.v1.SessionResponse
-	(*SessionOpened)(nil),         // 42: rowlock.v1.SessionOpened
-	(*SessionResult)(nil),         // 43: rowlock.v1.SessionResult
-	(*LostLease)(nil),             // 44: rowlock.v1.LostLease
-	nil,                           // 45: rowlock.v1.AcquireRequest.LabelsEntry
-	nil,                           // 46: rowlock.v1.ListClaimsRequest.LabelsEntry
-	nil,                           // 47: rowlock.v1.CaptureRequest.LabelsEntry
-	nil,                           // 48: rowlock.v1.SessionOpen.LabelsEntry
-	(Mode)(0),                     // 49: rowlock.v1.Mode
-	(*durationpb.Duration)(nil),   // 50: google.protobuf.Duration
-	(WhenBusy)(0),                 // 51: rowlock.v1.WhenBusy
-	(*Lease)(nil),                 // 52: rowlock.v1.Lease
-	(*Ticket)(nil),                // 53: rowlock.v1.Ticket
-	(*Refusal)(nil),               // 54: rowlock.v1.Refusal
-	(*Lock)(nil),                  // 55: rowlock.v1.Lock
-	(ClaimState)(0),               // 56: rowlock.v1.ClaimState
-	(RefusalReason)(0),            // 57: rowlock.v1.RefusalReason
-	(*timestamppb.Timestamp)(nil), // 58: google.protobuf.Timestamp
-	(*Claim)(nil),                 // 59: rowlock.v1.Claim
-	(ChangeKind)(0),               // 60: rowlock.v1.ChangeKind
-	(*Change)(nil),                // 61: rowlock.v1.Change
-	(*WaitCause)(nil),             // 62: rowlock.v1.WaitCause
-	(*WaitEstimate)(nil),          // 63: rowlock.v1.WaitEstimate
-	(*LockRecord)(nil),            // 64: rowlock.v1.LockRecord
-	(*status.Status)(nil),         // 65: google.rpc.Status
+	(*LockNames)(nil),             // 34: rowlock.v1.LockNames
+	(*CaptureResponse)(nil),       // 35: rowlock.v1.CaptureResponse
+	(*SessionRequest)(nil),        // 36: rowlock.v1.SessionRequest
+	(*SessionOpen)(nil),           // 37: rowlock.v1.SessionOpen
+	(*SessionCommand)(nil),        // 38: rowlock.v1.SessionCommand
+	(*RenewLeases)(nil),           // 39: rowlock.v1.RenewLeases
+	(*RenewedLeases)(nil),         // 40: rowlock.v1.RenewedLeases
+	(*RenewedLease)(nil),          // 41: rowlock.v1.RenewedLease
+	(*SessionResponse)(nil),       // 42: rowlock.v1.SessionResponse
+	(*SessionOpened)(nil),         // 43: rowlock.v1.SessionOpened
+	(*SessionResult)(nil),         // 44: rowlock.v1.SessionResult
+	(*LostLease)(nil),             // 45: rowlock.v1.LostLease
+	nil,                           // 46: rowlock.v1.AcquireRequest.LabelsEntry
+	nil,                           // 47: rowlock.v1.ListClaimsRequest.LabelsEntry
+	nil,                           // 48: rowlock.v1.CaptureRequest.LabelsEntry
+	nil,                           // 49: rowlock.v1.SessionOpen.LabelsEntry
+	(Mode)(0),                     // 50: rowlock.v1.Mode
+	(*durationpb.Duration)(nil),   // 51: google.protobuf.Duration
+	(WhenBusy)(0),                 // 52: rowlock.v1.WhenBusy
+	(*Lease)(nil),                 // 53: rowlock.v1.Lease
+	(*Ticket)(nil),                // 54: rowlock.v1.Ticket
+	(*Refusal)(nil),               // 55: rowlock.v1.Refusal
+	(*emptypb.Empty)(nil),         // 56: google.protobuf.Empty
+	(*Lock)(nil),                  // 57: rowlock.v1.Lock
+	(ClaimState)(0),               // 58: rowlock.v1.ClaimState
+	(RefusalReason)(0),            // 59: rowlock.v1.RefusalReason
+	(*timestamppb.Timestamp)(nil), // 60: google.protobuf.Timestamp
+	(*Claim)(nil),                 // 61: rowlock.v1.Claim
+	(ChangeKind)(0),               // 62: rowlock.v1.ChangeKind
+	(*Change)(nil),                // 63: rowlock.v1.Change
+	(*WaitCause)(nil),             // 64: rowlock.v1.WaitCause
+	(*WaitEstimate)(nil),          // 65: rowlock.v1.WaitEstimate
+	(*LockRecord)(nil),            // 66: rowlock.v1.LockRecord
+	(*status.Status)(nil),         // 67: google.rpc.Status
 }
 var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
-	49,  // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
-	50,  // 1: rowlock.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	45,  // 2: rowlock.v1.AcquireRequest.labels:type_name -> rowlock.v1.AcquireRequest.LabelsEntry
-	51,  // 3: rowlock.v1.AcquireRequest.when_busy:type_name -> rowlock.v1.WhenBusy
-	50,  // 4: rowlock.v1.AcquireRequest.max_wait:type_name -> google.protobuf.Duration
-	50,  // 5: rowlock.v1.AcquireRequest.min_interval:type_name -> google.protobuf.Duration
-	50,  // 6: rowlock.v1.AcquireRequest.lock_delay:type_name -> google.protobuf.Duration
-	52,  // 7: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
-	53,  // 8: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
-	54,  // 9: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
+	50,  // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
+	51,  // 1: rowlock.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	46,  // 2: rowlock.v1.AcquireRequest.labels:type_name -> rowlock.v1.AcquireRequest.LabelsEntry
+	52,  // 3: rowlock.v1.AcquireRequest.when_busy:type_name -> rowlock.v1.WhenBusy
+	51,  // 4: rowlock.v1.AcquireRequest.max_wait:type_name -> google.protobuf.Duration
+	51,  // 5: rowlock.v1.AcquireRequest.min_interval:type_name -> google.protobuf.Duration
+	51,  // 6: rowlock.v1.AcquireRequest.lock_delay:type_name -> google.protobuf.Duration
+	53,  // 7: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
+	54,  // 8: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
+	55,  // 9: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
 	1,   // 10: rowlock.v1.WaitInQueueRequest.acquire:type_name -> rowlock.v1.AcquireRequest
-	50,  // 11: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
-	53,  // 12: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
-	52,  // 13: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
-	54,  // 14: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.Refusal
-	50,  // 15: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
-	52,  // 16: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
-	50,  // 17: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
-	55,  // 18: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
-	0,   // 19: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
-	55,  // 20: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
-	55,  // 21: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
-	18,  // 22: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
-	46,  // 23: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
-	56,  // 24: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
-	57,  // 25: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.RefusalReason
-	58,  // 26: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
-	58,  // 27: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
-	58,  // 28: rowlock.v1.ListClaimsRequest.held_at:type_name -> google.protobuf.Timestamp
-	59,  // 29: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
-	58,  // 30: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	58,  // 31: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
-	60,  // 32: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
-	58,  // 33: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
-	58,  // 34: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
-	61,  // 35: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
-	58,  // 36: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	58,  // 37: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
-	26,  // 38: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
-	55,  // 39: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
-	59,  // 40: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
-	62,  // 41: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
-	63,  // 42: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
-	26,  // 43: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
-	59,  // 44: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
-	58,  // 45: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
-	50,  // 46: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
-	64,  // 47: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
-	50,  // 48: rowlock.v1.CaptureRequest.ttl:type_name -> google.protobuf.Duration
-	47,  // 49: rowlock.v1.CaptureRequest.labels:type_name -> rowlock.v1.CaptureRequest.LabelsEntry
-	50,  // 50: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
-	50,  // 51: rowlock.v1.CaptureRequest.min_interval:type_name -> google.protobuf.Duration
-	50,  // 52: rowlock.v1.CaptureRequest.lock_delay:type_name -> google.protobuf.Duration
-	52,  // 53: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
-	50,  // 54: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
-	36,  // 55: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
-	37,  // 56: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
-	48,  // 57: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
-	50,  // 58: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
-	1,   // 59: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
-	3,   // 60: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
-	5,   // 61: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
-	38,  // 62: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
-	7,   // 63: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
-	9,   // 64: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
-	11,  // 65: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
-	13,  // 66: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
-	17,  // 67: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
-	27,  // 68: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
-	15,  // 69: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
-	29,  // 70: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
-	31,  // 71: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
-	33,  // 72: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
-	20,  // 73: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
-	22,  // 74: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
-	24,  // 75: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
-	5,   // 76: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
-	40,  // 77: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
-	52,  // 78: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
-	65,  // 79: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
-	42,  // 80: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
-	43,  // 81: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
-	44,  // 82: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
-	52,  // 83: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
-	50,  // 84: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
-	50,  // 85: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
-	50,  // 86: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
-	2,   // 87: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
-	4,   // 88: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
-	6,   // 89: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
-	39,  // 90: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
-	8,   // 91: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
-	10,  // 92: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
-	12,  // 93: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
-	14,  // 94: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
-	19,  // 95: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
-	28,  // 96: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
-	16,  // 97: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
-	65,  // 98: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
-	65,  // 99: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
-	30,  // 100: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
-	32,  // 101: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
-	34,  // 102: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
-	21,  // 103: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
-	23,  // 104: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
-	25,  // 105: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
-	57,  // 106: rowlock.v1.LostLease.reason:type_name -> rowlock.v1.RefusalReason
-	1,   // 107: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
-	3,   // 108: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
-	5,   // 109: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
-	7,   // 110: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
-	9,   // 111: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
-	11,  // 112: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
-	13,  // 113: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
-	17,  // 114: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
-	20,  // 115: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
-	22,  // 116: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
-	24,  // 117: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
-	15,  // 118: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
-	27,  // 119: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
-	29,  // 120: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
-	33,  // 121: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
-	31,  // 122: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
-	35,  // 123: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
-	2,   // 124: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
-	4,   // 125: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
-	6,   // 126: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
-	8,   // 127: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
-	10,  // 128: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
-	12,  // 129: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
-	14,  // 130: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
-	19,  // 131: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
-	21,  // 132: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
-	23,  // 133: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
-	25,  // 134: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
-	16,  // 135: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
-	28,  // 136: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
-	30,  // 137: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
-	34,  // 138: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
-	32,  // 139: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
-	41,  // 140: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
-	124, // [124:141] is the sub-list for method output_type
-	107, // [107:124] is the sub-list for method input_type
-	107, // [107:107] is the sub-list for extension type_name
-	107, // [107:107] is the sub-list for extension extendee
-	0,   // [0:107] is the sub-list for field type_name
+	51,  // 11: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
+	54,  // 12: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
+	53,  // 13: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
+	55,  // 14: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.Refusal
+	51,  // 15: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
+	53,  // 16: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
+	51,  // 17: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
+	56,  // 18: rowlock.v1.SetLimitRequest.unset_limit:type_name -> google.protobuf.Empty
+	57,  // 19: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
+	0,   // 20: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
+	57,  // 21: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
+	57,  // 22: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
+	18,  // 23: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
+	47,  // 24: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
+	58,  // 25: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
+	59,  // 26: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.RefusalReason
+	60,  // 27: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
+	60,  // 28: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
+	60,  // 29: rowlock.v1.ListClaimsRequest.held_at:type_name -> google.protobuf.Timestamp
+	61,  // 30: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
+	60,  // 31: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	60,  // 32: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
+	62,  // 33: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
+	60,  // 34: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
+	60,  // 35: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
+	63,  // 36: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
+	60,  // 37: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	60,  // 38: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
+	26,  // 39: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
+	57,  // 40: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
+	61,  // 41: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
+	64,  // 42: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
+	65,  // 43: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
+	26,  // 44: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
+	61,  // 45: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
+	60,  // 46: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
+	51,  // 47: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
+	56,  // 48: rowlock.v1.UpdateRecordRequest.unset_not_before:type_name -> google.protobuf.Empty
+	56,  // 49: rowlock.v1.UpdateRecordRequest.unset_attempts_left:type_name -> google.protobuf.Empty
+	66,  // 50: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
+	34,  // 51: rowlock.v1.CaptureRequest.names:type_name -> rowlock.v1.LockNames
+	51,  // 52: rowlock.v1.CaptureRequest.ttl:type_name -> google.protobuf.Duration
+	48,  // 53: rowlock.v1.CaptureRequest.labels:type_name -> rowlock.v1.CaptureRequest.LabelsEntry
+	51,  // 54: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
+	51,  // 55: rowlock.v1.CaptureRequest.min_interval:type_name -> google.protobuf.Duration
+	51,  // 56: rowlock.v1.CaptureRequest.lock_delay:type_name -> google.protobuf.Duration
+	53,  // 57: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
+	51,  // 58: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
+	37,  // 59: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
+	38,  // 60: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
+	49,  // 61: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
+	51,  // 62: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
+	1,   // 63: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
+	3,   // 64: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
+	5,   // 65: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
+	39,  // 66: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
+	7,   // 67: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
+	9,   // 68: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
+	11,  // 69: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
+	13,  // 70: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
+	17,  // 71: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
+	27,  // 72: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
+	15,  // 73: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
+	29,  // 74: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
+	31,  // 75: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
+	33,  // 76: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
+	20,  // 77: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
+	22,  // 78: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
+	24,  // 79: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
+	5,   // 80: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
+	41,  // 81: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
+	53,  // 82: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
+	67,  // 83: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
+	43,  // 84: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
+	44,  // 85: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
+	45,  // 86: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
+	53,  // 87: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
+	51,  // 88: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
+	51,  // 89: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
+	51,  // 90: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
+	2,   // 91: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
+	4,   // 92: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
+	6,   // 93: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
+	40,  // 94: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
+	8,   // 95: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
+	10,  // 96: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
+	12,  // 97: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
+	14,  // 98: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
+	19,  // 99: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
+	28,  // 100: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
+	16,  // 101: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
+	67,  // 102: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
+	67,  // 103: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
+	30,  // 104: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
+	32,  // 105: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
+	35,  // 106: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
+	21,  // 107: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
+	23,  // 108: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
+	25,  // 109: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
+	59,  // 110: rowlock.v1.LostLease.reason:type_name -> rowlock.v1.RefusalReason
+	1,   // 111: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
+	3,   // 112: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
+	5,   // 113: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
+	7,   // 114: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
+	9,   // 115: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
+	11,  // 116: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
+	13,  // 117: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
+	17,  // 118: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
+	20,  // 119: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
+	22,  // 120: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
+	24,  // 121: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
+	15,  // 122: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
+	27,  // 123: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
+	29,  // 124: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
+	33,  // 125: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
+	31,  // 126: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
+	36,  // 127: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
+	2,   // 128: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
+	4,   // 129: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
+	6,   // 130: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
+	8,   // 131: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
+	10,  // 132: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
+	12,  // 133: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
+	14,  // 134: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
+	19,  // 135: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
+	21,  // 136: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
+	23,  // 137: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
+	25,  // 138: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
+	16,  // 139: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
+	28,  // 140: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
+	30,  // 141: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
+	35,  // 142: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
+	32,  // 143: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
+	42,  // 144: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
+	128, // [128:145] is the sub-list for method output_type
+	111, // [111:128] is the sub-list for method input_type
+	111, // [111:111] is the sub-list for extension type_name
+	111, // [111:111] is the sub-list for extension extendee
+	0,   // [0:111] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_service_proto_init() }
@@ -4903,6 +5093,8 @@ func file_rowlock_v1_lock_service_proto_init() {
 	file_rowlock_v1_lock_service_proto_msgTypes[8].OneofWrappers = []any{
 		(*SetLimitRequest_Name)(nil),
 		(*SetLimitRequest_Pattern)(nil),
+		(*SetLimitRequest_Limit)(nil),
+		(*SetLimitRequest_UnsetLimit)(nil),
 	}
 	file_rowlock_v1_lock_service_proto_msgTypes[17].OneofWrappers = []any{
 		(*LimitSetting_Name)(nil),
@@ -4917,10 +5109,19 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*ForceReleaseRequest_Name)(nil),
 		(*ForceReleaseRequest_Claim)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[28].OneofWrappers = []any{}
+	file_rowlock_v1_lock_service_proto_msgTypes[28].OneofWrappers = []any{
+		(*UpdateRecordRequest_NotBefore)(nil),
+		(*UpdateRecordRequest_NotBeforeIn)(nil),
+		(*UpdateRecordRequest_UnsetNotBefore)(nil),
+		(*UpdateRecordRequest_AttemptsLeft)(nil),
+		(*UpdateRecordRequest_UnsetAttemptsLeft)(nil),
+	}
 	file_rowlock_v1_lock_service_proto_msgTypes[30].OneofWrappers = []any{}
-	file_rowlock_v1_lock_service_proto_msgTypes[32].OneofWrappers = []any{}
-	file_rowlock_v1_lock_service_proto_msgTypes[36].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[32].OneofWrappers = []any{
+		(*CaptureRequest_Prefix)(nil),
+		(*CaptureRequest_Names)(nil),
+	}
+	file_rowlock_v1_lock_service_proto_msgTypes[37].OneofWrappers = []any{
 		(*SessionCommand_Acquire)(nil),
 		(*SessionCommand_WaitInQueue)(nil),
 		(*SessionCommand_Renew)(nil),
@@ -4940,11 +5141,11 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SessionCommand_ListChanges)(nil),
 		(*SessionCommand_ExplainWait)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[39].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[40].OneofWrappers = []any{
 		(*RenewedLease_Lease)(nil),
 		(*RenewedLease_Error)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[42].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[43].OneofWrappers = []any{
 		(*SessionResult_Acquire)(nil),
 		(*SessionResult_WaitInQueue)(nil),
 		(*SessionResult_Renew)(nil),
@@ -4971,7 +5172,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_service_proto_rawDesc), len(file_rowlock_v1_lock_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   48,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

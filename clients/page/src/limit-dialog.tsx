@@ -39,7 +39,7 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
     const expected = isSet && now?.version !== undefined ? { expectedVersion: now.version } : {};
     const answer = await call("SetLimit", {
       ...(isPattern ? { pattern: target } : { name: target }),
-      ...(isUnset ? { unset: true } : { limit: wanted }),
+      ...(isUnset ? { unsetLimit: {} } : { limit: wanted }),
       ...expected,
       reason,
     });

@@ -166,10 +166,10 @@ export class Capture {
     // The connection was lost, and the caller has given up.
     if (this.#isAbandoned) throw RowlockError.cancelled();
     const { asked, clock } = this.#settings;
-    const { prefix, names = [], count = 1, ttl = TTL_MS, owner = "", labels = {} } = asked;
+    const { prefix, names, count = 1, ttl = TTL_MS, owner = "", labels = {} } = asked;
     return create(CaptureRequestSchema, {
-      ...(prefix !== undefined && { prefix }),
-      names: [...names],
+      ...(prefix !== undefined && { from: { case: "prefix", value: prefix } }),
+      ...(names !== undefined && { from: { case: "names", value: { names: [...names] } } }),
       maxLeases: count,
       ttl: durationOf(ttl),
       requestId: this.#requestId,

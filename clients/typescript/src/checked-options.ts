@@ -160,6 +160,11 @@ export const CHANGES: Checks<RecordChanges> = {
   attemptsLeft: either(whole(0), nothing),
   status: text,
   ifVersion: version,
+  reason: text,
+};
+export const DELETION: Checks<Pick<RecordChanges, "ifVersion" | "reason">> = {
+  ifVersion: version,
+  reason: text,
 };
 export const SET_LIMIT: Checks<SetLimitOptions> = { ifVersion: version, reason: text };
 export const LIST: Checks<ListOptions> = {
@@ -172,12 +177,13 @@ export const WATCH: Checks<WatchOptions> = { prefix: text, signal };
 
 /**
  * Throws a RangeError that says all that is wrong with the options. An option that is undefined is not set, which is a
- * fault of `required` ones.
+ * fault of `required` ones. Of `alternatives`, one may be set.
  */
 export function checkOptions(
   options: unknown,
   checks: Readonly<Record<string, Check>>,
   required: readonly string[] = [],
+  alternatives: readonly (readonly string[])[] = [],
 ): void {
   const wrong = typeof options === "function" ? "must be an object" : object(options);
   if (wrong) throw new RangeError(`The options ${wrong}, and not ${shown(options)}.`);
@@ -190,7 +196,12 @@ export function checkOptions(
     if (fault === undefined) return [];
     return [`${name}: ${SECRET.includes(name) ? `a ${typeof value}` : shown(value)} ${fault}`];
   });
-  const faults = [...missing.map((name) => `${name}: ${checks[name]?.(undefined)}`), ...wrongly];
+  const both = alternatives.filter((names) => names.every((name) => given[name] !== undefined));
+  const faults = [
+    ...missing.map((name) => `${name}: ${checks[name]?.(undefined)}`),
+    ...wrongly,
+    ...both.map((names) => `${names.join(" and ")}: set one of them`),
+  ];
   const [first, ...more] = faults;
   if (first === undefined) return;
   throw new RangeError(

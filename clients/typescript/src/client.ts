@@ -10,6 +10,7 @@ import {
   checkFunction,
   checkName,
   checkOptions,
+  DELETION,
   LOCK,
   RELEASE,
   SET_LIMIT,
@@ -294,7 +295,7 @@ export class RowlockClient implements AsyncDisposable {
    * be empty.
    */
   async capture(options: CaptureOptions): Promise<Captured> {
-    checkOptions(options, CAPTURE);
+    checkOptions(options, CAPTURE, [], [["prefix", "names"]]);
     const asking = this.#asking(options);
     const span = this.#telemetry.beginCapture();
     const capture = new Capture({
@@ -359,7 +360,7 @@ export class RowlockClient implements AsyncDisposable {
    */
   async updateRecord(name: string, changes: RecordChanges): Promise<RecordView> {
     checkName(name);
-    checkOptions(changes, CHANGES);
+    checkOptions(changes, CHANGES, [], [["notBefore", "notBeforeIn"]]);
     return await this.#open().updateRecord(name, changes);
   }
 
@@ -367,8 +368,11 @@ export class RowlockClient implements AsyncDisposable {
    * Deletes what a lock remembers. Resolves with whether there was anything. Fails with LOCK_IN_USE while the lock is
    * held or waited for. `ifVersion` and lost answers are as for `updateRecord`.
    */
-  async deleteRecord(name: string, options: Pick<RecordChanges, "ifVersion"> = {}): Promise<boolean> {
-    checkOptions(options, { ifVersion: CHANGES.ifVersion });
+  async deleteRecord(
+    name: string,
+    options: Pick<RecordChanges, "ifVersion" | "reason"> = {},
+  ): Promise<boolean> {
+    checkOptions(options, DELETION);
     return await this.#open().deleteRecord(name, options);
   }
 

@@ -39,6 +39,8 @@ export interface RecordChanges {
   readonly status?: string;
   /** Change only if the record has this version; 0: only if the lock has no record. Otherwise VERSION_MISMATCH. */
   readonly ifVersion?: bigint | number;
+  /** For people; at most 255 bytes. `listChanges` shows it. */
+  readonly reason?: string;
 }
 
 /** The last lease of a lock that ended. */
@@ -133,16 +135,29 @@ export function withoutRefused(
 }
 
 /** Returns the fields of an UpdateRecordRequest. */
-export function changesOf({ notBefore, notBeforeIn, attemptsLeft, status, ifVersion }: RecordChanges) {
+export function changesOf(changes: RecordChanges) {
+  const { attemptsLeft, status, reason = "", ifVersion } = changes;
   return {
-    ...(notBefore && { notBefore: timestampOf(notBefore) }),
-    ...(notBeforeIn !== undefined && { notBeforeIn: durationOf(notBeforeIn) }),
-    unsetNotBefore: notBefore === null,
-    ...(attemptsLeft !== undefined && attemptsLeft !== null && { attemptsLeft }),
-    unsetAttemptsLeft: attemptsLeft === null,
+    ...newNotBeforeOf(changes),
+    ...(attemptsLeft !== undefined && {
+      newAttemptsLeft:
+        attemptsLeft === null
+          ? ({ case: "unsetAttemptsLeft", value: {} } as const)
+          : ({ case: "attemptsLeft", value: attemptsLeft } as const),
+    }),
     ...(status !== undefined && { status }),
     ...versionOf(ifVersion),
+    reason,
   };
+}
+
+function newNotBeforeOf({ notBefore, notBeforeIn }: RecordChanges) {
+  if (notBeforeIn !== undefined)
+    return { newNotBefore: { case: "notBeforeIn", value: durationOf(notBeforeIn) } } as const;
+  if (notBefore === undefined) return {};
+  return notBefore === null
+    ? ({ newNotBefore: { case: "unsetNotBefore", value: {} } } as const)
+    : ({ newNotBefore: { case: "notBefore", value: timestampOf(notBefore) } } as const);
 }
 
 /** Returns the field for the version that a change expects. */

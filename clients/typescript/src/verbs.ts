@@ -188,7 +188,7 @@ export class Verbs {
     const value = create(SetLimitRequestSchema, {
       target:
         "name" in target ? { case: "name", value: target.name } : { case: "pattern", value: target.pattern },
-      ...(limit === null ? { unset: true } : { limit }),
+      newLimit: limit === null ? { case: "unsetLimit", value: {} } : { case: "limit", value: limit },
       ...versionOf(ifVersion),
       reason,
     });
@@ -210,8 +210,11 @@ export class Verbs {
     return recordView(record as NonNullable<typeof record>);
   }
 
-  async deleteRecord(name: string, { ifVersion }: Pick<RecordChanges, "ifVersion">): Promise<boolean> {
-    const value = create(DeleteRecordRequestSchema, { name, ...versionOf(ifVersion) });
+  async deleteRecord(
+    name: string,
+    { ifVersion, reason = "" }: Pick<RecordChanges, "ifVersion" | "reason">,
+  ): Promise<boolean> {
+    const value = create(DeleteRecordRequestSchema, { name, ...versionOf(ifVersion), reason });
     return (await this.#ask({ case: "deleteRecord", value }, CHANGE)).deleted;
   }
 

@@ -98,7 +98,7 @@ interface CheckedCapture {
 export function checkCapture(message: CaptureRequest, violations: Violations): CheckedCapture {
   const { ttl, maxWait } = message;
   const ask = {
-    target: checkTarget(message, violations),
+    target: checkFrom(message, violations),
     max: checkMax(message, violations),
     terms: checkTerms(message, violations),
     ttlUs: checkDuration(ttl, TTL, "ttl", violations) ?? TTL_US_DEFAULT,
@@ -115,30 +115,38 @@ function checkMax({ maxLeases }: CaptureRequest, violations: Violations): number
   return maxLeases;
 }
 
-function checkTarget({ prefix, names }: CaptureRequest, violations: Violations): CaptureTarget {
-  if (prefix !== undefined) {
-    if (names.length > 0) violations.add("names", "contradicts prefix: set one of them");
-    return { kind: "prefix", prefix: checkText(prefix, NAME_BYTES_MAX, "prefix", violations) };
+function checkFrom({ from }: CaptureRequest, violations: Violations): CaptureTarget {
+  switch (from.case) {
+    case "prefix":
+      return { kind: "prefix", prefix: checkText(from.value, NAME_BYTES_MAX, "prefix", violations) };
+    case "names":
+      return { kind: "names", names: checkNames(from.value.names, violations) };
+    case undefined:
+      violations.add("from", "is required: set prefix (empty for all locks) or names");
+      return { kind: "names", names: [] };
   }
-  if (names.length === 0) violations.add("target", "is required: set prefix (empty for all locks) or names");
-  else if (names.length > CAPTURE_NAMES_MAX)
-    violations.add("names", `has ${names.length} entries; use at most ${CAPTURE_NAMES_MAX}`);
-  else checkNames(names, violations);
-  return { kind: "names", names };
 }
 
-function checkNames(names: readonly string[], violations: Violations): void {
+function checkNames(names: readonly string[], violations: Violations): readonly string[] {
+  if (names.length < 1 || names.length > CAPTURE_NAMES_MAX) {
+    violations.add("names.names", `has ${names.length} entries; use 1 to ${CAPTURE_NAMES_MAX}`);
+    return names;
+  }
   const own: [index: number, check: () => void][] = [];
   const seen = new Map<string, number>();
   names.forEach((name, index) => {
-    const field = `names[${index}]`;
+    const field = `names.names[${index}]`;
     const first = seen.get(name);
     if (first !== undefined)
-      own.push([index, () => violations.add(field, `is the same as names[${first}]: name each lock once`)]);
+      own.push([
+        index,
+        () => violations.add(field, `is the same as names.names[${first}]: name each lock once`),
+      ]);
     else seen.set(name, index);
     if (name === "" || isOwnName(name) || Buffer.byteLength(name) > NAME_BYTES_MAX)
       own.push([index, () => void checkName(name, field, violations)]);
   });
   // The violations of a thousand names would not fit into the trailer.
   for (const [, report] of own.slice(0, VIOLATIONS_OF_NAMES_MAX)) report();
+  return names;
 }

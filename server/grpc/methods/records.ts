@@ -95,22 +95,20 @@ export function checkUpdateRecord(
 }
 
 function checkNotBefore(
-  { notBefore, notBeforeIn, unsetNotBefore }: UpdateRecordRequest,
+  { newNotBefore }: UpdateRecordRequest,
   nowUs: number,
   violations: Violations,
 ): UpdateRecord["notBefore"] {
-  const atUs = notBefore && checkInstant(notBefore, nowUs, violations);
-  const inUs = checkDuration(notBeforeIn, DELAY, "not_before_in", violations);
-  if (notBefore && notBeforeIn) violations.add("not_before_in", "contradicts not_before: set one of them");
-  if (unsetNotBefore && (notBefore || notBeforeIn)) {
-    violations.add(
-      "unset_not_before",
-      `contradicts ${notBefore ? "not_before" : "not_before_in"}: set one of them`,
-    );
+  switch (newNotBefore.case) {
+    case "notBefore":
+      return { atUs: checkInstant(newNotBefore.value, nowUs, violations) };
+    case "notBeforeIn":
+      return { inUs: checkDuration(newNotBefore.value, DELAY, "not_before_in", violations) ?? 0 };
+    case "unsetNotBefore":
+      return null;
+    case undefined:
+      return undefined;
   }
-  if (atUs !== undefined) return { atUs };
-  if (inUs !== undefined) return { inUs };
-  return unsetNotBefore ? null : undefined;
 }
 
 /**
@@ -131,13 +129,11 @@ function checkInstant(instant: Timestamp, nowUs: number, violations: Violations)
 }
 
 function checkNewAttempts(
-  { attemptsLeft, unsetAttemptsLeft }: UpdateRecordRequest,
+  { newAttemptsLeft }: UpdateRecordRequest,
   violations: Violations,
 ): number | null | undefined {
-  const checked = checkAttempts(attemptsLeft, violations);
-  if (unsetAttemptsLeft && attemptsLeft !== undefined)
-    violations.add("unset_attempts_left", "contradicts attempts_left: set one of them");
-  return checked ?? (unsetAttemptsLeft ? null : undefined);
+  if (newAttemptsLeft.case === "unsetAttemptsLeft") return null;
+  return checkAttempts(newAttemptsLeft.value, violations);
 }
 
 export function checkDeleteRecord(

@@ -100,13 +100,19 @@ function checkPattern(pattern: string, violations: Violations): string {
   return pattern.slice(0, -1);
 }
 
-function checkLimit({ limit, unset }: SetLimitRequest, violations: Violations): number | null {
-  if (limit === undefined && !unset) {
-    violations.add("limit", "is required: set it (0 pauses the lock), or set unset to delete the setting");
-  } else if (limit !== undefined && unset) {
-    violations.add("limit", "contradicts unset: set one of them");
-  } else if (limit !== undefined && limit > PERMITS_MAX) {
-    violations.add("limit", `is ${limit}; use 0 to ${PERMITS_MAX}`);
+function checkLimit({ newLimit }: SetLimitRequest, violations: Violations): number | null {
+  switch (newLimit.case) {
+    case "limit":
+      if (newLimit.value > PERMITS_MAX)
+        violations.add("limit", `is ${newLimit.value}; use 0 to ${PERMITS_MAX}`);
+      return newLimit.value;
+    case "unsetLimit":
+      return null;
+    case undefined:
+      violations.add(
+        "limit",
+        "is required: set it (0 pauses the lock), or unset_limit to delete the setting",
+      );
+      return null;
   }
-  return limit ?? null;
 }

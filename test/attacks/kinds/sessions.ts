@@ -121,7 +121,9 @@ export const SESSIONS: Readonly<Record<string, Attack>> = {
     }),
   "commands that are cancelled": (target) =>
     flood(target, (each) =>
-      askAndCancel(each, (index) => capture({ prefix: `none/${index}`, maxLeases: 1 })),
+      askAndCancel(each, (index) =>
+        capture({ from: { case: "prefix", value: `none/${index}` }, maxLeases: 1 }),
+      ),
     ),
   "sessions that are not read": (target) =>
     unread(target, (each, turn) =>

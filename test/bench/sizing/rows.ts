@@ -37,7 +37,13 @@ export async function rowSizes(database: SizedDatabase): Promise<RowSizes> {
     for (let at = 0; at < RECORDS; at += 100) {
       const some = names.slice(at, at + 100);
       await Promise.all(
-        some.map((name) => client.call("updateRecord", { name, status: "done", attemptsLeft: 3 })),
+        some.map((name) =>
+          client.call("updateRecord", {
+            name,
+            status: "done",
+            newAttemptsLeft: { case: "attemptsLeft", value: 3 },
+          }),
+        ),
       );
     }
   });

@@ -61,7 +61,8 @@ test("half of a surrogate pair is refused by all other calls, too, and by bare o
     explainWait: () => rowlock.explainWait({ name: HALF }),
     "bare acquire": () => bare.call("acquire", { name: HALF }),
     "bare labels": () => bare.call("acquire", { name: "job", labels: { [HALF]: "x" } }),
-    "bare setLimit": () => bare.call("setLimit", { target: { case: "name", value: HALF }, limit: 1 }),
+    "bare setLimit": () =>
+      bare.call("setLimit", { target: { case: "name", value: HALF }, newLimit: { case: "limit", value: 1 } }),
   };
   for (const [what, call] of Object.entries(calls))
     await expect(call(), what).rejects.toMatchObject({

@@ -32,10 +32,16 @@ inEachLanguage((language) => {
   test(`${many} servers write one report an hour, each in its turn, and never two at once`, async () => {
     const JOB = "hourly/in-turn";
     // Not before all servers are running.
-    await stage.server.client.call("updateRecord", { name: JOB, notBeforeIn: { seconds: 3_600n } });
+    await stage.server.client.call("updateRecord", {
+      name: JOB,
+      newNotBefore: { case: "notBeforeIn", value: { seconds: 3_600n } },
+    });
     const { watched } = await farm(JOB, many, { EVERY_SECONDS: EVERY_MS / 1_000, WORK_SECONDS: 0.1 });
     expect(stage.journal()).toEqual([]);
-    await stage.server.client.call("updateRecord", { name: JOB, unsetNotBefore: true });
+    await stage.server.client.call("updateRecord", {
+      name: JOB,
+      newNotBefore: { case: "unsetNotBefore", value: {} },
+    });
     await stage.told(/ ends$/, 3);
 
     const lines = stage.journal();

@@ -44,7 +44,7 @@ const verbs: Readonly<Record<string, Verb>> = {
   },
   async capture({ lock, prefix, requestId, ttlMs, waitMs, statusIfLost, ifStatus }) {
     const request = {
-      prefix,
+      from: { case: "prefix", value: prefix } as const,
       maxLeases: 1,
       requestId,
       owner,
@@ -94,8 +94,12 @@ const verbs: Readonly<Record<string, Verb>> = {
     const { record } = await calls.once("updateRecord", {
       name,
       ...(status !== undefined && { status }),
-      ...(attemptsLeft !== undefined && { attemptsLeft }),
-      ...(notBeforeInMs !== undefined && { notBeforeIn: ttlOf(notBeforeInMs) }),
+      ...(attemptsLeft !== undefined && {
+        newAttemptsLeft: { case: "attemptsLeft", value: attemptsLeft } as const,
+      }),
+      ...(notBeforeInMs !== undefined && {
+        newNotBefore: { case: "notBeforeIn", value: ttlOf(notBeforeInMs) } as const,
+      }),
       ...(ifVersion !== undefined && { expectedVersion: BigInt(ifVersion) }),
     });
     return { status: record?.status, version: String(record?.version) };
@@ -106,10 +110,10 @@ const verbs: Readonly<Record<string, Verb>> = {
   },
   async setLimit({ name, pattern, limit }) {
     const target = name === undefined ? { case: "pattern", value: pattern } : { case: "name", value: name };
-    const to = limit === null ? { unset: true } : { limit };
+    const newLimit = limit === null ? { case: "unsetLimit", value: {} } : { case: "limit", value: limit };
     const { version } = await calls.once("setLimit", {
       target,
-      ...to,
+      newLimit,
       reason: "a run",
     } as RequestOf<"setLimit">);
     return { version: String(version) };

@@ -82,14 +82,18 @@ describe("a refusal", () => {
 
   test("shows the limit in the way, its pattern, and its reason", async () => {
     const target = { case: "pattern" as const, value: "why/*" };
-    await call("setLimit", { target, limit: 0, reason: "night shift" });
+    await call("setLimit", { target, newLimit: { case: "limit", value: 0 }, reason: "night shift" });
     const paused = await server.client.refusal({ name: "why/a" });
     expect(paused).toMatchObject({
       reason: RefusalReason.PAUSED,
       message: expect.stringMatching(/limit is 0, by the pattern "why\/\*" \(reason: night shift\)/),
       limit: { limit: 0, source: LimitSource.PATTERN, pattern: "why/*", version: 1n, reason: "night shift" },
     });
-    await call("setLimit", { target: { case: "name", value: "why/b" }, limit: 2, reason: "two seats" });
+    await call("setLimit", {
+      target: { case: "name", value: "why/b" },
+      newLimit: { case: "limit", value: 2 },
+      reason: "two seats",
+    });
     expect(await server.client.refusal({ name: "why/b", permits: 3 })).toMatchObject({
       reason: RefusalReason.NEVER_FITS,
       message: expect.stringMatching(/limit is 2 \(reason: two seats\)/),
@@ -100,7 +104,10 @@ describe("a refusal", () => {
   });
 
   test("reports a paused lock", async () => {
-    await call("setLimit", { target: { case: "name", value: "paused" }, limit: 0 });
+    await call("setLimit", {
+      target: { case: "name", value: "paused" },
+      newLimit: { case: "limit", value: 0 },
+    });
     expect(await server.client.refusal({ name: "paused" })).toMatchObject({
       reason: RefusalReason.PAUSED,
       message: expect.stringContaining("its limit is 0"),
@@ -132,7 +139,10 @@ describe("a refusal", () => {
 
 describe("a ticket", () => {
   test("has its place and how long it is kept", async () => {
-    await call("setLimit", { target: { case: "name", value: "queue" }, limit: 5 });
+    await call("setLimit", {
+      target: { case: "name", value: "queue" },
+      newLimit: { case: "limit", value: 5 },
+    });
     await server.client.lease({ name: "queue", permits: 5 });
     const first = await server.client.ticket({ name: "queue", permits: 3, requestId: "q-1" });
     const second = await server.client.ticket({ name: "queue", maxWait: seconds(4) });

@@ -19,17 +19,23 @@ async function put(name: string, dueAtS: number): Promise<void> {
   await server.client.call("updateRecord", {
     name,
     status: "new",
-    notBefore: { seconds: BigInt(dueAtS), nanos: 0 },
+    newNotBefore: { case: "notBefore", value: { seconds: BigInt(dueAtS), nanos: 0 } },
   });
 }
 
 async function captured(prefix: string): Promise<string[]> {
-  const { leases } = await server.client.call("capture", { prefix, maxLeases: 1 });
+  const { leases } = await server.client.call("capture", {
+    from: { case: "prefix", value: prefix },
+    maxLeases: 1,
+  });
   return leases.map(({ lockName }) => lockName);
 }
 
 async function pause(client: TestCalls, pattern: string): Promise<void> {
-  await client.call("setLimit", { target: { case: "pattern", value: pattern }, limit: 0 });
+  await client.call("setLimit", {
+    target: { case: "pattern", value: pattern },
+    newLimit: { case: "limit", value: 0 },
+  });
 }
 
 describe("a capture", () => {

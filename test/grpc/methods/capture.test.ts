@@ -35,24 +35,33 @@ describe("a capture", () => {
   test("takes as many as it may, those longest due first, then by the bytes of their names", async () => {
     server = await startServer();
     await put({
-      "t/c": { notBefore: at(200) },
-      "t/a": { notBefore: at(300) },
-      "t/é": { notBefore: at(100) },
-      "t/z": { notBefore: at(100) },
+      "t/c": { newNotBefore: { case: "notBefore", value: at(200) } },
+      "t/a": { newNotBefore: { case: "notBefore", value: at(300) } },
+      "t/é": { newNotBefore: { case: "notBefore", value: at(100) } },
+      "t/z": { newNotBefore: { case: "notBefore", value: at(100) } },
       "t/always": {},
-      "u/other": { notBefore: at(1) },
+      "u/other": { newNotBefore: { case: "notBefore", value: at(1) } },
     });
-    expect(namesOf(await capture({ prefix: "t/" }))).toEqual(["t/always", "t/z", "t/é"]);
-    expect(namesOf(await capture({ prefix: "t/" }))).toEqual(["t/c", "t/a"]);
-    expect(namesOf(await capture({ prefix: "t/" }))).toEqual([]);
-    expect(namesOf(await capture({ prefix: "" }))).toEqual(["u/other"]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" } }))).toEqual([
+      "t/always",
+      "t/z",
+      "t/é",
+    ]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" } }))).toEqual(["t/c", "t/a"]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" } }))).toEqual([]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "" } }))).toEqual(["u/other"]);
   });
 
   test("returns ordinary leases, each with a token, a TTL, an owner and labels", async () => {
     server = await startServer();
     await put({ "t/1": {}, "t/2": {} });
     await server.client.call("release", { leaseId: (await server.client.lease({ name: "t/1" })).leaseId });
-    const { leases } = await capture({ prefix: "t/", ttl: seconds(90), owner: "w", labels: { a: "b" } });
+    const { leases } = await capture({
+      from: { case: "prefix", value: "t/" },
+      ttl: seconds(90),
+      owner: "w",
+      labels: { a: "b" },
+    });
     expect(leases.map(({ fencingToken }) => fencingToken)).toEqual([2n, 1n]);
     for (const lease of leases) {
       expect(lease).toMatchObject({ provisional: false, permits: 1 });
@@ -62,7 +71,7 @@ describe("a capture", () => {
     expect(lock?.holders).toMatchObject([{ owner: "w", labels: { a: "b" } }]);
     await server.client.call("renew", { leaseId: leases[0]?.leaseId ?? "" });
     await server.client.call("release", { leaseId: leases[0]?.leaseId ?? "" });
-    expect(namesOf(await capture({ prefix: "t/" }))).toEqual(["t/1"]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" } }))).toEqual(["t/1"]);
   });
 
   test("takes only locks in the requested statuses, and sets a status on lost ones", async () => {
@@ -71,17 +80,25 @@ describe("a capture", () => {
       "t/new": {},
       "t/done": { status: "done" },
       "t/failed": { status: "failed" },
-      "t/none": { status: undefined, attemptsLeft: 5 },
+      "t/none": { status: undefined, newAttemptsLeft: { case: "attemptsLeft", value: 5 } },
     });
-    const wanted = { prefix: "t/", ifStatus: ["new", "failed"], statusIfLost: "crashed" };
+    const wanted = {
+      from: { case: "prefix" as const, value: "t/" },
+      ifStatus: ["new", "failed"],
+      statusIfLost: "crashed",
+    };
     expect(namesOf(await capture(wanted))).toEqual(["t/failed", "t/new"]);
-    expect(namesOf(await capture({ prefix: "t/", ifStatus: [""] }))).toEqual(["t/none"]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, ifStatus: [""] }))).toEqual([
+      "t/none",
+    ]);
     await server.client.call("forceRelease", {
       target: { case: "name", value: "t/new" },
       reason: "it hangs",
     });
     expect(namesOf(await capture(wanted))).toEqual([]);
-    expect(namesOf(await capture({ prefix: "t/", ifStatus: ["crashed"] }))).toEqual(["t/new"]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, ifStatus: ["crashed"] }))).toEqual([
+      "t/new",
+    ]);
   });
 
   test("leaves out locks that are held, waited for, exhausted, paused or not due", async () => {
@@ -90,59 +107,88 @@ describe("a capture", () => {
     await put({
       "t/held": {},
       "t/waited": {},
-      "t/exhausted": { attemptsLeft: 0 },
+      "t/exhausted": { newAttemptsLeft: { case: "attemptsLeft", value: 0 } },
       "t/paused": {},
-      "t/later": { notBeforeIn: seconds(600) },
-      "t/free": { notBefore: at(9) },
+      "t/later": { newNotBefore: { case: "notBeforeIn", value: seconds(600) } },
+      "t/free": { newNotBefore: { case: "notBefore", value: at(9) } },
       "p/paused": {},
     });
     await client.lease({ name: "t/held" });
-    await client.call("setLimit", { target: { case: "name", value: "t/waited" }, limit: 2 });
+    await client.call("setLimit", {
+      target: { case: "name", value: "t/waited" },
+      newLimit: { case: "limit", value: 2 },
+    });
     await client.lease({ name: "t/waited", permits: 2 });
     await client.ticket({ name: "t/waited", permits: 2 });
-    await client.call("setLimit", { target: { case: "name", value: "t/paused" }, limit: 0 });
-    await client.call("setLimit", { target: { case: "pattern", value: "p/*" }, limit: 0 });
-    expect(namesOf(await capture({ prefix: "" }))).toEqual(["t/free"]);
+    await client.call("setLimit", {
+      target: { case: "name", value: "t/paused" },
+      newLimit: { case: "limit", value: 0 },
+    });
+    await client.call("setLimit", {
+      target: { case: "pattern", value: "p/*" },
+      newLimit: { case: "limit", value: 0 },
+    });
+    expect(namesOf(await capture({ from: { case: "prefix", value: "" } }))).toEqual(["t/free"]);
     expect(
-      namesOf(await capture({ names: ["t/held", "t/waited", "t/exhausted", "t/paused", "t/later"] })),
+      namesOf(
+        await capture({
+          from: {
+            case: "names",
+            value: { names: ["t/held", "t/waited", "t/exhausted", "t/paused", "t/later"] },
+          },
+        }),
+      ),
     ).toEqual([]);
   });
 
   test("uses up an attempt of each lock, until there are none", async () => {
     server = await startServer();
-    await put({ "t/1": { attemptsLeft: 2 } });
+    await put({ "t/1": { newAttemptsLeft: { case: "attemptsLeft", value: 2 } } });
     for (const left of [1, 0]) {
-      const { leases } = await capture({ prefix: "t/" });
+      const { leases } = await capture({ from: { case: "prefix", value: "t/" } });
       expect((await server.client.call("getLock", { name: "t/1" })).lock?.record?.attemptsLeft).toBe(left);
       await server.client.call("release", { leaseId: leases[0]?.leaseId ?? "" });
     }
-    expect(namesOf(await capture({ prefix: "t/" }))).toEqual([]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" } }))).toEqual([]);
   });
 
   test("finds locks in all folders under the prefix, and by a part of a name", async () => {
     server = await startServer();
     await put({
-      "q/a/1": { notBefore: at(3) },
-      "q/b/1": { notBefore: at(1) },
-      "q/ba": { notBefore: at(2), status: "x" },
-      "q/bb/deep/1": { notBefore: at(4) },
-      q: { notBefore: at(1) },
-      "qq/1": { notBefore: at(1) },
+      "q/a/1": { newNotBefore: { case: "notBefore", value: at(3) } },
+      "q/b/1": { newNotBefore: { case: "notBefore", value: at(1) } },
+      "q/ba": { newNotBefore: { case: "notBefore", value: at(2) }, status: "x" },
+      "q/bb/deep/1": { newNotBefore: { case: "notBefore", value: at(4) } },
+      q: { newNotBefore: { case: "notBefore", value: at(1) } },
+      "qq/1": { newNotBefore: { case: "notBefore", value: at(1) } },
     });
-    expect(namesOf(await capture({ prefix: "q/", maxLeases: 2 }))).toEqual(["q/b/1", "q/ba"]);
-    expect(namesOf(await capture({ prefix: "q/b" }))).toEqual(["q/bb/deep/1"]);
-    expect(namesOf(await capture({ prefix: "q" }))).toEqual(["q", "qq/1", "q/a/1"]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "q/" }, maxLeases: 2 }))).toEqual([
+      "q/b/1",
+      "q/ba",
+    ]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "q/b" } }))).toEqual(["q/bb/deep/1"]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "q" } }))).toEqual(["q", "qq/1", "q/a/1"]);
   });
 
   test("of names takes unused ones, too, and in order of their bytes", async () => {
     server = await startServer();
-    await put({ "n/late": { notBefore: at(50) }, "n/soon": { notBeforeIn: seconds(600) } });
+    await put({
+      "n/late": { newNotBefore: { case: "notBefore", value: at(50) } },
+      "n/soon": { newNotBefore: { case: "notBeforeIn", value: seconds(600) } },
+    });
     const names = ["n/z", "n/late", "n/soon", "n/a", "n/é"];
-    expect(namesOf(await capture({ names, maxLeases: 2 }))).toEqual(["n/a", "n/z"]);
-    expect(namesOf(await capture({ names }))).toEqual(["n/é", "n/late"]);
-    const { retryAfter } = await capture({ names });
+    expect(
+      namesOf(await capture({ from: { case: "names", value: { names: names } }, maxLeases: 2 })),
+    ).toEqual(["n/a", "n/z"]);
+    expect(namesOf(await capture({ from: { case: "names", value: { names: names } } }))).toEqual([
+      "n/é",
+      "n/late",
+    ]);
+    const { retryAfter } = await capture({ from: { case: "names", value: { names: names } } });
     expectLeft(retryAfter, 600);
-    expect(namesOf(await capture({ names: ["n/new"], ifStatus: ["wanted"] }))).toEqual([]);
+    expect(
+      namesOf(await capture({ from: { case: "names", value: { names: ["n/new"] } }, ifStatus: ["wanted"] })),
+    ).toEqual([]);
   });
 
   test("never gives two callers the same lock, and all locks to many callers", async () => {
@@ -152,7 +198,7 @@ describe("a capture", () => {
     const taken: string[] = [];
     const work = async () => {
       for (;;) {
-        const own = namesOf(await capture({ prefix: "t/", ifStatus: ["new"] }));
+        const own = namesOf(await capture({ from: { case: "prefix", value: "t/" }, ifStatus: ["new"] }));
         if (own.length === 0) return;
         taken.push(...own);
       }
@@ -163,10 +209,13 @@ describe("a capture", () => {
 
   test("that finds nothing returns when to try again, if that is known", async () => {
     server = await startServer();
-    expect((await capture({ prefix: "t/" })).retryAfter).toBeUndefined();
-    await put({ "t/1": { notBeforeIn: seconds(300) }, "t/2": { notBeforeIn: seconds(100), status: "b" } });
-    expectLeft((await capture({ prefix: "t/" })).retryAfter, 100);
-    expectLeft((await capture({ prefix: "t/", ifStatus: ["new"] })).retryAfter, 300);
+    expect((await capture({ from: { case: "prefix", value: "t/" } })).retryAfter).toBeUndefined();
+    await put({
+      "t/1": { newNotBefore: { case: "notBeforeIn", value: seconds(300) } },
+      "t/2": { newNotBefore: { case: "notBeforeIn", value: seconds(100) }, status: "b" },
+    });
+    expectLeft((await capture({ from: { case: "prefix", value: "t/" } })).retryAfter, 100);
+    expectLeft((await capture({ from: { case: "prefix", value: "t/" }, ifStatus: ["new"] })).retryAfter, 300);
   });
 });
 
@@ -174,36 +223,47 @@ describe("a capture that is repeated", () => {
   test("gets the same leases, as long as they are held, and no others", async () => {
     server = await startServer();
     await put({ "t/1": {}, "t/2": {}, "t/3": {}, "t/4": {} });
-    const first = await capture({ prefix: "t/", requestId: "call 1" });
+    const first = await capture({ from: { case: "prefix", value: "t/" }, requestId: "call 1" });
     expect(first.leases.map(({ requestId }) => requestId)).toEqual(["call 1", "call 1", "call 1"]);
-    const again = await capture({ prefix: "t/", requestId: "call 1" });
+    const again = await capture({ from: { case: "prefix", value: "t/" }, requestId: "call 1" });
     expect(again.leases.map(({ leaseId }) => leaseId)).toEqual(first.leases.map(({ leaseId }) => leaseId));
     await server.client.call("release", { leaseId: first.leases[1]?.leaseId ?? "" });
-    expect(namesOf(await capture({ prefix: "t/", requestId: "call 1" }))).toEqual(["t/1", "t/3"]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, requestId: "call 1" }))).toEqual([
+      "t/1",
+      "t/3",
+    ]);
     for (const { leaseId } of first.leases) await server.client.call("release", { leaseId });
-    expect(namesOf(await capture({ prefix: "t/", requestId: "call 1" }))).toEqual([]);
-    expect(namesOf(await capture({ prefix: "t/", requestId: "call 2", maxLeases: 9 }))).toHaveLength(4);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, requestId: "call 1" }))).toEqual(
+      [],
+    );
+    expect(
+      namesOf(await capture({ from: { case: "prefix", value: "t/" }, requestId: "call 2", maxLeases: 9 })),
+    ).toHaveLength(4);
   });
 
   test("that found nothing may find something", async () => {
     server = await startServer();
-    expect(namesOf(await capture({ prefix: "t/", requestId: "r" }))).toEqual([]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, requestId: "r" }))).toEqual([]);
     await put({ "t/1": {} });
-    expect(namesOf(await capture({ prefix: "t/", requestId: "r" }))).toEqual(["t/1"]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, requestId: "r" }))).toEqual([
+      "t/1",
+    ]);
   });
 
   test("has a request id of its own: an Acquire with the same one is another claim", async () => {
     server = await startServer();
     await put({ "t/1": {} });
     await server.client.lease({ name: "other", requestId: "same" });
-    expect(namesOf(await capture({ prefix: "t/", requestId: "same" }))).toEqual(["t/1"]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, requestId: "same" }))).toEqual([
+      "t/1",
+    ]);
   });
 
   test("during the first takes no more than one of them would", async () => {
     server = await startServer();
     const all = Array.from({ length: 30 }, (_, index) => `t/${100 + index}`);
     await Promise.all(all.map((name) => server.client.call("updateRecord", { name, status: "new" })));
-    const ask = () => capture({ prefix: "t/", requestId: "twice", maxLeases: 5 });
+    const ask = () => capture({ from: { case: "prefix", value: "t/" }, requestId: "twice", maxLeases: 5 });
     await Promise.all([ask(), ask(), ask(), ask()]);
     expect(namesOf(await ask())).toHaveLength(5);
     const { locks } = await server.client.call("listLocks", { prefix: "t/", busyOnly: true });
@@ -217,7 +277,7 @@ describe("a capture that waits", () => {
   test("is served as soon as a lock is available: created, released, or with a raised limit", async () => {
     server = await startServer();
     const { client } = server;
-    const wait = () => capture({ prefix: "t/", maxLeases: 1, maxWait: HOUR });
+    const wait = () => capture({ from: { case: "prefix", value: "t/" }, maxLeases: 1, maxWait: HOUR });
     const put1 = wait();
     await put({ "t/1": {} });
     expect(namesOf(await put1)).toEqual(["t/1"]);
@@ -232,16 +292,18 @@ describe("a capture that waits", () => {
 
   test("is served when the next lock is due, and not later", async () => {
     server = await startServer();
-    await put({ "t/1": { notBeforeIn: { seconds: 0n, nanos: 400_000_000 } } });
+    await put({
+      "t/1": { newNotBefore: { case: "notBeforeIn", value: { seconds: 0n, nanos: 400_000_000 } } },
+    });
     const begunMs = performance.now();
-    expect(namesOf(await capture({ prefix: "t/", maxWait: HOUR }))).toEqual(["t/1"]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, maxWait: HOUR }))).toEqual(["t/1"]);
     expect(performance.now() - begunMs).toBeGreaterThan(300);
   });
 
   test("of names is served when one of them is released", async () => {
     server = await startServer();
     const { leaseId } = await server.client.lease({ name: "n/1" });
-    const waiting = capture({ names: ["n/1"], maxWait: HOUR });
+    const waiting = capture({ from: { case: "names", value: { names: ["n/1"] } }, maxWait: HOUR });
     await until(() => server.engine.waitingCaptures === 1);
     await server.client.call("release", { leaseId });
     expect(namesOf(await waiting)).toEqual(["n/1"]);
@@ -249,7 +311,9 @@ describe("a capture that waits", () => {
 
   test("shares the locks with others that wait: each lock to one of them", async () => {
     server = await startServer();
-    const waits = Array.from({ length: 20 }, () => capture({ prefix: "t/", maxLeases: 1, maxWait: HOUR }));
+    const waits = Array.from({ length: 20 }, () =>
+      capture({ from: { case: "prefix", value: "t/" }, maxLeases: 1, maxWait: HOUR }),
+    );
     await until(() => server.engine.waitingCaptures === 20);
     const all = Array.from({ length: 20 }, (_, index) => `t/${100 + index}`);
     await Promise.all(all.map((name) => server.client.call("updateRecord", { name, status: "new" })));
@@ -260,7 +324,10 @@ describe("a capture that waits", () => {
 
   test("ends with an empty answer when its time is over", async () => {
     server = await startServer();
-    const answer = await capture({ prefix: "t/", maxWait: { seconds: 0n, nanos: 50_000_000 } });
+    const answer = await capture({
+      from: { case: "prefix", value: "t/" },
+      maxWait: { seconds: 0n, nanos: 50_000_000 },
+    });
     expect(answer.leases).toEqual([]);
     expect(server.engine.waitingCaptures).toBe(0);
   });
@@ -270,7 +337,7 @@ describe("a capture that waits", () => {
     const gone = new AbortController();
     const waiting = server.client.call(
       "capture",
-      { prefix: "t/", maxLeases: 1, maxWait: HOUR },
+      { from: { case: "prefix", value: "t/" }, maxLeases: 1, maxWait: HOUR },
       { signal: gone.signal },
     );
     await until(() => server.engine.waitingCaptures === 1);
@@ -281,12 +348,12 @@ describe("a capture that waits", () => {
     expect(
       await server.client.refusal({ name: "t/1", ifStatus: ["x"], whenBusy: WhenBusy.REFUSE }),
     ).toBeDefined();
-    expect(namesOf(await capture({ prefix: "t/" }))).toEqual(["t/1"]);
+    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" } }))).toEqual(["t/1"]);
   });
 
   test("ends with the server, and says so", async () => {
     server = await startServer();
-    const waiting = capture({ prefix: "t/", maxWait: HOUR });
+    const waiting = capture({ from: { case: "prefix", value: "t/" }, maxWait: HOUR });
     await until(() => server.engine.waitingCaptures === 1);
     const failure = waiting.catch((error: unknown) => error);
     await server.grpc.drain(1_000);
@@ -296,20 +363,23 @@ describe("a capture that waits", () => {
 
 describe("an invalid capture is refused with all its violations", () => {
   test.each<[string, Partial<Request<"capture">>, string[]]>([
-    ["neither prefix nor names, and no number", { maxLeases: 0 }, ["max_leases", "target"]],
-    ["too many leases", { prefix: "t/", maxLeases: 101 }, ["max_leases"]],
-    ["both prefix and names", { prefix: "", names: ["a"] }, ["names"]],
-    ["a prefix of 256 bytes", { prefix: "p".repeat(256) }, ["prefix"]],
+    ["neither prefix nor names, and no number", { maxLeases: 0 }, ["from", "max_leases"]],
+    ["too many leases", { from: { case: "prefix", value: "t/" }, maxLeases: 101 }, ["max_leases"]],
+    ["a prefix of 256 bytes", { from: { case: "prefix", value: "p".repeat(256) } }, ["prefix"]],
     [
       "a name twice, an empty one and a long one",
-      { names: ["a", "b", "a", "", "n".repeat(256)] },
-      ["names[2]", "names[3]", "names[4]"],
+      { from: { case: "names", value: { names: ["a", "b", "a", "", "n".repeat(256)] } } },
+      ["names.names[2]", "names.names[3]", "names.names[4]"],
     ],
-    ["too many names", { names: Array.from({ length: 1_001 }, (_, index) => `n${index}`) }, ["names"]],
+    [
+      "too many names",
+      { from: { case: "names", value: { names: Array.from({ length: 1_001 }, (_, index) => `n${index}`) } } },
+      ["names.names"],
+    ],
     [
       "times and statuses",
       {
-        prefix: "t/",
+        from: { case: "prefix", value: "t/" },
         ttl: { seconds: 0n, nanos: 0 },
         maxWait: seconds(-1),
         minInterval: seconds(-1),
@@ -321,10 +391,14 @@ describe("an invalid capture is refused with all its violations", () => {
     ],
     [
       "an id of 121 bytes, and an owner of 256",
-      { prefix: "t/", requestId: "r".repeat(121), owner: "o".repeat(256) },
+      { from: { case: "prefix", value: "t/" }, requestId: "r".repeat(121), owner: "o".repeat(256) },
       ["owner", "request_id"],
     ],
-    ["an id that begins with a NUL", { prefix: "t/", requestId: "\0x" }, ["request_id"]],
+    [
+      "an id that begins with a NUL",
+      { from: { case: "prefix", value: "t/" }, requestId: "\0x" },
+      ["request_id"],
+    ],
   ])("%s", async (_, request, fields) => {
     server = await startServer();
     await put({ "t/1": {} });

@@ -35,7 +35,12 @@ function failingLooks() {
   return { wrapStore, turnOn };
 }
 
-const put = (name: string) => server.client.call("updateRecord", { name, status: "new", attemptsLeft: 1 });
+const put = (name: string) =>
+  server.client.call("updateRecord", {
+    name,
+    status: "new",
+    newAttemptsLeft: { case: "attemptsLeft", value: 1 },
+  });
 const namesOf = ({ leases }: { leases: readonly { lockName: string }[] }) =>
   leases.map(({ lockName }) => lockName);
 
@@ -45,14 +50,21 @@ test("at once, without a request id", async () => {
   await put("t/1");
   await put("t/2");
   turnOn();
-  expect(namesOf(await server.client.call("capture", { prefix: "t/", maxLeases: 2 }))).toEqual(["t/1"]);
+  expect(
+    namesOf(await server.client.call("capture", { from: { case: "prefix", value: "t/" }, maxLeases: 2 })),
+  ).toEqual(["t/1"]);
 });
 
 test("after a wait, with a request id", async () => {
   const { wrapStore, turnOn } = failingLooks();
   server = await startServer({ wrapStore });
   const maxWait = { seconds: 30n, nanos: 0 };
-  const asked = server.client.call("capture", { prefix: "t/", maxLeases: 2, requestId: "r", maxWait });
+  const asked = server.client.call("capture", {
+    from: { case: "prefix", value: "t/" },
+    maxLeases: 2,
+    requestId: "r",
+    maxWait,
+  });
   await until(() => server.engine.waitingCaptures === 1);
   turnOn();
   await Promise.all([put("t/1"), put("t/2")]);

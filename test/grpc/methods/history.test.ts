@@ -60,7 +60,10 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
 
     test("says from when on all is kept, as ListChanges does: nobody before that is no answer", async () => {
       await run("past/kept", "anna");
-      await call("setLimit", { target: { case: "name", value: "past/kept" }, limit: 2 });
+      await call("setLimit", {
+        target: { case: "name", value: "past/kept" },
+        newLimit: { case: "limit", value: 2 },
+      });
       const asked = { lockName: "past/kept", heldAt: { seconds: 1_000_000n, nanos: 0 } };
       const { claims, completeFrom } = await call("listClaims", asked);
       expect(claims).toEqual([]);
@@ -191,10 +194,25 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
   describe("ListChanges", () => {
     test("shows who changed what, from what to what, and why", async () => {
       const name = "changed/one";
-      await call("setLimit", { target: { case: "name", value: name }, limit: 2, reason: "more" });
-      await call("setLimit", { target: { case: "name", value: name }, unset: true });
-      await call("setLimit", { target: { case: "pattern", value: "changed/*" }, limit: 3, reason: "night" });
-      await call("updateRecord", { name, status: "new", attemptsLeft: 4 });
+      await call("setLimit", {
+        target: { case: "name", value: name },
+        newLimit: { case: "limit", value: 2 },
+        reason: "more",
+      });
+      await call("setLimit", {
+        target: { case: "name", value: name },
+        newLimit: { case: "unsetLimit", value: {} },
+      });
+      await call("setLimit", {
+        target: { case: "pattern", value: "changed/*" },
+        newLimit: { case: "limit", value: 3 },
+        reason: "night",
+      });
+      await call("updateRecord", {
+        name,
+        status: "new",
+        newAttemptsLeft: { case: "attemptsLeft", value: 4 },
+      });
       await server.client.lease({ name, owner: "anna", ...TTL });
       await call("forceRelease", { target: { case: "name", value: name }, reason: "hung" });
       const { changes, nextPageToken } = await call("listChanges", { lockName: name });
@@ -217,7 +235,10 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
 
     test("filters by prefix, kind, time and who, page after page", async () => {
       for (let limit = 1; limit <= 5; limit++)
-        await call("setLimit", { target: { case: "name", value: `steps/${limit}` }, limit });
+        await call("setLimit", {
+          target: { case: "name", value: `steps/${limit}` },
+          newLimit: { case: "limit", value: limit },
+        });
       await call("updateRecord", { name: "steps/1", status: "new" });
       const limits = { prefix: "steps/", kinds: [ChangeKind.LIMIT] };
       const found: string[] = [];
@@ -255,7 +276,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       const name = "why/held";
       await call("setLimit", {
         target: { case: "pattern", value: "why/h*" },
-        limit: 1,
+        newLimit: { case: "limit", value: 1 },
         reason: "night shift",
       });
       await server.client.lease({ name, owner: "anna", ...TTL });
@@ -283,7 +304,11 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
 
     test("says who paused a lock, when and why", async () => {
       const name = "why/paused";
-      await call("setLimit", { target: { case: "name", value: name }, limit: 0, reason: "broken" });
+      await call("setLimit", {
+        target: { case: "name", value: name },
+        newLimit: { case: "limit", value: 0 },
+        reason: "broken",
+      });
       const { causes, summary } = await call("explainWait", { target: { case: "name", value: name } });
       expect(causes).toMatchObject([
         { cause: { case: "limit", value: { limit: { limit: 0, reason: "broken" } } } },
@@ -297,7 +322,12 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
     test("says what the record of the lock forbids", async () => {
       const name = "why/record";
       const notBeforeIn = seconds(600);
-      await call("updateRecord", { name, status: "done", attemptsLeft: 0, notBeforeIn });
+      await call("updateRecord", {
+        name,
+        status: "done",
+        newAttemptsLeft: { case: "attemptsLeft", value: 0 },
+        newNotBefore: { case: "notBeforeIn", value: notBeforeIn },
+      });
       const { causes, estimate } = await call("explainWait", { target: { case: "name", value: name } });
       expect(causesOf(causes)).toEqual(["notBefore", "exhausted"]);
       expect(estimate).toBeUndefined();

@@ -65,12 +65,17 @@ async function scene(meets: "rows locked" | "unreachable", isMeant: (plan: Plan)
   const late = lateCommit(meets, isMeant);
   server = await startServer({ wrapStore: late.wrapStore });
   const { client, engine } = server;
-  const make = () => client.call("updateRecord", { name: "t/1", status: "new", attemptsLeft: 1 });
+  const make = () =>
+    client.call("updateRecord", {
+      name: "t/1",
+      status: "new",
+      newAttemptsLeft: { case: "attemptsLeft", value: 1 },
+    });
   /** How many leases it got, or "error". */
   const capture = (requestId: string, maxWaitS = 0) =>
     client
       .call("capture", {
-        prefix: "t/",
+        from: { case: "prefix", value: "t/" },
         maxLeases: 1,
         requestId,
         ...(maxWaitS > 0 && { maxWait: { seconds: BigInt(maxWaitS), nanos: 0 } }),

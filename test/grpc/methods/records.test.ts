@@ -49,7 +49,7 @@ describe("a lock", () => {
       lastRun: { endReason: FORCE_RELEASED, status: "failed" },
     });
     expect(await server.client.refusal(ask)).toMatchObject({ reason: NOT_BEFORE });
-    await call("updateRecord", { name: "lost", unsetNotBefore: true });
+    await call("updateRecord", { name: "lost", newNotBefore: { case: "unsetNotBefore", value: {} } });
     const refusal = await server.client.refusal({ ...ask, ifStatus: ["todo"] });
     expect(refusal).toMatchObject({ reason: STATUS_MISMATCH, status: "failed" });
     expect(refusal.message).toContain('"failed"');
@@ -57,7 +57,7 @@ describe("a lock", () => {
   });
 
   test("without attempts left refuses even callers that would wait, until a release sets new attempts", async () => {
-    await call("updateRecord", { name: "tries", attemptsLeft: 1 });
+    await call("updateRecord", { name: "tries", newAttemptsLeft: { case: "attemptsLeft", value: 1 } });
     const { leaseId } = await server.client.lease({ name: "tries" });
     for (const whenBusy of [WhenBusy.REFUSE, WhenBusy.ENQUEUE, WhenBusy.WAIT]) {
       const refusal = await server.client.refusal({ name: "tries", whenBusy });
@@ -71,7 +71,7 @@ describe("a lock", () => {
   test("is granted to a waiter when it is due, and ends a waiter whose status condition then fails", async () => {
     await call("updateRecord", {
       name: "soon",
-      notBeforeIn: { seconds: 0n, nanos: 400_000_000 },
+      newNotBefore: { case: "notBeforeIn", value: { seconds: 0n, nanos: 400_000_000 } },
       status: "a",
     });
     const wait = (request: object) =>
@@ -108,13 +108,20 @@ describe("UpdateRecord", () => {
     const atNoon = { seconds: 1_000_000_000n, nanos: 1_000 };
     const { record } = await call("updateRecord", {
       name: "made",
-      notBefore: atNoon,
-      attemptsLeft: 3,
+      newNotBefore: { case: "notBefore", value: atNoon },
+      newAttemptsLeft: { case: "attemptsLeft", value: 3 },
       status: "todo",
     });
     expect(record).toMatchObject({ notBefore: atNoon, attemptsLeft: 3, status: "todo" });
     expect(await recordOf("made")).toEqual(record);
-    expect((await call("updateRecord", { name: "made", unsetAttemptsLeft: true })).record).toMatchObject({
+    expect(
+      (
+        await call("updateRecord", {
+          name: "made",
+          newAttemptsLeft: { case: "unsetAttemptsLeft", value: {} },
+        })
+      ).record,
+    ).toMatchObject({
       notBefore: atNoon,
       status: "todo",
       version: (record?.version ?? 0n) + 1n,

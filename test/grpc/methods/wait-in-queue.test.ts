@@ -62,11 +62,15 @@ describe("a new request", () => {
 
   test("ends when waiting can no longer help, with the lowered limit and its reason", async () => {
     const target = { case: "name" as const, value: "lowered" };
-    await server.client.call("setLimit", { target, limit: 3 });
+    await server.client.call("setLimit", { target, newLimit: { case: "limit", value: 3 } });
     const { leaseId } = await server.client.lease({ name: "lowered" });
     const stream = server.client.wait(acquire({ name: "lowered", permits: 3 }));
     await stream.position();
-    await server.client.call("setLimit", { target, limit: 2, reason: "fewer seats" });
+    await server.client.call("setLimit", {
+      target,
+      newLimit: { case: "limit", value: 2 },
+      reason: "fewer seats",
+    });
     await release(leaseId);
     expect(await stream.ended()).toMatchObject({
       reason: RefusalReason.NEVER_FITS,
@@ -76,16 +80,26 @@ describe("a new request", () => {
   });
 
   test("waits for a paused lock", async () => {
-    await server.client.call("setLimit", { target: { case: "name", value: "paused" }, limit: 0 });
+    await server.client.call("setLimit", {
+      target: { case: "name", value: "paused" },
+      newLimit: { case: "limit", value: 0 },
+    });
     const stream = server.client.wait(acquire({ name: "paused" }));
     await stream.position();
-    await server.client.call("setLimit", { target: { case: "name", value: "paused" }, limit: 1 });
+    await server.client.call("setLimit", {
+      target: { case: "name", value: "paused" },
+      newLimit: { case: "limit", value: 1 },
+    });
     expect((await stream.granted()).lockName).toBe("paused");
   });
 
   test("that ends under a pause names it", async () => {
     const target = { case: "pattern" as const, value: "upgraded/*" };
-    await server.client.call("setLimit", { target, limit: 0, reason: "upgrade" });
+    await server.client.call("setLimit", {
+      target,
+      newLimit: { case: "limit", value: 0 },
+      reason: "upgrade",
+    });
     const maxWait = { seconds: 0n, nanos: 50_000_000 };
     const stream = server.client.wait(acquire({ name: "upgraded/a", maxWait }));
     expect(await stream.ended()).toMatchObject({
@@ -104,11 +118,17 @@ describe("a new request", () => {
     expect(ended).toMatchObject({ reason: RefusalReason.TIMED_OUT, holders: [{ lockName: "long" }] });
     expect(ended.limit).toBeUndefined();
 
-    await server.client.call("setLimit", { target: { case: "name", value: "wide" }, limit: 3 });
+    await server.client.call("setLimit", {
+      target: { case: "name", value: "wide" },
+      newLimit: { case: "limit", value: 3 },
+    });
     await server.client.lease({ name: "wide", permits: 3 });
     const wide = server.client.wait(acquire({ name: "wide", permits: 3 }));
     await wide.position();
-    await server.client.call("setLimit", { target: { case: "name", value: "wide" }, limit: 2 });
+    await server.client.call("setLimit", {
+      target: { case: "name", value: "wide" },
+      newLimit: { case: "limit", value: 2 },
+    });
     expect(await wide.ended()).toMatchObject({ reason: RefusalReason.NEVER_FITS });
   });
 

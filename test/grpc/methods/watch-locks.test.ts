@@ -21,7 +21,11 @@ describe("a watch", () => {
   test("begins with all locks under the prefix, as ListLocks shows them", async () => {
     server = await startServer();
     const { client } = server;
-    await client.call("setLimit", { ...matching("a/*"), limit: 2, reason: "two" });
+    await client.call("setLimit", {
+      ...matching("a/*"),
+      newLimit: { case: "limit", value: 2 },
+      reason: "two",
+    });
     await client.lease({ name: "a/held", mode: Mode.SHARED, owner: "o", labels: { run: "7" } });
     await client.lease({ name: "a/waited", permits: 2 });
     await client.ticket({ name: "a/waited" });
@@ -67,15 +71,19 @@ describe("a watch", () => {
     await watched.shows("a", ({ holders, waiting }) => holders[0]?.owner === "next" && waiting === 0);
     await client.call("release", { leaseId: ticket.ticketId });
     await watched.shows("a", ({ holderCount }) => holderCount === 0);
-    await client.call("setLimit", { ...named("a"), limit: 5 });
+    await client.call("setLimit", { ...named("a"), newLimit: { case: "limit", value: 5 } });
     await watched.shows("a", ({ limit }) => limit?.limit === 5);
     await client.lease({ name: "b" });
     await watched.shows("b");
-    await client.call("setLimit", { ...matching("*"), limit: 9, reason: "all" });
+    await client.call("setLimit", { ...matching("*"), newLimit: { case: "limit", value: 9 }, reason: "all" });
     const b = await watched.shows("b", ({ limit }) => limit?.limit === 9);
     expect(b.limit).toMatchObject({ source: LimitSource.PATTERN, pattern: "*", reason: "all" });
     expect(watched.locks.get("a")?.limit).toMatchObject({ limit: 5 });
-    await client.call("updateRecord", { name: "a", status: "new", attemptsLeft: 3 });
+    await client.call("updateRecord", {
+      name: "a",
+      status: "new",
+      newAttemptsLeft: { case: "attemptsLeft", value: 3 },
+    });
     await watched.shows("a", ({ record }) => record?.status === "new" && record.attemptsLeft === 3);
     await client.call("deleteRecord", { name: "a" });
     await watched.shows("a", ({ record }) => record === undefined);
@@ -85,7 +93,7 @@ describe("a watch", () => {
   test("combines frequent changes, and always sends the last one", async () => {
     server = await startServer();
     const { client } = server;
-    await client.call("setLimit", { ...named("hot"), limit: 1_000 });
+    await client.call("setLimit", { ...named("hot"), newLimit: { case: "limit", value: 1_000 } });
     const watched = client.watch("hot");
     await watched.complete();
     for (let round = 0; round < 20; round++)
@@ -100,7 +108,7 @@ describe("a watch", () => {
     await store.resolve(["gone", "stays"]);
     const watched = client.watch("");
     await watched.complete();
-    await client.call("setLimit", { ...named("stays"), limit: 2 });
+    await client.call("setLimit", { ...named("stays"), newLimit: { case: "limit", value: 2 } });
     expect(await store.purgeLocks(-1_000_000, 100)).toBe(1);
     await watched.until(({ locks }) => !locks.has("gone"));
     expect(watched.messages.flatMap(({ deleted }) => deleted)).toEqual(["gone"]);

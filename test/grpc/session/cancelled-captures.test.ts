@@ -25,12 +25,19 @@ test.each([
   const { wrapStore, letGo, held } = heldTransactions(isOfCapture);
   server = await startServer({ wrapStore });
   const { client } = server;
-  const put = () => client.call("updateRecord", { name: "t/1", status: "new", attemptsLeft: 1 });
+  const put = () =>
+    client.call("updateRecord", {
+      name: "t/1",
+      status: "new",
+      newAttemptsLeft: { case: "attemptsLeft", value: 1 },
+    });
   const session = new BareSession(client);
   const isWait = "maxWait" in wait;
   if (!isWait) await put();
   const terms = { lockDelay: { seconds: 3_600n, nanos: 0 }, statusIfLost: "failed" };
-  const [call] = session.ask(capture({ prefix: "t/", maxLeases: 1, requestId: "r", ...terms, ...wait }));
+  const [call] = session.ask(
+    capture({ from: { case: "prefix", value: "t/" }, maxLeases: 1, requestId: "r", ...terms, ...wait }),
+  );
   if (isWait) await until(() => server.engine.waitingCaptures === 1);
   if (isWait) await put();
   await until(() => held.length === 1);
@@ -41,7 +48,9 @@ test.each([
   const left = await record("t/1");
   expect(left).toMatchObject({ holders: 0, status: "new", attemptsLeft: 1 });
   expect([left.lastRun, left.notBefore]).toEqual([undefined, undefined]);
-  expect((await client.call("capture", { prefix: "t/", maxLeases: 1 })).leases).toHaveLength(1);
+  expect(
+    (await client.call("capture", { from: { case: "prefix", value: "t/" }, maxLeases: 1 })).leases,
+  ).toHaveLength(1);
   session.cancel();
 });
 
@@ -53,12 +62,14 @@ test("captures that are cancelled before they have begun never begin, and delay 
   await Promise.all(names.map((name) => client.call("updateRecord", { name, status: "new" })));
   const session = new BareSession(client);
   const calls = session.ask(
-    ...names.map((_, index) => capture({ prefix: "t/", maxLeases: 1, requestId: `${index}` })),
+    ...names.map((_, index) =>
+      capture({ from: { case: "prefix", value: "t/" }, maxLeases: 1, requestId: `${index}` }),
+    ),
   );
   await until(() => held.length > 0);
   session.send({ commands: calls.map((call) => ({ command: cancel(call) })) });
   await Promise.all(calls.map((call) => session.last(call)));
-  const polite = client.call("capture", { prefix: "t/", maxLeases: 1 });
+  const polite = client.call("capture", { from: { case: "prefix", value: "t/" }, maxLeases: 1 });
   letGo();
   expect((await polite).leases).toHaveLength(1);
   expect(begun()).toBeLessThanOrEqual(CAPTURES_AT_ONCE_MAX);

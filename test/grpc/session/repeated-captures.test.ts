@@ -7,7 +7,7 @@ import { heldTransactions } from "../../support/held-transactions.ts";
 import { acquire, BareSession, cancel, capture } from "../../support/session-client.ts";
 
 const TERMS = { lockDelay: { seconds: 3_600n, nanos: 0 }, statusIfLost: "failed" };
-const ASK = capture({ prefix: "t/", maxLeases: 2, requestId: "r", ...TERMS });
+const ASK = capture({ from: { case: "prefix", value: "t/" }, maxLeases: 2, requestId: "r", ...TERMS });
 
 let server: TestServer;
 afterEach(async () => {
@@ -26,7 +26,8 @@ async function lostAtTheSecondLock() {
   const { wrapStore, letGo, held } = heldTransactions(({ requestIds }) => holds && requestIds.length === 0);
   server = await startServer({ wrapStore });
   const { client } = server;
-  const put = (name: string) => client.call("updateRecord", { name, status: "new", attemptsLeft: 1 });
+  const put = (name: string) =>
+    client.call("updateRecord", { name, status: "new", newAttemptsLeft: { case: "attemptsLeft", value: 1 } });
   for (const name of ["t/1", "t/2", "t/3"]) await put(name);
   // Only one transaction at a time can have a lock.
   holds = true;
@@ -86,7 +87,11 @@ test("a repeat that is cancelled gives back nothing that another attempt has tol
   const { wrapStore, letGo, held } = heldTransactions(({ claims }) => holds && claims.length > 0);
   server = await startServer({ wrapStore });
   const { client } = server;
-  await client.call("updateRecord", { name: "t/1", status: "new", attemptsLeft: 1 });
+  await client.call("updateRecord", {
+    name: "t/1",
+    status: "new",
+    newAttemptsLeft: { case: "attemptsLeft", value: 1 },
+  });
   const request = { prefix: "t/", maxLeases: 2, requestId: "r", ...TERMS };
   const [told] = (await client.call("capture", request)).leases;
   // A request that was held up on its way, and then the cancel.

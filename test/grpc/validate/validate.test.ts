@@ -332,14 +332,16 @@ describe("SetLimitRequest", () => {
   const pattern = (value: string) => ({ target: { case: "pattern" as const, value }, limit: 1 });
 
   test("sets a limit, 0 included, or removes it", () => {
-    expect(accept({ ...name, limit: 0 })).toEqual({
+    expect(accept({ ...name, newLimit: { case: "limit", value: 0 } })).toEqual({
       target: { kind: "name", name: "a" },
       limit: 0,
       expectedVersion: undefined,
       reason: "",
     });
-    expect(accept({ ...name, limit: 1_000_000 }).limit).toBe(1_000_000);
-    expect(accept({ ...name, unset: true, expectedVersion: 0n })).toMatchObject({
+    expect(accept({ ...name, newLimit: { case: "limit", value: 1_000_000 } }).limit).toBe(1_000_000);
+    expect(
+      accept({ ...name, newLimit: { case: "unsetLimit", value: {} }, expectedVersion: 0n }),
+    ).toMatchObject({
       limit: null,
       expectedVersion: 0n,
     });
@@ -354,7 +356,9 @@ describe("SetLimitRequest", () => {
   });
 
   test("reads a name with a star as the name that it is", () => {
-    expect(accept({ target: { case: "name", value: "a*" }, limit: 1 }).target).toEqual({
+    expect(
+      accept({ target: { case: "name", value: "a*" }, newLimit: { case: "limit", value: 1 } }).target,
+    ).toEqual({
       kind: "name",
       name: "a*",
     });
@@ -363,7 +367,11 @@ describe("SetLimitRequest", () => {
   const ONE_STAR = /one star, at its end/;
   refuses(schema, checkSetLimit, [
     ["nothing at all", {}, { target: REQUIRED, limit: REQUIRED }],
-    ["an empty name", { target: { case: "name", value: "" }, limit: 1 }, { name: REQUIRED }],
+    [
+      "an empty name",
+      { target: { case: "name", value: "" }, newLimit: { case: "limit", value: 1 } },
+      { name: REQUIRED },
+    ],
     ["an empty pattern", pattern(""), { pattern: ONE_STAR }],
     ["a pattern without a star", pattern("etl/"), { pattern: ONE_STAR }],
     ["a star in the middle", pattern("etl/*/load"), { pattern: ONE_STAR }],
@@ -371,9 +379,16 @@ describe("SetLimitRequest", () => {
     ["two stars", pattern("etl/**"), { pattern: ONE_STAR }],
     ["a star in the middle and one at the end", pattern("e*l/*"), { pattern: ONE_STAR }],
     ["a pattern of 256 bytes", pattern(`${"p".repeat(255)}*`), { pattern: /256 bytes/ }],
-    ["a limit beyond the highest", { ...name, limit: 1_000_001 }, { limit: /0 to 1000000/ }],
-    ["a limit and unset", { ...name, limit: 3, unset: true }, { limit: /contradicts unset/ }],
-    ["a reason of 256 bytes", { ...name, limit: 3, reason: "r".repeat(256) }, { reason: /255/ }],
+    [
+      "a limit beyond the highest",
+      { ...name, newLimit: { case: "limit", value: 1_000_001 } },
+      { limit: /0 to 1000000/ },
+    ],
+    [
+      "a reason of 256 bytes",
+      { ...name, newLimit: { case: "limit", value: 3 }, reason: "r".repeat(256) },
+      { reason: /255/ },
+    ],
   ]);
 });
 
@@ -625,15 +640,24 @@ describe("UpdateRecordRequest", () => {
     expectedVersion: undefined,
   };
 
-  test.each([
-    [{ notBefore: span(0) }, { notBefore: { atUs: 0 } }],
-    [{ notBefore: span(0, 999_999_999) }, { notBefore: { atUs: 1_000_000 } }],
-    [{ notBefore: span(1_800_000_000, 1) }, { notBefore: { atUs: 1_800_000_000_000_001 } }],
-    [{ notBefore: span(1_800_000_000 + TEN_YEARS_S) }, { notBefore: { atUs: NOW_US + TEN_YEARS_S * 1e6 } }],
-    [{ notBeforeIn: span(0) }, { notBefore: { inUs: 0 } }],
-    [{ unsetNotBefore: true }, { notBefore: null }],
-    [{ attemptsLeft: 0 }, { attemptsLeft: 0 }],
-    [{ unsetAttemptsLeft: true }, { attemptsLeft: null }],
+  test.each<[MessageInitShape<typeof schema>, object]>([
+    [{ newNotBefore: { case: "notBefore", value: span(0) } }, { notBefore: { atUs: 0 } }],
+    [
+      { newNotBefore: { case: "notBefore", value: span(0, 999_999_999) } },
+      { notBefore: { atUs: 1_000_000 } },
+    ],
+    [
+      { newNotBefore: { case: "notBefore", value: span(1_800_000_000, 1) } },
+      { notBefore: { atUs: 1_800_000_000_000_001 } },
+    ],
+    [
+      { newNotBefore: { case: "notBefore", value: span(1_800_000_000 + TEN_YEARS_S) } },
+      { notBefore: { atUs: NOW_US + TEN_YEARS_S * 1e6 } },
+    ],
+    [{ newNotBefore: { case: "notBeforeIn", value: span(0) } }, { notBefore: { inUs: 0 } }],
+    [{ newNotBefore: { case: "unsetNotBefore", value: {} } }, { notBefore: null }],
+    [{ newAttemptsLeft: { case: "attemptsLeft", value: 0 } }, { attemptsLeft: 0 }],
+    [{ newAttemptsLeft: { case: "unsetAttemptsLeft", value: {} } }, { attemptsLeft: null }],
     [
       { status: "", expectedVersion: 0n },
       { status: "", expectedVersion: 0n },
@@ -645,58 +669,43 @@ describe("UpdateRecordRequest", () => {
   const FAR = /out of range/;
   refuses(schema, check, [
     ["nothing to set", { name: "a" }, { status: /must be set/ }],
-    ["an instant before 1970", { name: "a", notBefore: span(-1) }, { not_before: FAR }],
+    [
+      "an instant before 1970",
+      { name: "a", newNotBefore: { case: "notBefore", value: span(-1) } },
+      { not_before: FAR },
+    ],
     [
       "an instant beyond 10 years",
-      { name: "a", notBefore: span(1_800_000_001 + TEN_YEARS_S) },
+      { name: "a", newNotBefore: { case: "notBefore", value: span(1_800_000_001 + TEN_YEARS_S) } },
       { not_before: FAR },
     ],
     ...[-1, 1_000_000_000].map(
       (nanos): Row<typeof schema> => [
         `an instant that is none, of ${nanos} ns`,
-        { name: "a", notBefore: span(1, nanos) },
+        { name: "a", newNotBefore: { case: "notBefore", value: span(1, nanos) } },
         { not_before: /not a valid Timestamp/ },
       ],
     ),
     [
       "a time beyond 10 years",
-      { name: "a", notBeforeIn: span(TEN_YEARS_S, 1_000) },
+      { name: "a", newNotBefore: { case: "notBeforeIn", value: span(TEN_YEARS_S, 1_000) } },
       { not_before_in: DELAY },
-    ],
-    [
-      "two instants",
-      { name: "a", notBefore: span(1), notBeforeIn: span(1) },
-      { not_before_in: /contradicts not_before/ },
-    ],
-    [
-      "an instant to set and to take away",
-      { name: "a", notBeforeIn: span(1), unsetNotBefore: true },
-      { unset_not_before: /contradicts not_before_in/ },
-    ],
-    [
-      "attempts to set and to take away",
-      { name: "a", attemptsLeft: 1, unsetAttemptsLeft: true },
-      { unset_attempts_left: /contradicts/ },
     ],
     [
       "everything at once",
       {
         name: "",
-        notBefore: span(1n << 60n),
-        notBeforeIn: span(1),
-        unsetNotBefore: true,
-        attemptsLeft: 1_000_001,
-        unsetAttemptsLeft: true,
+        newNotBefore: { case: "notBefore", value: span(1n << 60n) },
+        newAttemptsLeft: { case: "attemptsLeft", value: 1_000_001 },
         status: "s".repeat(64),
+        reason: "r".repeat(256),
       },
       {
         name: REQUIRED,
         not_before: FAR,
-        not_before_in: /contradicts/,
-        unset_not_before: /contradicts/,
         attempts_left: /1000000/,
-        unset_attempts_left: /contradicts/,
         status: /64 bytes/,
+        reason: /255/,
       },
     ],
   ]);
@@ -705,10 +714,11 @@ describe("UpdateRecordRequest", () => {
 describe("DeleteRecordRequest", () => {
   const schema = requests.DeleteRecordRequestSchema;
 
-  test("has a name, and perhaps a version", () => {
+  test("has a name, and perhaps a version and a reason", () => {
     const accept = accepted(schema, checkDeleteRecord);
-    expect(accept({ name: "a" })).toEqual({ name: "a", expectedVersion: undefined });
-    expect(accept({ name: "a", expectedVersion: 0n })).toEqual({ name: "a", expectedVersion: 0n });
+    expect(accept({ name: "a" })).toEqual({ name: "a", expectedVersion: undefined, reason: "" });
+    const set = { name: "a", expectedVersion: 0n, reason: "done with" };
+    expect(accept(set)).toEqual(set);
   });
 
   refuses(schema, checkDeleteRecord, [["no name", {}, { name: REQUIRED }]]);
@@ -720,7 +730,7 @@ describe("CaptureRequest", () => {
   const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
 
   test("takes from all names with a prefix, which may be empty, for half a minute and without a wait", () => {
-    expect(accept({ prefix: "", maxLeases: 1 })).toEqual({
+    expect(accept({ from: { case: "prefix", value: "" }, maxLeases: 1 })).toEqual({
       ask: {
         target: { kind: "prefix", prefix: "" },
         max: 1,
@@ -757,39 +767,67 @@ describe("CaptureRequest", () => {
       },
       maxWaitUs: 1_000,
     });
-    expect(accept({ names: ["n".repeat(255)], maxLeases: 1 }).ask.max).toBe(1);
+    expect(
+      accept({ from: { case: "names", value: { names: ["n".repeat(255)] } }, maxLeases: 1 }).ask.max,
+    ).toBe(1);
   });
 
   refuses(schema, checkCapture, [
     ["no target and no number", {}, { target: REQUIRED, max_leases: /is 0; take 1 to 100/ }],
-    ["101 leases", { prefix: "a", maxLeases: 101 }, { max_leases: /is 101; take 1 to 100/ }],
-    ["a prefix beside names", { prefix: "", names: ["a"], maxLeases: 1 }, { names: /contradicts prefix/ }],
-    ["a prefix of 256 bytes", { prefix: "n".repeat(256), maxLeases: 1 }, { prefix: /256 bytes/ }],
-    ["1,001 names", { names: names(1_001), maxLeases: 1 }, { names: /has 1001 entries; use at most 1000/ }],
+    [
+      "101 leases",
+      { from: { case: "prefix", value: "a" }, maxLeases: 101 },
+      { max_leases: /is 101; take 1 to 100/ },
+    ],
+    [
+      "a prefix of 256 bytes",
+      { from: { case: "prefix", value: "n".repeat(256) }, maxLeases: 1 },
+      { prefix: /256 bytes/ },
+    ],
+    [
+      "1,001 names",
+      { from: { case: "names", value: { names: names(1_001) } }, maxLeases: 1 },
+      { names: /has 1001 entries; use at most 1000/ },
+    ],
     [
       "names that are none",
-      { names: ["a", "", "\0own", "n".repeat(256)], maxLeases: 1 },
-      { "names[1]": REQUIRED, "names[2]": /begins with a NUL/, "names[3]": /256 bytes/ },
+      { from: { case: "names", value: { names: ["a", "", "\0own", "n".repeat(256)] } }, maxLeases: 1 },
+      { "names.names[1]": REQUIRED, "names.names[2]": /begins with a NUL/, "names.names[3]": /256 bytes/ },
     ],
     [
       "names that are there before, each with the first of its kind",
-      { names: ["a", "b", "a", "b", "a"], maxLeases: 1 },
-      { "names[2]": /names\[0\]/, "names[3]": /names\[1\]/, "names[4]": /names\[0\]/ },
+      { from: { case: "names", value: { names: ["a", "b", "a", "b", "a"] } }, maxLeases: 1 },
+      {
+        "names.names[2]": /names\.names\[0\]/,
+        "names.names[3]": /names\.names\[1\]/,
+        "names.names[4]": /names\.names\[0\]/,
+      },
     ],
     [
       "spans that are too short and a request id that is too long",
-      { prefix: "", maxLeases: 1, ttl: span(0), maxWait: span(0), requestId: "r".repeat(121) },
+      {
+        from: { case: "prefix", value: "" },
+        maxLeases: 1,
+        ttl: span(0),
+        maxWait: span(0),
+        requestId: "r".repeat(121),
+      },
       { ttl: /1 s to 24 days/, max_wait: /1 ms to 24 days/, request_id: /121 bytes/ },
     ],
     [
       "spans that are too long",
-      { prefix: "", maxLeases: 1, ttl: span(24 * DAY_S, 1), maxWait: span(24 * DAY_S, 1) },
+      {
+        from: { case: "prefix", value: "" },
+        maxLeases: 1,
+        ttl: span(24 * DAY_S, 1),
+        maxWait: span(24 * DAY_S, 1),
+      },
       { ttl: /1 s to 24 days/, max_wait: /1 ms to 24 days/ },
     ],
     [
       "what is wrong with who asks and with the record",
       {
-        prefix: "",
+        from: { case: "prefix", value: "" },
         maxLeases: 1,
         owner: "o".repeat(256),
         labels: { "": "" },
@@ -802,10 +840,12 @@ describe("CaptureRequest", () => {
 
   test("describes the mistakes in the first 16 of a thousand wrong names", () => {
     const wrong = Array.from({ length: 1_000 }, () => "");
-    const fields = violationsOf(() => accept({ names: ["good", ...wrong.slice(1)], maxLeases: 1 }));
+    const fields = violationsOf(() =>
+      accept({ from: { case: "names", value: { names: ["good", ...wrong.slice(1)] } }, maxLeases: 1 }),
+    );
     expect(new Set(fields.map(({ field }) => field)).size).toBeLessThanOrEqual(16);
     expect(fields).toHaveLength(16);
-    expect(fields[0]).toMatchObject({ field: "names[1]", description: REQUIRED });
+    expect(fields[0]).toMatchObject({ field: "names.names[1]", description: REQUIRED });
   });
 });
 

@@ -42,12 +42,12 @@ async function furnish({ client }: ServingServer): Promise<void> {
   const limit = (name: string, count: number) =>
     client.call("setLimit", {
       target: { case: "name", value: name },
-      limit: count,
+      newLimit: { case: "limit", value: count },
       reason: "month-end closing",
     });
   await client.call("setLimit", {
     target: { case: "pattern", value: "etl/*" },
-    limit: 2,
+    newLimit: { case: "limit", value: 2 },
     reason: "night shift",
   });
   const { leaseId } = await hold("etl/load", "load-orders");
@@ -64,8 +64,8 @@ async function furnish({ client }: ServingServer): Promise<void> {
   await client.call("updateRecord", {
     name: "report/daily",
     status: "failed",
-    attemptsLeft: 0,
-    notBeforeIn: { seconds: 600n, nanos: 0 },
+    newAttemptsLeft: { case: "attemptsLeft", value: 0 },
+    newNotBefore: { case: "notBeforeIn", value: { seconds: 600n, nanos: 0 } },
   });
   await hold(`a/${"very-long-name/".repeat(16)}`, "somebody with a rather long name as well");
   await client.call("forceRelease", { target: { case: "name", value: "drains" }, reason: "it hangs" });

@@ -104,7 +104,11 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
   test("with the right turns the limit, and is told of a change by somebody else in between", async () => {
     const server = await started();
     const target = { case: "name", value: "etl/load" } as const;
-    await server.client.call("setLimit", { target, limit: 1, reason: "as before" });
+    await server.client.call("setLimit", {
+      target,
+      newLimit: { case: "limit", value: 1 },
+      reason: "as before",
+    });
     const { page } = await visit(server, "#/lock/etl%2Fload", { isRefusalExpected: true });
     await signIn(page, olga);
     await page.getByRole("button", { name: "Set limit…" }).click();
@@ -114,7 +118,11 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await dialog.getByRole("spinbutton", { name: "Limit" }).fill("3");
     await dialog.getByText("Granted at once: ben (#2) for 1 permit, carl (#3) for 1 permit").waitFor();
     await dialog.getByLabel("Reason").fill("night shift");
-    await server.client.call("setLimit", { target, limit: 0, reason: "somebody else" });
+    await server.client.call("setLimit", {
+      target,
+      newLimit: { case: "limit", value: 0 },
+      reason: "somebody else",
+    });
     await dialog.getByRole("button", { name: "Set the limit to 3" }).click();
     await dialog.getByRole("alert").waitFor();
     expect((await server.client.call("getLock", { name: "etl/load" })).lock?.limit?.limit).toBe(0);

@@ -21,7 +21,7 @@ async function capture(client: TestCalls, names: readonly string[]): Promise<voi
       const owner = `worker-${from / CAPTURED_MAX}`;
       from += CAPTURED_MAX;
       const { leases } = await client.call("capture", {
-        names: some,
+        from: { case: "names", value: { names: some } },
         maxLeases: some.length,
         owner,
         ttl: TTL,
@@ -130,7 +130,7 @@ describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
     let changes = 0;
     // Each change of the pattern changes all locks under it.
     for (let limit = 2; changes < 6_000; limit++) {
-      await client.call("setLimit", { target, limit });
+      await client.call("setLimit", { target, newLimit: { case: "limit", value: limit } });
       changes = Number(await page.evaluate("changes"));
     }
     const tookS = (performance.now() - startMs) / 1_000;
@@ -151,7 +151,7 @@ describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
     expect(middle).toBeLessThan(2_000);
 
     await page.getByRole("searchbox").fill("");
-    await client.call("setLimit", { target, limit: 777 });
+    await client.call("setLimit", { target, newLimit: { case: "limit", value: 777 } });
     await page
       .locator("tr", { hasText: names[0] as string })
       .getByText("1 / 777")

@@ -19,7 +19,11 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     const server = await stage.serving("sqlite::memory:", "--grace", "10m");
     const { client } = server;
     const ask = { name: NASTY, owner: NASTY.slice(0, 60), labels: { "<b>": NASTY }, ttl: TTL };
-    await client.call("setLimit", { target: { case: "name", value: NASTY }, limit: 1, reason: NASTY });
+    await client.call("setLimit", {
+      target: { case: "name", value: NASTY },
+      newLimit: { case: "limit", value: 1 },
+      reason: NASTY,
+    });
     await client.call("updateRecord", { name: NASTY, status: "<i>\u202e" });
     await client.lease(ask);
     await client.ticket(ask);

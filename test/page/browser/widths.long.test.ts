@@ -27,7 +27,7 @@ async function fill(client: TestCalls, count: number): Promise<void> {
   const names = Array.from({ length: count }, (_, at) => nameOf(at));
   for (let from = 0; from < count; from += 100)
     await client.call("capture", {
-      names: names.slice(from, from + 100),
+      from: { case: "names", value: { names: names.slice(from, from + 100) } },
       maxLeases: 100,
       owner: "worker-17@batch-12.example",
       ttl: TTL,
@@ -37,8 +37,16 @@ async function fill(client: TestCalls, count: number): Promise<void> {
     await client.call("updateRecord", { name, status: "waits for input" });
   }
   const reason = "The warehouse is being moved, and nobody may write to it until the end of the week.";
-  await client.call("setLimit", { target: { case: "name", value: nameOf(1) }, limit: 0, reason });
-  await client.call("setLimit", { target: { case: "pattern", value: "pipeline/*" }, limit: 3, reason });
+  await client.call("setLimit", {
+    target: { case: "name", value: nameOf(1) },
+    newLimit: { case: "limit", value: 0 },
+    reason,
+  });
+  await client.call("setLimit", {
+    target: { case: "pattern", value: "pipeline/*" },
+    newLimit: { case: "limit", value: 3 },
+    reason,
+  });
 }
 
 describe.skipIf(!HAS_CHROMIUM)("at each width", () => {

@@ -314,7 +314,11 @@ export class SimClient {
         : ({ case: "name", value: lock } as const);
     const pattern = target.case === "pattern" ? { pattern: target.value } : {};
     await this.#write({ did: "limit", lock, limit, ...pattern }, { outcome: "unknown" }, async () => {
-      await this.#calls.once("setLimit", { target, limit, reason: "a run" });
+      await this.#calls.once("setLimit", {
+        target,
+        newLimit: { case: "limit", value: limit },
+        reason: "a run",
+      });
       return { outcome: "done" };
     });
   }
@@ -325,7 +329,7 @@ export class SimClient {
       await this.#calls.once("updateRecord", {
         name: task,
         status: "new",
-        attemptsLeft: attempts,
+        newAttemptsLeft: { case: "attemptsLeft", value: attempts },
         expectedVersion: 0n,
         ...(restMs > 0 && { notBeforeIn: ttlOf(restMs) }),
       });
@@ -337,7 +341,7 @@ export class SimClient {
     const { world } = this.#options;
     const askedMs = world.nowMs;
     const request = {
-      prefix: TASKS,
+      from: { case: "prefix", value: TASKS } as const,
       maxLeases: max,
       requestId: this.id(),
       owner: this.name,

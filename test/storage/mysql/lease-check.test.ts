@@ -118,7 +118,10 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     "%s: further leases are found like the first, also after the first has ended",
     async (what, how) => {
       const name = `shared by ${what}`;
-      await server.client.call("setLimit", { target: { case: "name", value: name }, limit: 2 });
+      await server.client.call("setLimit", {
+        target: { case: "name", value: name },
+        newLimit: { case: "limit", value: 2 },
+      });
       const take = () => server.client.lease({ name, ...how });
       const [first, second] = [await take(), await take()];
       const further =
@@ -152,7 +155,10 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
 
   test("waiters keep their places during the transaction, and the check waits for none of their rows", async () => {
     const name = "waited for";
-    await server.client.call("setLimit", { target: { case: "name", value: name }, limit: 2 });
+    await server.client.call("setLimit", {
+      target: { case: "name", value: name },
+      newLimit: { case: "limit", value: 2 },
+    });
     const leases = [await server.client.lease({ name }), await server.client.lease({ name })];
     const streams = [1, 2].map(() => server.client.wait({ target: { case: "acquire", value: { name } } }));
     for (const stream of streams) await stream.position();
@@ -194,7 +200,10 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
   test("the transaction delays no other lock, neither a busy one nor a new one", async () => {
     for (const limit of [1, 2]) {
       const name = `last of ${limit}`;
-      await server.client.call("setLimit", { target: { case: "name", value: name }, limit });
+      await server.client.call("setLimit", {
+        target: { case: "name", value: name },
+        newLimit: { case: "limit", value: limit },
+      });
       const busy = await server.client.lease({ name: "busy" });
       for (let others = 1; others < limit; others++) await server.client.lease({ name });
       const lease = await server.client.lease({ name });
@@ -215,7 +224,10 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     async (which) => {
       const [short, endless] = [`short and ${which}`, `endless and ${which}`];
       for (const name of [short, endless]) {
-        await server.client.call("setLimit", { target: { case: "name", value: name }, limit: 2 });
+        await server.client.call("setLimit", {
+          target: { case: "name", value: name },
+          newLimit: { case: "limit", value: 2 },
+        });
         if (which === "further") await server.client.lease({ name });
       }
       const lease = await server.client.lease({ name: short, ttl: { seconds: 3n, nanos: 0 } });

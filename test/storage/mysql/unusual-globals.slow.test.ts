@@ -259,17 +259,26 @@ async function works(databaseUrl: string): Promise<void> {
   });
   const client = new TestCalls(app.grpcAddress);
   try {
-    await client.call("updateRecord", { name: "task/b", status: "new", attemptsLeft: 3 });
+    await client.call("updateRecord", {
+      name: "task/b",
+      status: "new",
+      newAttemptsLeft: { case: "attemptsLeft", value: 3 },
+    });
     await client.call("setLimit", {
       target: { case: "pattern", value: "etl/*" },
-      limit: 3,
+      newLimit: { case: "limit", value: 3 },
       reason: "é ' \\ \"",
     });
     const lease = await client.lease({ name: "etl/é'\\\"", owner: "'; \\ ü", labels: { a: "ß" } });
     const ticket = await client.ticket({ name: "etl/é'\\\"", permits: 3 });
     await client.call("renew", { leaseId: lease.leaseId });
-    const [captured] = (await client.call("capture", { prefix: "task/", maxLeases: 1, ifStatus: ["new"] }))
-      .leases;
+    const [captured] = (
+      await client.call("capture", {
+        from: { case: "prefix", value: "task/" },
+        maxLeases: 1,
+        ifStatus: ["new"],
+      })
+    ).leases;
     expect(captured).toBeDefined();
     await client.call("release", { leaseId: lease.leaseId });
     await client.call("renew", { leaseId: ticket.ticketId });

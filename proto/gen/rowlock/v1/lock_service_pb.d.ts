@@ -75,7 +75,7 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Change, ChangeJson, ChangeKind, ChangeKindJson, Claim, ClaimJson, ClaimState, ClaimStateJson, Lease, LeaseJson, Lock, LockJson, LockRecord, LockRecordJson, Mode, ModeJson, Refusal, RefusalJson, RefusalReason, RefusalReasonJson, Ticket, TicketJson, WaitCause, WaitCauseJson, WaitEstimate, WaitEstimateJson, WhenBusy, WhenBusyJson } from "./lock_pb.js";
-import type { Duration, DurationJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
+import type { Duration, DurationJson, Empty, EmptyJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import type { Status, StatusJson } from "../../google/rpc/status_pb.js";
 
 /**
@@ -765,19 +765,28 @@ export declare type SetLimitRequest = Message<"rowlock.v1.SetLimitRequest"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
-   * limit does not pause a lock.
+   * Exactly one must be set, so that a forgotten limit does not pause a lock. Later settings beside the limit have a
+   * oneof each: one that is not set leaves its setting alone.
    *
-   * @generated from field: optional uint32 limit = 3;
+   * @generated from oneof rowlock.v1.SetLimitRequest.new_limit
    */
-  limit?: number | undefined;
-
-  /**
-   * Removes this setting, so that the next best pattern or the default applies. Not with limit.
-   *
-   * @generated from field: bool unset = 4;
-   */
-  unset: boolean;
+  newLimit: {
+    /**
+     * Permits that may be held at once, 0 to 1,000,000; 0 pauses.
+     *
+     * @generated from field: uint32 limit = 3;
+     */
+    value: number;
+    case: "limit";
+  } | {
+    /**
+     * Removes this setting, so that the next best pattern or the default applies.
+     *
+     * @generated from field: google.protobuf.Empty unset_limit = 4;
+     */
+    value: Empty;
+    case: "unsetLimit";
+  } | { case: undefined; value?: undefined };
 
   /**
    * Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
@@ -816,19 +825,18 @@ export declare type SetLimitRequestJson = {
   pattern?: string;
 
   /**
-   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
-   * limit does not pause a lock.
+   * Permits that may be held at once, 0 to 1,000,000; 0 pauses.
    *
-   * @generated from field: optional uint32 limit = 3;
+   * @generated from field: uint32 limit = 3;
    */
   limit?: number;
 
   /**
-   * Removes this setting, so that the next best pattern or the default applies. Not with limit.
+   * Removes this setting, so that the next best pattern or the default applies.
    *
-   * @generated from field: bool unset = 4;
+   * @generated from field: google.protobuf.Empty unset_limit = 4;
    */
-  unset?: boolean;
+  unsetLimit?: EmptyJson;
 
   /**
    * Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
@@ -2316,7 +2324,7 @@ export declare type ForceReleaseResponseJson = {
 export declare const ForceReleaseResponseSchema: GenMessage<ForceReleaseResponse, {jsonType: ForceReleaseResponseJson}>;
 
 /**
- * What to set. At least one of not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left and status.
+ * What to set: at least one of new_not_before, new_attempts_left and status. What is not set stays.
  *
  * @generated from message rowlock.v1.UpdateRecordRequest
  */
@@ -2329,42 +2337,59 @@ export declare type UpdateRecordRequest = Message<"rowlock.v1.UpdateRecordReques
   name: string;
 
   /**
-   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-   * not_before_in and unset_not_before.
+   * When the lock may be granted.
    *
-   * @generated from field: google.protobuf.Timestamp not_before = 2;
+   * @generated from oneof rowlock.v1.UpdateRecordRequest.new_not_before
    */
-  notBefore?: Timestamp | undefined;
+  newNotBefore: {
+    /**
+     * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+     * makes the lock due since then, so that Capture takes it earlier.
+     *
+     * @generated from field: google.protobuf.Timestamp not_before = 2;
+     */
+    value: Timestamp;
+    case: "notBefore";
+  } | {
+    /**
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
+     *
+     * @generated from field: google.protobuf.Duration not_before_in = 3;
+     */
+    value: Duration;
+    case: "notBeforeIn";
+  } | {
+    /**
+     * At any time.
+     *
+     * @generated from field: google.protobuf.Empty unset_not_before = 4;
+     */
+    value: Empty;
+    case: "unsetNotBefore";
+  } | { case: undefined; value?: undefined };
 
   /**
-   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-   * not_before and unset_not_before.
+   * How many more grants are allowed.
    *
-   * @generated from field: google.protobuf.Duration not_before_in = 3;
+   * @generated from oneof rowlock.v1.UpdateRecordRequest.new_attempts_left
    */
-  notBeforeIn?: Duration | undefined;
-
-  /**
-   * Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
-   *
-   * @generated from field: bool unset_not_before = 4;
-   */
-  unsetNotBefore: boolean;
-
-  /**
-   * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
-   *
-   * @generated from field: optional uint32 attempts_left = 5;
-   */
-  attemptsLeft?: number | undefined;
-
-  /**
-   * Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
-   *
-   * @generated from field: bool unset_attempts_left = 6;
-   */
-  unsetAttemptsLeft: boolean;
+  newAttemptsLeft: {
+    /**
+     * So many, 0 to 1,000,000.
+     *
+     * @generated from field: uint32 attempts_left = 5;
+     */
+    value: number;
+    case: "attemptsLeft";
+  } | {
+    /**
+     * Any number.
+     *
+     * @generated from field: google.protobuf.Empty unset_attempts_left = 6;
+     */
+    value: Empty;
+    case: "unsetAttemptsLeft";
+  } | { case: undefined; value?: undefined };
 
   /**
    * The status, up to 63 bytes.
@@ -2389,7 +2414,7 @@ export declare type UpdateRecordRequest = Message<"rowlock.v1.UpdateRecordReques
 };
 
 /**
- * What to set. At least one of not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left and status.
+ * What to set: at least one of new_not_before, new_attempts_left and status. What is not set stays.
  *
  * @generated from message rowlock.v1.UpdateRecordRequest
  */
@@ -2402,42 +2427,40 @@ export declare type UpdateRecordRequestJson = {
   name?: string;
 
   /**
-   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-   * not_before_in and unset_not_before.
+   * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+   * makes the lock due since then, so that Capture takes it earlier.
    *
    * @generated from field: google.protobuf.Timestamp not_before = 2;
    */
   notBefore?: TimestampJson;
 
   /**
-   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-   * not_before and unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
    *
    * @generated from field: google.protobuf.Duration not_before_in = 3;
    */
   notBeforeIn?: DurationJson;
 
   /**
-   * Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
+   * At any time.
    *
-   * @generated from field: bool unset_not_before = 4;
+   * @generated from field: google.protobuf.Empty unset_not_before = 4;
    */
-  unsetNotBefore?: boolean;
+  unsetNotBefore?: EmptyJson;
 
   /**
-   * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
+   * So many, 0 to 1,000,000.
    *
-   * @generated from field: optional uint32 attempts_left = 5;
+   * @generated from field: uint32 attempts_left = 5;
    */
   attemptsLeft?: number;
 
   /**
-   * Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
+   * Any number.
    *
-   * @generated from field: bool unset_attempts_left = 6;
+   * @generated from field: google.protobuf.Empty unset_attempts_left = 6;
    */
-  unsetAttemptsLeft?: boolean;
+  unsetAttemptsLeft?: EmptyJson;
 
   /**
    * The status, up to 63 bytes.
@@ -2616,19 +2639,27 @@ export declare const DeleteRecordResponseSchema: GenMessage<DeleteRecordResponse
  */
 export declare type CaptureRequest = Message<"rowlock.v1.CaptureRequest"> & {
   /**
-   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+   * Exactly one must be set.
    *
-   * @generated from field: optional string prefix = 1;
+   * @generated from oneof rowlock.v1.CaptureRequest.from
    */
-  prefix?: string | undefined;
-
-  /**
-   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-   * prefix.
-   *
-   * @generated from field: repeated string names = 2;
-   */
-  names: string[];
+  from: {
+    /**
+     * Locks with a record whose names begin with these bytes, at most 255; empty: all.
+     *
+     * @generated from field: string prefix = 1;
+     */
+    value: string;
+    case: "prefix";
+  } | {
+    /**
+     * These locks, including names that nobody has used before.
+     *
+     * @generated from field: rowlock.v1.LockNames names = 2;
+     */
+    value: LockNames;
+    case: "names";
+  } | { case: undefined; value?: undefined };
 
   /**
    * The most leases to take, 1 to 100; required.
@@ -2719,19 +2750,18 @@ export declare type CaptureRequest = Message<"rowlock.v1.CaptureRequest"> & {
  */
 export declare type CaptureRequestJson = {
   /**
-   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty: all.
    *
-   * @generated from field: optional string prefix = 1;
+   * @generated from field: string prefix = 1;
    */
   prefix?: string;
 
   /**
-   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-   * prefix.
+   * These locks, including names that nobody has used before.
    *
-   * @generated from field: repeated string names = 2;
+   * @generated from field: rowlock.v1.LockNames names = 2;
    */
-  names?: string[];
+  names?: LockNamesJson;
 
   /**
    * The most leases to take, 1 to 100; required.
@@ -2812,6 +2842,40 @@ export declare type CaptureRequestJson = {
  * Use `create(CaptureRequestSchema)` to create a new message.
  */
 export declare const CaptureRequestSchema: GenMessage<CaptureRequest, {jsonType: CaptureRequestJson}>;
+
+/**
+ * Names of locks.
+ *
+ * @generated from message rowlock.v1.LockNames
+ */
+export declare type LockNames = Message<"rowlock.v1.LockNames"> & {
+  /**
+   * 1 to 1,000 different names of 1 to 255 bytes.
+   *
+   * @generated from field: repeated string names = 1;
+   */
+  names: string[];
+};
+
+/**
+ * Names of locks.
+ *
+ * @generated from message rowlock.v1.LockNames
+ */
+export declare type LockNamesJson = {
+  /**
+   * 1 to 1,000 different names of 1 to 255 bytes.
+   *
+   * @generated from field: repeated string names = 1;
+   */
+  names?: string[];
+};
+
+/**
+ * Describes the message rowlock.v1.LockNames.
+ * Use `create(LockNamesSchema)` to create a new message.
+ */
+export declare const LockNamesSchema: GenMessage<LockNames, {jsonType: LockNamesJson}>;
 
 /**
  * The leases that the call took.

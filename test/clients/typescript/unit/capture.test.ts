@@ -86,7 +86,7 @@ describe("a request", () => {
       minInterval: 1_000,
     });
     expect(request()).toMatchObject({
-      names: ["a", "b"],
+      from: { case: "names", value: { names: ["a", "b"] } },
       maxLeases: 5,
       ttl: { seconds: 8n },
       owner: "me",
@@ -95,7 +95,6 @@ describe("a request", () => {
       ifStatus: ["", "new"],
       minInterval: { seconds: 1n },
     });
-    expect(request().prefix).toBeUndefined();
   });
 
   test.each([

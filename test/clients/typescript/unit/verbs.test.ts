@@ -162,7 +162,11 @@ describe("a limit", () => {
     });
     verbs.setLimit({ pattern: "etl/*" }, null, {}).catch(() => {});
     const unset = latest().command.value as { expectedVersion?: bigint };
-    expect(unset).toMatchObject({ target: { case: "pattern", value: "etl/*" }, unset: true, reason: "" });
+    expect(unset).toMatchObject({
+      target: { case: "pattern", value: "etl/*" },
+      newLimit: { case: "unsetLimit" },
+      reason: "",
+    });
     expect(unset.expectedVersion).toBeUndefined();
   });
 

@@ -1,6 +1,7 @@
 import datetime
 
 from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf import empty_pb2 as _empty_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.rpc import status_pb2 as _status_pb2
 from rowlock.v1 import lock_pb2 as _lock_pb2
@@ -126,20 +127,20 @@ class ReleaseResponse(_message.Message):
     def __init__(self, released: bool = ...) -> None: ...
 
 class SetLimitRequest(_message.Message):
-    __slots__ = ("name", "pattern", "limit", "unset", "expected_version", "reason")
+    __slots__ = ("name", "pattern", "limit", "unset_limit", "expected_version", "reason")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PATTERN_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
-    UNSET_FIELD_NUMBER: _ClassVar[int]
+    UNSET_LIMIT_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     name: str
     pattern: str
     limit: int
-    unset: bool
+    unset_limit: _empty_pb2.Empty
     expected_version: int
     reason: str
-    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., limit: _Optional[int] = ..., unset: bool = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., limit: _Optional[int] = ..., unset_limit: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SetLimitResponse(_message.Message):
     __slots__ = ("limit", "version", "held_permits", "waiting", "draining", "servers_behind")
@@ -382,13 +383,13 @@ class UpdateRecordRequest(_message.Message):
     name: str
     not_before: _timestamp_pb2.Timestamp
     not_before_in: _duration_pb2.Duration
-    unset_not_before: bool
+    unset_not_before: _empty_pb2.Empty
     attempts_left: int
-    unset_attempts_left: bool
+    unset_attempts_left: _empty_pb2.Empty
     status: str
     expected_version: int
     reason: str
-    def __init__(self, name: _Optional[str] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., not_before_in: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., unset_not_before: bool = ..., attempts_left: _Optional[int] = ..., unset_attempts_left: bool = ..., status: _Optional[str] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., not_before_in: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., unset_not_before: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., attempts_left: _Optional[int] = ..., unset_attempts_left: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., status: _Optional[str] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class UpdateRecordResponse(_message.Message):
     __slots__ = ("record",)
@@ -434,7 +435,7 @@ class CaptureRequest(_message.Message):
     LOCK_DELAY_FIELD_NUMBER: _ClassVar[int]
     STATUS_IF_LOST_FIELD_NUMBER: _ClassVar[int]
     prefix: str
-    names: _containers.RepeatedScalarFieldContainer[str]
+    names: LockNames
     max_leases: int
     if_status: _containers.RepeatedScalarFieldContainer[str]
     ttl: _duration_pb2.Duration
@@ -445,7 +446,13 @@ class CaptureRequest(_message.Message):
     min_interval: _duration_pb2.Duration
     lock_delay: _duration_pb2.Duration
     status_if_lost: str
-    def __init__(self, prefix: _Optional[str] = ..., names: _Optional[_Iterable[str]] = ..., max_leases: _Optional[int] = ..., if_status: _Optional[_Iterable[str]] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., request_id: _Optional[str] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., min_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status_if_lost: _Optional[str] = ...) -> None: ...
+    def __init__(self, prefix: _Optional[str] = ..., names: _Optional[_Union[LockNames, _Mapping]] = ..., max_leases: _Optional[int] = ..., if_status: _Optional[_Iterable[str]] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., request_id: _Optional[str] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., min_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status_if_lost: _Optional[str] = ...) -> None: ...
+
+class LockNames(_message.Message):
+    __slots__ = ("names",)
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    names: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, names: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CaptureResponse(_message.Message):
     __slots__ = ("leases", "retry_after", "is_repeated")

@@ -29,9 +29,6 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private CaptureRequest() {
-    prefix_ = "";
-    names_ =
-        com.google.protobuf.LazyStringArrayList.emptyList();
     ifStatus_ =
         com.google.protobuf.LazyStringArrayList.emptyList();
     requestId_ = "";
@@ -72,59 +69,106 @@ private static final long serialVersionUID = 0L;
   }
 
   private int bitField0_;
-  public static final int PREFIX_FIELD_NUMBER = 1;
+  private int fromCase_ = 0;
   @SuppressWarnings("serial")
-  private volatile java.lang.Object prefix_ = "";
+  private java.lang.Object from_;
+  public enum FromCase
+      implements com.google.protobuf.Internal.EnumLite,
+          com.google.protobuf.AbstractMessage.InternalOneOfEnum {
+    PREFIX(1),
+    NAMES(2),
+    FROM_NOT_SET(0);
+    private final int value;
+    private FromCase(int value) {
+      this.value = value;
+    }
+    /**
+     * @param value The number of the enum to look for.
+     * @return The enum associated with the given number.
+     * @deprecated Use {@link #forNumber(int)} instead.
+     */
+    @java.lang.Deprecated
+    public static FromCase valueOf(int value) {
+      return forNumber(value);
+    }
+
+    public static FromCase forNumber(int value) {
+      switch (value) {
+        case 1: return PREFIX;
+        case 2: return NAMES;
+        case 0: return FROM_NOT_SET;
+        default: return null;
+      }
+    }
+    public int getNumber() {
+      return this.value;
+    }
+  };
+
+  public FromCase
+  getFromCase() {
+    return FromCase.forNumber(
+        fromCase_);
+  }
+
+  public static final int PREFIX_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty: all.
    * </pre>
    *
-   * <code>optional string prefix = 1;</code>
+   * <code>string prefix = 1;</code>
    * @return Whether the prefix field is set.
    */
-  @java.lang.Override
   public boolean hasPrefix() {
-    return ((bitField0_ & 0x00000001) != 0);
+    return fromCase_ == 1;
   }
   /**
    * <pre>
-   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty: all.
    * </pre>
    *
-   * <code>optional string prefix = 1;</code>
+   * <code>string prefix = 1;</code>
    * @return The prefix.
    */
-  @java.lang.Override
   public java.lang.String getPrefix() {
-    java.lang.Object ref = prefix_;
+    java.lang.Object ref = "";
+    if (fromCase_ == 1) {
+      ref = from_;
+    }
     if (ref instanceof java.lang.String) {
       return (java.lang.String) ref;
     } else {
       com.google.protobuf.ByteString bs = 
           (com.google.protobuf.ByteString) ref;
       java.lang.String s = bs.toStringUtf8();
-      prefix_ = s;
+      if (fromCase_ == 1) {
+        from_ = s;
+      }
       return s;
     }
   }
   /**
    * <pre>
-   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty: all.
    * </pre>
    *
-   * <code>optional string prefix = 1;</code>
+   * <code>string prefix = 1;</code>
    * @return The bytes for prefix.
    */
-  @java.lang.Override
   public com.google.protobuf.ByteString
       getPrefixBytes() {
-    java.lang.Object ref = prefix_;
+    java.lang.Object ref = "";
+    if (fromCase_ == 1) {
+      ref = from_;
+    }
     if (ref instanceof java.lang.String) {
       com.google.protobuf.ByteString b = 
           com.google.protobuf.ByteString.copyFromUtf8(
               (java.lang.String) ref);
-      prefix_ = b;
+      if (fromCase_ == 1) {
+        from_ = b;
+      }
       return b;
     } else {
       return (com.google.protobuf.ByteString) ref;
@@ -132,60 +176,46 @@ private static final long serialVersionUID = 0L;
   }
 
   public static final int NAMES_FIELD_NUMBER = 2;
-  @SuppressWarnings("serial")
-  private com.google.protobuf.LazyStringArrayList names_ =
-      com.google.protobuf.LazyStringArrayList.emptyList();
   /**
    * <pre>
-   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-   * prefix.
+   * These locks, including names that nobody has used before.
    * </pre>
    *
-   * <code>repeated string names = 2;</code>
-   * @return A list containing the names.
+   * <code>.rowlock.v1.LockNames names = 2;</code>
+   * @return Whether the names field is set.
    */
-  public com.google.protobuf.ProtocolStringList
-      getNamesList() {
-    return names_;
+  @java.lang.Override
+  public boolean hasNames() {
+    return fromCase_ == 2;
   }
   /**
    * <pre>
-   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-   * prefix.
+   * These locks, including names that nobody has used before.
    * </pre>
    *
-   * <code>repeated string names = 2;</code>
-   * @return The count of names.
+   * <code>.rowlock.v1.LockNames names = 2;</code>
+   * @return The names.
    */
-  public int getNamesCount() {
-    return names_.size();
+  @java.lang.Override
+  public rowlock.v1.LockNames getNames() {
+    if (fromCase_ == 2) {
+       return (rowlock.v1.LockNames) from_;
+    }
+    return rowlock.v1.LockNames.getDefaultInstance();
   }
   /**
    * <pre>
-   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-   * prefix.
+   * These locks, including names that nobody has used before.
    * </pre>
    *
-   * <code>repeated string names = 2;</code>
-   * @param index The index of the element to return.
-   * @return The names at the given index.
+   * <code>.rowlock.v1.LockNames names = 2;</code>
    */
-  public java.lang.String getNames(int index) {
-    return names_.get(index);
-  }
-  /**
-   * <pre>
-   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-   * prefix.
-   * </pre>
-   *
-   * <code>repeated string names = 2;</code>
-   * @param index The index of the value to return.
-   * @return The bytes of the names at the given index.
-   */
-  public com.google.protobuf.ByteString
-      getNamesBytes(int index) {
-    return names_.getByteString(index);
+  @java.lang.Override
+  public rowlock.v1.LockNamesOrBuilder getNamesOrBuilder() {
+    if (fromCase_ == 2) {
+       return (rowlock.v1.LockNames) from_;
+    }
+    return rowlock.v1.LockNames.getDefaultInstance();
   }
 
   public static final int MAX_LEASES_FIELD_NUMBER = 3;
@@ -268,7 +298,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasTtl() {
-    return ((bitField0_ & 0x00000002) != 0);
+    return ((bitField0_ & 0x00000001) != 0);
   }
   /**
    * <pre>
@@ -500,7 +530,7 @@ java.lang.String defaultValue) {
    */
   @java.lang.Override
   public boolean hasMaxWait() {
-    return ((bitField0_ & 0x00000004) != 0);
+    return ((bitField0_ & 0x00000002) != 0);
   }
   /**
    * <pre>
@@ -540,7 +570,7 @@ java.lang.String defaultValue) {
    */
   @java.lang.Override
   public boolean hasMinInterval() {
-    return ((bitField0_ & 0x00000008) != 0);
+    return ((bitField0_ & 0x00000004) != 0);
   }
   /**
    * <pre>
@@ -578,7 +608,7 @@ java.lang.String defaultValue) {
    */
   @java.lang.Override
   public boolean hasLockDelay() {
-    return ((bitField0_ & 0x00000010) != 0);
+    return ((bitField0_ & 0x00000008) != 0);
   }
   /**
    * <pre>
@@ -617,7 +647,7 @@ java.lang.String defaultValue) {
    */
   @java.lang.Override
   public boolean hasStatusIfLost() {
-    return ((bitField0_ & 0x00000020) != 0);
+    return ((bitField0_ & 0x00000010) != 0);
   }
   /**
    * <pre>
@@ -677,11 +707,11 @@ java.lang.String defaultValue) {
   @java.lang.Override
   public void writeTo(com.google.protobuf.CodedOutputStream output)
                       throws java.io.IOException {
-    if (((bitField0_ & 0x00000001) != 0)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 1, prefix_);
+    if (fromCase_ == 1) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 1, from_);
     }
-    for (int i = 0; i < names_.size(); i++) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 2, names_.getRaw(i));
+    if (fromCase_ == 2) {
+      output.writeMessage(2, (rowlock.v1.LockNames) from_);
     }
     if (maxLeases_ != 0) {
       output.writeUInt32(3, maxLeases_);
@@ -689,7 +719,7 @@ java.lang.String defaultValue) {
     for (int i = 0; i < ifStatus_.size(); i++) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 4, ifStatus_.getRaw(i));
     }
-    if (((bitField0_ & 0x00000002) != 0)) {
+    if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(5, getTtl());
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(requestId_)) {
@@ -704,16 +734,16 @@ java.lang.String defaultValue) {
         internalGetLabels(),
         LabelsDefaultEntryHolder.defaultEntry,
         8);
-    if (((bitField0_ & 0x00000004) != 0)) {
+    if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(9, getMaxWait());
     }
-    if (((bitField0_ & 0x00000008) != 0)) {
+    if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(10, getMinInterval());
     }
-    if (((bitField0_ & 0x00000010) != 0)) {
+    if (((bitField0_ & 0x00000008) != 0)) {
       output.writeMessage(11, getLockDelay());
     }
-    if (((bitField0_ & 0x00000020) != 0)) {
+    if (((bitField0_ & 0x00000010) != 0)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 12, statusIfLost_);
     }
     getUnknownFields().writeTo(output);
@@ -725,16 +755,12 @@ java.lang.String defaultValue) {
     if (size != -1) return size;
 
     size = 0;
-    if (((bitField0_ & 0x00000001) != 0)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(1, prefix_);
+    if (fromCase_ == 1) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(1, from_);
     }
-    {
-      int dataSize = 0;
-      for (int i = 0; i < names_.size(); i++) {
-        dataSize += computeStringSizeNoTag(names_.getRaw(i));
-      }
-      size += dataSize;
-      size += 1 * getNamesList().size();
+    if (fromCase_ == 2) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(2, (rowlock.v1.LockNames) from_);
     }
     if (maxLeases_ != 0) {
       size += com.google.protobuf.CodedOutputStream
@@ -748,7 +774,7 @@ java.lang.String defaultValue) {
       size += dataSize;
       size += 1 * getIfStatusList().size();
     }
-    if (((bitField0_ & 0x00000002) != 0)) {
+    if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(5, getTtl());
     }
@@ -768,19 +794,19 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
           .computeMessageSize(8, labels__);
     }
-    if (((bitField0_ & 0x00000004) != 0)) {
+    if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(9, getMaxWait());
     }
-    if (((bitField0_ & 0x00000008) != 0)) {
+    if (((bitField0_ & 0x00000004) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(10, getMinInterval());
     }
-    if (((bitField0_ & 0x00000010) != 0)) {
+    if (((bitField0_ & 0x00000008) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(11, getLockDelay());
     }
-    if (((bitField0_ & 0x00000020) != 0)) {
+    if (((bitField0_ & 0x00000010) != 0)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(12, statusIfLost_);
     }
     size += getUnknownFields().getSerializedSize();
@@ -798,13 +824,6 @@ java.lang.String defaultValue) {
     }
     rowlock.v1.CaptureRequest other = (rowlock.v1.CaptureRequest) obj;
 
-    if (hasPrefix() != other.hasPrefix()) return false;
-    if (hasPrefix()) {
-      if (!getPrefix()
-          .equals(other.getPrefix())) return false;
-    }
-    if (!getNamesList()
-        .equals(other.getNamesList())) return false;
     if (getMaxLeases()
         != other.getMaxLeases()) return false;
     if (!getIfStatusList()
@@ -840,6 +859,19 @@ java.lang.String defaultValue) {
       if (!getStatusIfLost()
           .equals(other.getStatusIfLost())) return false;
     }
+    if (!getFromCase().equals(other.getFromCase())) return false;
+    switch (fromCase_) {
+      case 1:
+        if (!getPrefix()
+            .equals(other.getPrefix())) return false;
+        break;
+      case 2:
+        if (!getNames()
+            .equals(other.getNames())) return false;
+        break;
+      case 0:
+      default:
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -851,14 +883,6 @@ java.lang.String defaultValue) {
     }
     int hash = 41;
     hash = (19 * hash) + getDescriptor().hashCode();
-    if (hasPrefix()) {
-      hash = (37 * hash) + PREFIX_FIELD_NUMBER;
-      hash = (53 * hash) + getPrefix().hashCode();
-    }
-    if (getNamesCount() > 0) {
-      hash = (37 * hash) + NAMES_FIELD_NUMBER;
-      hash = (53 * hash) + getNamesList().hashCode();
-    }
     hash = (37 * hash) + MAX_LEASES_FIELD_NUMBER;
     hash = (53 * hash) + getMaxLeases();
     if (getIfStatusCount() > 0) {
@@ -892,6 +916,18 @@ java.lang.String defaultValue) {
     if (hasStatusIfLost()) {
       hash = (37 * hash) + STATUS_IF_LOST_FIELD_NUMBER;
       hash = (53 * hash) + getStatusIfLost().hashCode();
+    }
+    switch (fromCase_) {
+      case 1:
+        hash = (37 * hash) + PREFIX_FIELD_NUMBER;
+        hash = (53 * hash) + getPrefix().hashCode();
+        break;
+      case 2:
+        hash = (37 * hash) + NAMES_FIELD_NUMBER;
+        hash = (53 * hash) + getNames().hashCode();
+        break;
+      case 0:
+      default:
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1067,9 +1103,9 @@ java.lang.String defaultValue) {
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
-      prefix_ = "";
-      names_ =
-          com.google.protobuf.LazyStringArrayList.emptyList();
+      if (namesBuilder_ != null) {
+        namesBuilder_.clear();
+      }
       maxLeases_ = 0;
       ifStatus_ =
           com.google.protobuf.LazyStringArrayList.emptyList();
@@ -1097,6 +1133,8 @@ java.lang.String defaultValue) {
         lockDelayBuilder_ = null;
       }
       statusIfLost_ = "";
+      fromCase_ = 0;
+      from_ = null;
       return this;
     }
 
@@ -1124,21 +1162,13 @@ java.lang.String defaultValue) {
     public rowlock.v1.CaptureRequest buildPartial() {
       rowlock.v1.CaptureRequest result = new rowlock.v1.CaptureRequest(this);
       if (bitField0_ != 0) { buildPartial0(result); }
+      buildPartialOneofs(result);
       onBuilt();
       return result;
     }
 
     private void buildPartial0(rowlock.v1.CaptureRequest result) {
       int from_bitField0_ = bitField0_;
-      int to_bitField0_ = 0;
-      if (((from_bitField0_ & 0x00000001) != 0)) {
-        result.prefix_ = prefix_;
-        to_bitField0_ |= 0x00000001;
-      }
-      if (((from_bitField0_ & 0x00000002) != 0)) {
-        names_.makeImmutable();
-        result.names_ = names_;
-      }
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.maxLeases_ = maxLeases_;
       }
@@ -1146,11 +1176,12 @@ java.lang.String defaultValue) {
         ifStatus_.makeImmutable();
         result.ifStatus_ = ifStatus_;
       }
+      int to_bitField0_ = 0;
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.ttl_ = ttlBuilder_ == null
             ? ttl_
             : ttlBuilder_.build();
-        to_bitField0_ |= 0x00000002;
+        to_bitField0_ |= 0x00000001;
       }
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.requestId_ = requestId_;
@@ -1166,25 +1197,34 @@ java.lang.String defaultValue) {
         result.maxWait_ = maxWaitBuilder_ == null
             ? maxWait_
             : maxWaitBuilder_.build();
-        to_bitField0_ |= 0x00000004;
+        to_bitField0_ |= 0x00000002;
       }
       if (((from_bitField0_ & 0x00000200) != 0)) {
         result.minInterval_ = minIntervalBuilder_ == null
             ? minInterval_
             : minIntervalBuilder_.build();
-        to_bitField0_ |= 0x00000008;
+        to_bitField0_ |= 0x00000004;
       }
       if (((from_bitField0_ & 0x00000400) != 0)) {
         result.lockDelay_ = lockDelayBuilder_ == null
             ? lockDelay_
             : lockDelayBuilder_.build();
-        to_bitField0_ |= 0x00000010;
+        to_bitField0_ |= 0x00000008;
       }
       if (((from_bitField0_ & 0x00000800) != 0)) {
         result.statusIfLost_ = statusIfLost_;
-        to_bitField0_ |= 0x00000020;
+        to_bitField0_ |= 0x00000010;
       }
       result.bitField0_ |= to_bitField0_;
+    }
+
+    private void buildPartialOneofs(rowlock.v1.CaptureRequest result) {
+      result.fromCase_ = fromCase_;
+      result.from_ = this.from_;
+      if (fromCase_ == 2 &&
+          namesBuilder_ != null) {
+        result.from_ = namesBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -1231,21 +1271,6 @@ java.lang.String defaultValue) {
 
     public Builder mergeFrom(rowlock.v1.CaptureRequest other) {
       if (other == rowlock.v1.CaptureRequest.getDefaultInstance()) return this;
-      if (other.hasPrefix()) {
-        prefix_ = other.prefix_;
-        bitField0_ |= 0x00000001;
-        onChanged();
-      }
-      if (!other.names_.isEmpty()) {
-        if (names_.isEmpty()) {
-          names_ = other.names_;
-          bitField0_ |= 0x00000002;
-        } else {
-          ensureNamesIsMutable();
-          names_.addAll(other.names_);
-        }
-        onChanged();
-      }
       if (other.getMaxLeases() != 0) {
         setMaxLeases(other.getMaxLeases());
       }
@@ -1289,6 +1314,21 @@ java.lang.String defaultValue) {
         bitField0_ |= 0x00000800;
         onChanged();
       }
+      switch (other.getFromCase()) {
+        case PREFIX: {
+          fromCase_ = 1;
+          from_ = other.from_;
+          onChanged();
+          break;
+        }
+        case NAMES: {
+          mergeNames(other.getNames());
+          break;
+        }
+        case FROM_NOT_SET: {
+          break;
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1316,14 +1356,16 @@ java.lang.String defaultValue) {
               done = true;
               break;
             case 10: {
-              prefix_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000001;
+              java.lang.String s = input.readStringRequireUtf8();
+              fromCase_ = 1;
+              from_ = s;
               break;
             } // case 10
             case 18: {
-              java.lang.String s = input.readStringRequireUtf8();
-              ensureNamesIsMutable();
-              names_.add(s);
+              input.readMessage(
+                  getNamesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              fromCase_ = 2;
               break;
             } // case 18
             case 24: {
@@ -1404,35 +1446,56 @@ java.lang.String defaultValue) {
       } // finally
       return this;
     }
+    private int fromCase_ = 0;
+    private java.lang.Object from_;
+    public FromCase
+        getFromCase() {
+      return FromCase.forNumber(
+          fromCase_);
+    }
+
+    public Builder clearFrom() {
+      fromCase_ = 0;
+      from_ = null;
+      onChanged();
+      return this;
+    }
+
     private int bitField0_;
 
-    private java.lang.Object prefix_ = "";
     /**
      * <pre>
-     * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+     * Locks with a record whose names begin with these bytes, at most 255; empty: all.
      * </pre>
      *
-     * <code>optional string prefix = 1;</code>
+     * <code>string prefix = 1;</code>
      * @return Whether the prefix field is set.
      */
+    @java.lang.Override
     public boolean hasPrefix() {
-      return ((bitField0_ & 0x00000001) != 0);
+      return fromCase_ == 1;
     }
     /**
      * <pre>
-     * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+     * Locks with a record whose names begin with these bytes, at most 255; empty: all.
      * </pre>
      *
-     * <code>optional string prefix = 1;</code>
+     * <code>string prefix = 1;</code>
      * @return The prefix.
      */
+    @java.lang.Override
     public java.lang.String getPrefix() {
-      java.lang.Object ref = prefix_;
+      java.lang.Object ref = "";
+      if (fromCase_ == 1) {
+        ref = from_;
+      }
       if (!(ref instanceof java.lang.String)) {
         com.google.protobuf.ByteString bs =
             (com.google.protobuf.ByteString) ref;
         java.lang.String s = bs.toStringUtf8();
-        prefix_ = s;
+        if (fromCase_ == 1) {
+          from_ = s;
+        }
         return s;
       } else {
         return (java.lang.String) ref;
@@ -1440,20 +1503,26 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+     * Locks with a record whose names begin with these bytes, at most 255; empty: all.
      * </pre>
      *
-     * <code>optional string prefix = 1;</code>
+     * <code>string prefix = 1;</code>
      * @return The bytes for prefix.
      */
+    @java.lang.Override
     public com.google.protobuf.ByteString
         getPrefixBytes() {
-      java.lang.Object ref = prefix_;
+      java.lang.Object ref = "";
+      if (fromCase_ == 1) {
+        ref = from_;
+      }
       if (ref instanceof String) {
         com.google.protobuf.ByteString b = 
             com.google.protobuf.ByteString.copyFromUtf8(
                 (java.lang.String) ref);
-        prefix_ = b;
+        if (fromCase_ == 1) {
+          from_ = b;
+        }
         return b;
       } else {
         return (com.google.protobuf.ByteString) ref;
@@ -1461,41 +1530,43 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+     * Locks with a record whose names begin with these bytes, at most 255; empty: all.
      * </pre>
      *
-     * <code>optional string prefix = 1;</code>
+     * <code>string prefix = 1;</code>
      * @param value The prefix to set.
      * @return This builder for chaining.
      */
     public Builder setPrefix(
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
-      prefix_ = value;
-      bitField0_ |= 0x00000001;
+      fromCase_ = 1;
+      from_ = value;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+     * Locks with a record whose names begin with these bytes, at most 255; empty: all.
      * </pre>
      *
-     * <code>optional string prefix = 1;</code>
+     * <code>string prefix = 1;</code>
      * @return This builder for chaining.
      */
     public Builder clearPrefix() {
-      prefix_ = getDefaultInstance().getPrefix();
-      bitField0_ = (bitField0_ & ~0x00000001);
-      onChanged();
+      if (fromCase_ == 1) {
+        fromCase_ = 0;
+        from_ = null;
+        onChanged();
+      }
       return this;
     }
     /**
      * <pre>
-     * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+     * Locks with a record whose names begin with these bytes, at most 255; empty: all.
      * </pre>
      *
-     * <code>optional string prefix = 1;</code>
+     * <code>string prefix = 1;</code>
      * @param value The bytes for prefix to set.
      * @return This builder for chaining.
      */
@@ -1503,166 +1574,188 @@ java.lang.String defaultValue) {
         com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
-      prefix_ = value;
-      bitField0_ |= 0x00000001;
+      fromCase_ = 1;
+      from_ = value;
       onChanged();
       return this;
     }
 
-    private com.google.protobuf.LazyStringArrayList names_ =
-        com.google.protobuf.LazyStringArrayList.emptyList();
-    private void ensureNamesIsMutable() {
-      if (!names_.isModifiable()) {
-        names_ = new com.google.protobuf.LazyStringArrayList(names_);
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.LockNames, rowlock.v1.LockNames.Builder, rowlock.v1.LockNamesOrBuilder> namesBuilder_;
+    /**
+     * <pre>
+     * These locks, including names that nobody has used before.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LockNames names = 2;</code>
+     * @return Whether the names field is set.
+     */
+    @java.lang.Override
+    public boolean hasNames() {
+      return fromCase_ == 2;
+    }
+    /**
+     * <pre>
+     * These locks, including names that nobody has used before.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LockNames names = 2;</code>
+     * @return The names.
+     */
+    @java.lang.Override
+    public rowlock.v1.LockNames getNames() {
+      if (namesBuilder_ == null) {
+        if (fromCase_ == 2) {
+          return (rowlock.v1.LockNames) from_;
+        }
+        return rowlock.v1.LockNames.getDefaultInstance();
+      } else {
+        if (fromCase_ == 2) {
+          return namesBuilder_.getMessage();
+        }
+        return rowlock.v1.LockNames.getDefaultInstance();
       }
-      bitField0_ |= 0x00000002;
     }
     /**
      * <pre>
-     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-     * prefix.
+     * These locks, including names that nobody has used before.
      * </pre>
      *
-     * <code>repeated string names = 2;</code>
-     * @return A list containing the names.
+     * <code>.rowlock.v1.LockNames names = 2;</code>
      */
-    public com.google.protobuf.ProtocolStringList
-        getNamesList() {
-      names_.makeImmutable();
-      return names_;
+    public Builder setNames(rowlock.v1.LockNames value) {
+      if (namesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        from_ = value;
+        onChanged();
+      } else {
+        namesBuilder_.setMessage(value);
+      }
+      fromCase_ = 2;
+      return this;
     }
     /**
      * <pre>
-     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-     * prefix.
+     * These locks, including names that nobody has used before.
      * </pre>
      *
-     * <code>repeated string names = 2;</code>
-     * @return The count of names.
-     */
-    public int getNamesCount() {
-      return names_.size();
-    }
-    /**
-     * <pre>
-     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-     * prefix.
-     * </pre>
-     *
-     * <code>repeated string names = 2;</code>
-     * @param index The index of the element to return.
-     * @return The names at the given index.
-     */
-    public java.lang.String getNames(int index) {
-      return names_.get(index);
-    }
-    /**
-     * <pre>
-     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-     * prefix.
-     * </pre>
-     *
-     * <code>repeated string names = 2;</code>
-     * @param index The index of the value to return.
-     * @return The bytes of the names at the given index.
-     */
-    public com.google.protobuf.ByteString
-        getNamesBytes(int index) {
-      return names_.getByteString(index);
-    }
-    /**
-     * <pre>
-     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-     * prefix.
-     * </pre>
-     *
-     * <code>repeated string names = 2;</code>
-     * @param index The index to set the value at.
-     * @param value The names to set.
-     * @return This builder for chaining.
+     * <code>.rowlock.v1.LockNames names = 2;</code>
      */
     public Builder setNames(
-        int index, java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      ensureNamesIsMutable();
-      names_.set(index, value);
-      bitField0_ |= 0x00000002;
-      onChanged();
+        rowlock.v1.LockNames.Builder builderForValue) {
+      if (namesBuilder_ == null) {
+        from_ = builderForValue.build();
+        onChanged();
+      } else {
+        namesBuilder_.setMessage(builderForValue.build());
+      }
+      fromCase_ = 2;
       return this;
     }
     /**
      * <pre>
-     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-     * prefix.
+     * These locks, including names that nobody has used before.
      * </pre>
      *
-     * <code>repeated string names = 2;</code>
-     * @param value The names to add.
-     * @return This builder for chaining.
+     * <code>.rowlock.v1.LockNames names = 2;</code>
      */
-    public Builder addNames(
-        java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      ensureNamesIsMutable();
-      names_.add(value);
-      bitField0_ |= 0x00000002;
-      onChanged();
+    public Builder mergeNames(rowlock.v1.LockNames value) {
+      if (namesBuilder_ == null) {
+        if (fromCase_ == 2 &&
+            from_ != rowlock.v1.LockNames.getDefaultInstance()) {
+          from_ = rowlock.v1.LockNames.newBuilder((rowlock.v1.LockNames) from_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          from_ = value;
+        }
+        onChanged();
+      } else {
+        if (fromCase_ == 2) {
+          namesBuilder_.mergeFrom(value);
+        } else {
+          namesBuilder_.setMessage(value);
+        }
+      }
+      fromCase_ = 2;
       return this;
     }
     /**
      * <pre>
-     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-     * prefix.
+     * These locks, including names that nobody has used before.
      * </pre>
      *
-     * <code>repeated string names = 2;</code>
-     * @param values The names to add.
-     * @return This builder for chaining.
-     */
-    public Builder addAllNames(
-        java.lang.Iterable<java.lang.String> values) {
-      ensureNamesIsMutable();
-      com.google.protobuf.AbstractMessageLite.Builder.addAll(
-          values, names_);
-      bitField0_ |= 0x00000002;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-     * prefix.
-     * </pre>
-     *
-     * <code>repeated string names = 2;</code>
-     * @return This builder for chaining.
+     * <code>.rowlock.v1.LockNames names = 2;</code>
      */
     public Builder clearNames() {
-      names_ =
-        com.google.protobuf.LazyStringArrayList.emptyList();
-      bitField0_ = (bitField0_ & ~0x00000002);;
-      onChanged();
+      if (namesBuilder_ == null) {
+        if (fromCase_ == 2) {
+          fromCase_ = 0;
+          from_ = null;
+          onChanged();
+        }
+      } else {
+        if (fromCase_ == 2) {
+          fromCase_ = 0;
+          from_ = null;
+        }
+        namesBuilder_.clear();
+      }
       return this;
     }
     /**
      * <pre>
-     * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-     * prefix.
+     * These locks, including names that nobody has used before.
      * </pre>
      *
-     * <code>repeated string names = 2;</code>
-     * @param value The bytes of the names to add.
-     * @return This builder for chaining.
+     * <code>.rowlock.v1.LockNames names = 2;</code>
      */
-    public Builder addNamesBytes(
-        com.google.protobuf.ByteString value) {
-      if (value == null) { throw new NullPointerException(); }
-      checkByteStringIsUtf8(value);
-      ensureNamesIsMutable();
-      names_.add(value);
-      bitField0_ |= 0x00000002;
+    public rowlock.v1.LockNames.Builder getNamesBuilder() {
+      return getNamesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * These locks, including names that nobody has used before.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LockNames names = 2;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.LockNamesOrBuilder getNamesOrBuilder() {
+      if ((fromCase_ == 2) && (namesBuilder_ != null)) {
+        return namesBuilder_.getMessageOrBuilder();
+      } else {
+        if (fromCase_ == 2) {
+          return (rowlock.v1.LockNames) from_;
+        }
+        return rowlock.v1.LockNames.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * These locks, including names that nobody has used before.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LockNames names = 2;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.LockNames, rowlock.v1.LockNames.Builder, rowlock.v1.LockNamesOrBuilder> 
+        getNamesFieldBuilder() {
+      if (namesBuilder_ == null) {
+        if (!(fromCase_ == 2)) {
+          from_ = rowlock.v1.LockNames.getDefaultInstance();
+        }
+        namesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.LockNames, rowlock.v1.LockNames.Builder, rowlock.v1.LockNamesOrBuilder>(
+                (rowlock.v1.LockNames) from_,
+                getParentForChildren(),
+                isClean());
+        from_ = null;
+      }
+      fromCase_ = 2;
       onChanged();
-      return this;
+      return namesBuilder_;
     }
 
     private int maxLeases_ ;

@@ -10,28 +10,28 @@ public interface CaptureRequestOrBuilder extends
 
   /**
    * <pre>
-   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty: all.
    * </pre>
    *
-   * <code>optional string prefix = 1;</code>
+   * <code>string prefix = 1;</code>
    * @return Whether the prefix field is set.
    */
   boolean hasPrefix();
   /**
    * <pre>
-   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty: all.
    * </pre>
    *
-   * <code>optional string prefix = 1;</code>
+   * <code>string prefix = 1;</code>
    * @return The prefix.
    */
   java.lang.String getPrefix();
   /**
    * <pre>
-   * Locks with a record whose names begin with these bytes, at most 255; empty but set: all. Not with names.
+   * Locks with a record whose names begin with these bytes, at most 255; empty: all.
    * </pre>
    *
-   * <code>optional string prefix = 1;</code>
+   * <code>string prefix = 1;</code>
    * @return The bytes for prefix.
    */
   com.google.protobuf.ByteString
@@ -39,48 +39,30 @@ public interface CaptureRequestOrBuilder extends
 
   /**
    * <pre>
-   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-   * prefix.
+   * These locks, including names that nobody has used before.
    * </pre>
    *
-   * <code>repeated string names = 2;</code>
-   * @return A list containing the names.
+   * <code>.rowlock.v1.LockNames names = 2;</code>
+   * @return Whether the names field is set.
    */
-  java.util.List<java.lang.String>
-      getNamesList();
+  boolean hasNames();
   /**
    * <pre>
-   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-   * prefix.
+   * These locks, including names that nobody has used before.
    * </pre>
    *
-   * <code>repeated string names = 2;</code>
-   * @return The count of names.
+   * <code>.rowlock.v1.LockNames names = 2;</code>
+   * @return The names.
    */
-  int getNamesCount();
+  rowlock.v1.LockNames getNames();
   /**
    * <pre>
-   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-   * prefix.
+   * These locks, including names that nobody has used before.
    * </pre>
    *
-   * <code>repeated string names = 2;</code>
-   * @param index The index of the element to return.
-   * @return The names at the given index.
+   * <code>.rowlock.v1.LockNames names = 2;</code>
    */
-  java.lang.String getNames(int index);
-  /**
-   * <pre>
-   * These locks: 1 to 1,000 different names of 1 to 255 bytes, including names that nobody has used before. Not with
-   * prefix.
-   * </pre>
-   *
-   * <code>repeated string names = 2;</code>
-   * @param index The index of the value to return.
-   * @return The bytes of the names at the given index.
-   */
-  com.google.protobuf.ByteString
-      getNamesBytes(int index);
+  rowlock.v1.LockNamesOrBuilder getNamesOrBuilder();
 
   /**
    * <pre>
@@ -370,4 +352,6 @@ java.lang.String defaultValue);
    */
   com.google.protobuf.ByteString
       getStatusIfLostBytes();
+
+  rowlock.v1.CaptureRequest.FromCase getFromCase();
 }

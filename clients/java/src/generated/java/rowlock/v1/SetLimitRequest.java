@@ -87,6 +87,48 @@ private static final long serialVersionUID = 0L;
         targetCase_);
   }
 
+  private int newLimitCase_ = 0;
+  @SuppressWarnings("serial")
+  private java.lang.Object newLimit_;
+  public enum NewLimitCase
+      implements com.google.protobuf.Internal.EnumLite,
+          com.google.protobuf.AbstractMessage.InternalOneOfEnum {
+    LIMIT(3),
+    UNSET_LIMIT(4),
+    NEWLIMIT_NOT_SET(0);
+    private final int value;
+    private NewLimitCase(int value) {
+      this.value = value;
+    }
+    /**
+     * @param value The number of the enum to look for.
+     * @return The enum associated with the given number.
+     * @deprecated Use {@link #forNumber(int)} instead.
+     */
+    @java.lang.Deprecated
+    public static NewLimitCase valueOf(int value) {
+      return forNumber(value);
+    }
+
+    public static NewLimitCase forNumber(int value) {
+      switch (value) {
+        case 3: return LIMIT;
+        case 4: return UNSET_LIMIT;
+        case 0: return NEWLIMIT_NOT_SET;
+        default: return null;
+      }
+    }
+    public int getNumber() {
+      return this.value;
+    }
+  };
+
+  public NewLimitCase
+  getNewLimitCase() {
+    return NewLimitCase.forNumber(
+        newLimitCase_);
+  }
+
   public static final int NAME_FIELD_NUMBER = 1;
   /**
    * <pre>
@@ -219,47 +261,75 @@ private static final long serialVersionUID = 0L;
   }
 
   public static final int LIMIT_FIELD_NUMBER = 3;
-  private int limit_ = 0;
   /**
    * <pre>
-   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
-   * limit does not pause a lock.
+   * Permits that may be held at once, 0 to 1,000,000; 0 pauses.
    * </pre>
    *
-   * <code>optional uint32 limit = 3;</code>
+   * <code>uint32 limit = 3;</code>
    * @return Whether the limit field is set.
    */
   @java.lang.Override
   public boolean hasLimit() {
-    return ((bitField0_ & 0x00000001) != 0);
+    return newLimitCase_ == 3;
   }
   /**
    * <pre>
-   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
-   * limit does not pause a lock.
+   * Permits that may be held at once, 0 to 1,000,000; 0 pauses.
    * </pre>
    *
-   * <code>optional uint32 limit = 3;</code>
+   * <code>uint32 limit = 3;</code>
    * @return The limit.
    */
   @java.lang.Override
   public int getLimit() {
-    return limit_;
+    if (newLimitCase_ == 3) {
+      return (java.lang.Integer) newLimit_;
+    }
+    return 0;
   }
 
-  public static final int UNSET_FIELD_NUMBER = 4;
-  private boolean unset_ = false;
+  public static final int UNSET_LIMIT_FIELD_NUMBER = 4;
   /**
    * <pre>
-   * Removes this setting, so that the next best pattern or the default applies. Not with limit.
+   * Removes this setting, so that the next best pattern or the default applies.
    * </pre>
    *
-   * <code>bool unset = 4;</code>
-   * @return The unset.
+   * <code>.google.protobuf.Empty unset_limit = 4;</code>
+   * @return Whether the unsetLimit field is set.
    */
   @java.lang.Override
-  public boolean getUnset() {
-    return unset_;
+  public boolean hasUnsetLimit() {
+    return newLimitCase_ == 4;
+  }
+  /**
+   * <pre>
+   * Removes this setting, so that the next best pattern or the default applies.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_limit = 4;</code>
+   * @return The unsetLimit.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Empty getUnsetLimit() {
+    if (newLimitCase_ == 4) {
+       return (com.google.protobuf.Empty) newLimit_;
+    }
+    return com.google.protobuf.Empty.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Removes this setting, so that the next best pattern or the default applies.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_limit = 4;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.EmptyOrBuilder getUnsetLimitOrBuilder() {
+    if (newLimitCase_ == 4) {
+       return (com.google.protobuf.Empty) newLimit_;
+    }
+    return com.google.protobuf.Empty.getDefaultInstance();
   }
 
   public static final int EXPECTED_VERSION_FIELD_NUMBER = 5;
@@ -274,7 +344,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasExpectedVersion() {
-    return ((bitField0_ & 0x00000002) != 0);
+    return ((bitField0_ & 0x00000001) != 0);
   }
   /**
    * <pre>
@@ -356,13 +426,14 @@ private static final long serialVersionUID = 0L;
     if (targetCase_ == 2) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 2, target_);
     }
+    if (newLimitCase_ == 3) {
+      output.writeUInt32(
+          3, (int)((java.lang.Integer) newLimit_));
+    }
+    if (newLimitCase_ == 4) {
+      output.writeMessage(4, (com.google.protobuf.Empty) newLimit_);
+    }
     if (((bitField0_ & 0x00000001) != 0)) {
-      output.writeUInt32(3, limit_);
-    }
-    if (unset_ != false) {
-      output.writeBool(4, unset_);
-    }
-    if (((bitField0_ & 0x00000002) != 0)) {
       output.writeUInt64(5, expectedVersion_);
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
@@ -383,15 +454,16 @@ private static final long serialVersionUID = 0L;
     if (targetCase_ == 2) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(2, target_);
     }
+    if (newLimitCase_ == 3) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt32Size(
+            3, (int)((java.lang.Integer) newLimit_));
+    }
+    if (newLimitCase_ == 4) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(4, (com.google.protobuf.Empty) newLimit_);
+    }
     if (((bitField0_ & 0x00000001) != 0)) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeUInt32Size(3, limit_);
-    }
-    if (unset_ != false) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeBoolSize(4, unset_);
-    }
-    if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(5, expectedVersion_);
     }
@@ -413,13 +485,6 @@ private static final long serialVersionUID = 0L;
     }
     rowlock.v1.SetLimitRequest other = (rowlock.v1.SetLimitRequest) obj;
 
-    if (hasLimit() != other.hasLimit()) return false;
-    if (hasLimit()) {
-      if (getLimit()
-          != other.getLimit()) return false;
-    }
-    if (getUnset()
-        != other.getUnset()) return false;
     if (hasExpectedVersion() != other.hasExpectedVersion()) return false;
     if (hasExpectedVersion()) {
       if (getExpectedVersion()
@@ -440,6 +505,19 @@ private static final long serialVersionUID = 0L;
       case 0:
       default:
     }
+    if (!getNewLimitCase().equals(other.getNewLimitCase())) return false;
+    switch (newLimitCase_) {
+      case 3:
+        if (getLimit()
+            != other.getLimit()) return false;
+        break;
+      case 4:
+        if (!getUnsetLimit()
+            .equals(other.getUnsetLimit())) return false;
+        break;
+      case 0:
+      default:
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -451,13 +529,6 @@ private static final long serialVersionUID = 0L;
     }
     int hash = 41;
     hash = (19 * hash) + getDescriptor().hashCode();
-    if (hasLimit()) {
-      hash = (37 * hash) + LIMIT_FIELD_NUMBER;
-      hash = (53 * hash) + getLimit();
-    }
-    hash = (37 * hash) + UNSET_FIELD_NUMBER;
-    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
-        getUnset());
     if (hasExpectedVersion()) {
       hash = (37 * hash) + EXPECTED_VERSION_FIELD_NUMBER;
       hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
@@ -473,6 +544,18 @@ private static final long serialVersionUID = 0L;
       case 2:
         hash = (37 * hash) + PATTERN_FIELD_NUMBER;
         hash = (53 * hash) + getPattern().hashCode();
+        break;
+      case 0:
+      default:
+    }
+    switch (newLimitCase_) {
+      case 3:
+        hash = (37 * hash) + LIMIT_FIELD_NUMBER;
+        hash = (53 * hash) + getLimit();
+        break;
+      case 4:
+        hash = (37 * hash) + UNSET_LIMIT_FIELD_NUMBER;
+        hash = (53 * hash) + getUnsetLimit().hashCode();
         break;
       case 0:
       default:
@@ -612,12 +695,15 @@ private static final long serialVersionUID = 0L;
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
-      limit_ = 0;
-      unset_ = false;
+      if (unsetLimitBuilder_ != null) {
+        unsetLimitBuilder_.clear();
+      }
       expectedVersion_ = 0L;
       reason_ = "";
       targetCase_ = 0;
       target_ = null;
+      newLimitCase_ = 0;
+      newLimit_ = null;
       return this;
     }
 
@@ -653,16 +739,9 @@ private static final long serialVersionUID = 0L;
     private void buildPartial0(rowlock.v1.SetLimitRequest result) {
       int from_bitField0_ = bitField0_;
       int to_bitField0_ = 0;
-      if (((from_bitField0_ & 0x00000004) != 0)) {
-        result.limit_ = limit_;
-        to_bitField0_ |= 0x00000001;
-      }
-      if (((from_bitField0_ & 0x00000008) != 0)) {
-        result.unset_ = unset_;
-      }
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.expectedVersion_ = expectedVersion_;
-        to_bitField0_ |= 0x00000002;
+        to_bitField0_ |= 0x00000001;
       }
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.reason_ = reason_;
@@ -673,6 +752,12 @@ private static final long serialVersionUID = 0L;
     private void buildPartialOneofs(rowlock.v1.SetLimitRequest result) {
       result.targetCase_ = targetCase_;
       result.target_ = this.target_;
+      result.newLimitCase_ = newLimitCase_;
+      result.newLimit_ = this.newLimit_;
+      if (newLimitCase_ == 4 &&
+          unsetLimitBuilder_ != null) {
+        result.newLimit_ = unsetLimitBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -719,12 +804,6 @@ private static final long serialVersionUID = 0L;
 
     public Builder mergeFrom(rowlock.v1.SetLimitRequest other) {
       if (other == rowlock.v1.SetLimitRequest.getDefaultInstance()) return this;
-      if (other.hasLimit()) {
-        setLimit(other.getLimit());
-      }
-      if (other.getUnset() != false) {
-        setUnset(other.getUnset());
-      }
       if (other.hasExpectedVersion()) {
         setExpectedVersion(other.getExpectedVersion());
       }
@@ -747,6 +826,19 @@ private static final long serialVersionUID = 0L;
           break;
         }
         case TARGET_NOT_SET: {
+          break;
+        }
+      }
+      switch (other.getNewLimitCase()) {
+        case LIMIT: {
+          setLimit(other.getLimit());
+          break;
+        }
+        case UNSET_LIMIT: {
+          mergeUnsetLimit(other.getUnsetLimit());
+          break;
+        }
+        case NEWLIMIT_NOT_SET: {
           break;
         }
       }
@@ -789,15 +881,17 @@ private static final long serialVersionUID = 0L;
               break;
             } // case 18
             case 24: {
-              limit_ = input.readUInt32();
-              bitField0_ |= 0x00000004;
+              newLimit_ = input.readUInt32();
+              newLimitCase_ = 3;
               break;
             } // case 24
-            case 32: {
-              unset_ = input.readBool();
-              bitField0_ |= 0x00000008;
+            case 34: {
+              input.readMessage(
+                  getUnsetLimitFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              newLimitCase_ = 4;
               break;
-            } // case 32
+            } // case 34
             case 40: {
               expectedVersion_ = input.readUInt64();
               bitField0_ |= 0x00000010;
@@ -834,6 +928,21 @@ private static final long serialVersionUID = 0L;
     public Builder clearTarget() {
       targetCase_ = 0;
       target_ = null;
+      onChanged();
+      return this;
+    }
+
+    private int newLimitCase_ = 0;
+    private java.lang.Object newLimit_;
+    public NewLimitCase
+        getNewLimitCase() {
+      return NewLimitCase.forNumber(
+          newLimitCase_);
+    }
+
+    public Builder clearNewLimit() {
+      newLimitCase_ = 0;
+      newLimit_ = null;
       onChanged();
       return this;
     }
@@ -1080,108 +1189,240 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    private int limit_ ;
     /**
      * <pre>
-     * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
-     * limit does not pause a lock.
+     * Permits that may be held at once, 0 to 1,000,000; 0 pauses.
      * </pre>
      *
-     * <code>optional uint32 limit = 3;</code>
+     * <code>uint32 limit = 3;</code>
      * @return Whether the limit field is set.
      */
-    @java.lang.Override
     public boolean hasLimit() {
-      return ((bitField0_ & 0x00000004) != 0);
+      return newLimitCase_ == 3;
     }
     /**
      * <pre>
-     * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
-     * limit does not pause a lock.
+     * Permits that may be held at once, 0 to 1,000,000; 0 pauses.
      * </pre>
      *
-     * <code>optional uint32 limit = 3;</code>
+     * <code>uint32 limit = 3;</code>
      * @return The limit.
      */
-    @java.lang.Override
     public int getLimit() {
-      return limit_;
+      if (newLimitCase_ == 3) {
+        return (java.lang.Integer) newLimit_;
+      }
+      return 0;
     }
     /**
      * <pre>
-     * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
-     * limit does not pause a lock.
+     * Permits that may be held at once, 0 to 1,000,000; 0 pauses.
      * </pre>
      *
-     * <code>optional uint32 limit = 3;</code>
+     * <code>uint32 limit = 3;</code>
      * @param value The limit to set.
      * @return This builder for chaining.
      */
     public Builder setLimit(int value) {
 
-      limit_ = value;
-      bitField0_ |= 0x00000004;
+      newLimitCase_ = 3;
+      newLimit_ = value;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
-     * limit does not pause a lock.
+     * Permits that may be held at once, 0 to 1,000,000; 0 pauses.
      * </pre>
      *
-     * <code>optional uint32 limit = 3;</code>
+     * <code>uint32 limit = 3;</code>
      * @return This builder for chaining.
      */
     public Builder clearLimit() {
-      bitField0_ = (bitField0_ & ~0x00000004);
-      limit_ = 0;
-      onChanged();
+      if (newLimitCase_ == 3) {
+        newLimitCase_ = 0;
+        newLimit_ = null;
+        onChanged();
+      }
       return this;
     }
 
-    private boolean unset_ ;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder> unsetLimitBuilder_;
     /**
      * <pre>
-     * Removes this setting, so that the next best pattern or the default applies. Not with limit.
+     * Removes this setting, so that the next best pattern or the default applies.
      * </pre>
      *
-     * <code>bool unset = 4;</code>
-     * @return The unset.
+     * <code>.google.protobuf.Empty unset_limit = 4;</code>
+     * @return Whether the unsetLimit field is set.
      */
     @java.lang.Override
-    public boolean getUnset() {
-      return unset_;
+    public boolean hasUnsetLimit() {
+      return newLimitCase_ == 4;
     }
     /**
      * <pre>
-     * Removes this setting, so that the next best pattern or the default applies. Not with limit.
+     * Removes this setting, so that the next best pattern or the default applies.
      * </pre>
      *
-     * <code>bool unset = 4;</code>
-     * @param value The unset to set.
-     * @return This builder for chaining.
+     * <code>.google.protobuf.Empty unset_limit = 4;</code>
+     * @return The unsetLimit.
      */
-    public Builder setUnset(boolean value) {
-
-      unset_ = value;
-      bitField0_ |= 0x00000008;
-      onChanged();
+    @java.lang.Override
+    public com.google.protobuf.Empty getUnsetLimit() {
+      if (unsetLimitBuilder_ == null) {
+        if (newLimitCase_ == 4) {
+          return (com.google.protobuf.Empty) newLimit_;
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      } else {
+        if (newLimitCase_ == 4) {
+          return unsetLimitBuilder_.getMessage();
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the next best pattern or the default applies.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_limit = 4;</code>
+     */
+    public Builder setUnsetLimit(com.google.protobuf.Empty value) {
+      if (unsetLimitBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        newLimit_ = value;
+        onChanged();
+      } else {
+        unsetLimitBuilder_.setMessage(value);
+      }
+      newLimitCase_ = 4;
       return this;
     }
     /**
      * <pre>
-     * Removes this setting, so that the next best pattern or the default applies. Not with limit.
+     * Removes this setting, so that the next best pattern or the default applies.
      * </pre>
      *
-     * <code>bool unset = 4;</code>
-     * @return This builder for chaining.
+     * <code>.google.protobuf.Empty unset_limit = 4;</code>
      */
-    public Builder clearUnset() {
-      bitField0_ = (bitField0_ & ~0x00000008);
-      unset_ = false;
-      onChanged();
+    public Builder setUnsetLimit(
+        com.google.protobuf.Empty.Builder builderForValue) {
+      if (unsetLimitBuilder_ == null) {
+        newLimit_ = builderForValue.build();
+        onChanged();
+      } else {
+        unsetLimitBuilder_.setMessage(builderForValue.build());
+      }
+      newLimitCase_ = 4;
       return this;
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the next best pattern or the default applies.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_limit = 4;</code>
+     */
+    public Builder mergeUnsetLimit(com.google.protobuf.Empty value) {
+      if (unsetLimitBuilder_ == null) {
+        if (newLimitCase_ == 4 &&
+            newLimit_ != com.google.protobuf.Empty.getDefaultInstance()) {
+          newLimit_ = com.google.protobuf.Empty.newBuilder((com.google.protobuf.Empty) newLimit_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          newLimit_ = value;
+        }
+        onChanged();
+      } else {
+        if (newLimitCase_ == 4) {
+          unsetLimitBuilder_.mergeFrom(value);
+        } else {
+          unsetLimitBuilder_.setMessage(value);
+        }
+      }
+      newLimitCase_ = 4;
+      return this;
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the next best pattern or the default applies.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_limit = 4;</code>
+     */
+    public Builder clearUnsetLimit() {
+      if (unsetLimitBuilder_ == null) {
+        if (newLimitCase_ == 4) {
+          newLimitCase_ = 0;
+          newLimit_ = null;
+          onChanged();
+        }
+      } else {
+        if (newLimitCase_ == 4) {
+          newLimitCase_ = 0;
+          newLimit_ = null;
+        }
+        unsetLimitBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the next best pattern or the default applies.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_limit = 4;</code>
+     */
+    public com.google.protobuf.Empty.Builder getUnsetLimitBuilder() {
+      return getUnsetLimitFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the next best pattern or the default applies.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_limit = 4;</code>
+     */
+    @java.lang.Override
+    public com.google.protobuf.EmptyOrBuilder getUnsetLimitOrBuilder() {
+      if ((newLimitCase_ == 4) && (unsetLimitBuilder_ != null)) {
+        return unsetLimitBuilder_.getMessageOrBuilder();
+      } else {
+        if (newLimitCase_ == 4) {
+          return (com.google.protobuf.Empty) newLimit_;
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the next best pattern or the default applies.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_limit = 4;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder> 
+        getUnsetLimitFieldBuilder() {
+      if (unsetLimitBuilder_ == null) {
+        if (!(newLimitCase_ == 4)) {
+          newLimit_ = com.google.protobuf.Empty.getDefaultInstance();
+        }
+        unsetLimitBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder>(
+                (com.google.protobuf.Empty) newLimit_,
+                getParentForChildren(),
+                isClean());
+        newLimit_ = null;
+      }
+      newLimitCase_ = 4;
+      onChanged();
+      return unsetLimitBuilder_;
     }
 
     private long expectedVersion_ ;

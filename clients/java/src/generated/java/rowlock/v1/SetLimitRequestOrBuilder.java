@@ -71,34 +71,49 @@ public interface SetLimitRequestOrBuilder extends
 
   /**
    * <pre>
-   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
-   * limit does not pause a lock.
+   * Permits that may be held at once, 0 to 1,000,000; 0 pauses.
    * </pre>
    *
-   * <code>optional uint32 limit = 3;</code>
+   * <code>uint32 limit = 3;</code>
    * @return Whether the limit field is set.
    */
   boolean hasLimit();
   /**
    * <pre>
-   * Permits that may be held at once, 0 to 1,000,000; 0 pauses. Required unless `unset` is true, so that a forgotten
-   * limit does not pause a lock.
+   * Permits that may be held at once, 0 to 1,000,000; 0 pauses.
    * </pre>
    *
-   * <code>optional uint32 limit = 3;</code>
+   * <code>uint32 limit = 3;</code>
    * @return The limit.
    */
   int getLimit();
 
   /**
    * <pre>
-   * Removes this setting, so that the next best pattern or the default applies. Not with limit.
+   * Removes this setting, so that the next best pattern or the default applies.
    * </pre>
    *
-   * <code>bool unset = 4;</code>
-   * @return The unset.
+   * <code>.google.protobuf.Empty unset_limit = 4;</code>
+   * @return Whether the unsetLimit field is set.
    */
-  boolean getUnset();
+  boolean hasUnsetLimit();
+  /**
+   * <pre>
+   * Removes this setting, so that the next best pattern or the default applies.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_limit = 4;</code>
+   * @return The unsetLimit.
+   */
+  com.google.protobuf.Empty getUnsetLimit();
+  /**
+   * <pre>
+   * Removes this setting, so that the next best pattern or the default applies.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_limit = 4;</code>
+   */
+  com.google.protobuf.EmptyOrBuilder getUnsetLimitOrBuilder();
 
   /**
    * <pre>
@@ -140,4 +155,6 @@ public interface SetLimitRequestOrBuilder extends
       getReasonBytes();
 
   rowlock.v1.SetLimitRequest.TargetCase getTargetCase();
+
+  rowlock.v1.SetLimitRequest.NewLimitCase getNewLimitCase();
 }

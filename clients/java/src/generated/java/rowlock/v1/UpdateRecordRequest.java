@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What to set. At least one of not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left and status.
+ * What to set: at least one of new_not_before, new_attempts_left and status. What is not set stays.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.UpdateRecordRequest}
@@ -47,6 +47,92 @@ private static final long serialVersionUID = 0L;
   }
 
   private int bitField0_;
+  private int newNotBeforeCase_ = 0;
+  @SuppressWarnings("serial")
+  private java.lang.Object newNotBefore_;
+  public enum NewNotBeforeCase
+      implements com.google.protobuf.Internal.EnumLite,
+          com.google.protobuf.AbstractMessage.InternalOneOfEnum {
+    NOT_BEFORE(2),
+    NOT_BEFORE_IN(3),
+    UNSET_NOT_BEFORE(4),
+    NEWNOTBEFORE_NOT_SET(0);
+    private final int value;
+    private NewNotBeforeCase(int value) {
+      this.value = value;
+    }
+    /**
+     * @param value The number of the enum to look for.
+     * @return The enum associated with the given number.
+     * @deprecated Use {@link #forNumber(int)} instead.
+     */
+    @java.lang.Deprecated
+    public static NewNotBeforeCase valueOf(int value) {
+      return forNumber(value);
+    }
+
+    public static NewNotBeforeCase forNumber(int value) {
+      switch (value) {
+        case 2: return NOT_BEFORE;
+        case 3: return NOT_BEFORE_IN;
+        case 4: return UNSET_NOT_BEFORE;
+        case 0: return NEWNOTBEFORE_NOT_SET;
+        default: return null;
+      }
+    }
+    public int getNumber() {
+      return this.value;
+    }
+  };
+
+  public NewNotBeforeCase
+  getNewNotBeforeCase() {
+    return NewNotBeforeCase.forNumber(
+        newNotBeforeCase_);
+  }
+
+  private int newAttemptsLeftCase_ = 0;
+  @SuppressWarnings("serial")
+  private java.lang.Object newAttemptsLeft_;
+  public enum NewAttemptsLeftCase
+      implements com.google.protobuf.Internal.EnumLite,
+          com.google.protobuf.AbstractMessage.InternalOneOfEnum {
+    ATTEMPTS_LEFT(5),
+    UNSET_ATTEMPTS_LEFT(6),
+    NEWATTEMPTSLEFT_NOT_SET(0);
+    private final int value;
+    private NewAttemptsLeftCase(int value) {
+      this.value = value;
+    }
+    /**
+     * @param value The number of the enum to look for.
+     * @return The enum associated with the given number.
+     * @deprecated Use {@link #forNumber(int)} instead.
+     */
+    @java.lang.Deprecated
+    public static NewAttemptsLeftCase valueOf(int value) {
+      return forNumber(value);
+    }
+
+    public static NewAttemptsLeftCase forNumber(int value) {
+      switch (value) {
+        case 5: return ATTEMPTS_LEFT;
+        case 6: return UNSET_ATTEMPTS_LEFT;
+        case 0: return NEWATTEMPTSLEFT_NOT_SET;
+        default: return null;
+      }
+    }
+    public int getNumber() {
+      return this.value;
+    }
+  };
+
+  public NewAttemptsLeftCase
+  getNewAttemptsLeftCase() {
+    return NewAttemptsLeftCase.forNumber(
+        newAttemptsLeftCase_);
+  }
+
   public static final int NAME_FIELD_NUMBER = 1;
   @SuppressWarnings("serial")
   private volatile java.lang.Object name_ = "";
@@ -95,12 +181,10 @@ private static final long serialVersionUID = 0L;
   }
 
   public static final int NOT_BEFORE_FIELD_NUMBER = 2;
-  private com.google.protobuf.Timestamp notBefore_;
   /**
    * <pre>
-   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-   * not_before_in and unset_not_before.
+   * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+   * makes the lock due since then, so that Capture takes it earlier.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -108,13 +192,12 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasNotBefore() {
-    return ((bitField0_ & 0x00000001) != 0);
+    return newNotBeforeCase_ == 2;
   }
   /**
    * <pre>
-   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-   * not_before_in and unset_not_before.
+   * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+   * makes the lock due since then, so that Capture takes it earlier.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -122,28 +205,31 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public com.google.protobuf.Timestamp getNotBefore() {
-    return notBefore_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : notBefore_;
+    if (newNotBeforeCase_ == 2) {
+       return (com.google.protobuf.Timestamp) newNotBefore_;
+    }
+    return com.google.protobuf.Timestamp.getDefaultInstance();
   }
   /**
    * <pre>
-   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-   * not_before_in and unset_not_before.
+   * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+   * makes the lock due since then, so that Capture takes it earlier.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 2;</code>
    */
   @java.lang.Override
   public com.google.protobuf.TimestampOrBuilder getNotBeforeOrBuilder() {
-    return notBefore_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : notBefore_;
+    if (newNotBeforeCase_ == 2) {
+       return (com.google.protobuf.Timestamp) newNotBefore_;
+    }
+    return com.google.protobuf.Timestamp.getDefaultInstance();
   }
 
   public static final int NOT_BEFORE_IN_FIELD_NUMBER = 3;
-  private com.google.protobuf.Duration notBeforeIn_;
   /**
    * <pre>
-   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-   * not_before and unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
    * </pre>
    *
    * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -151,12 +237,11 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasNotBeforeIn() {
-    return ((bitField0_ & 0x00000002) != 0);
+    return newNotBeforeCase_ == 3;
   }
   /**
    * <pre>
-   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-   * not_before and unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
    * </pre>
    *
    * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -164,76 +249,139 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public com.google.protobuf.Duration getNotBeforeIn() {
-    return notBeforeIn_ == null ? com.google.protobuf.Duration.getDefaultInstance() : notBeforeIn_;
+    if (newNotBeforeCase_ == 3) {
+       return (com.google.protobuf.Duration) newNotBefore_;
+    }
+    return com.google.protobuf.Duration.getDefaultInstance();
   }
   /**
    * <pre>
-   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-   * not_before and unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
    * </pre>
    *
    * <code>.google.protobuf.Duration not_before_in = 3;</code>
    */
   @java.lang.Override
   public com.google.protobuf.DurationOrBuilder getNotBeforeInOrBuilder() {
-    return notBeforeIn_ == null ? com.google.protobuf.Duration.getDefaultInstance() : notBeforeIn_;
+    if (newNotBeforeCase_ == 3) {
+       return (com.google.protobuf.Duration) newNotBefore_;
+    }
+    return com.google.protobuf.Duration.getDefaultInstance();
   }
 
   public static final int UNSET_NOT_BEFORE_FIELD_NUMBER = 4;
-  private boolean unsetNotBefore_ = false;
   /**
    * <pre>
-   * Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
+   * At any time.
    * </pre>
    *
-   * <code>bool unset_not_before = 4;</code>
+   * <code>.google.protobuf.Empty unset_not_before = 4;</code>
+   * @return Whether the unsetNotBefore field is set.
+   */
+  @java.lang.Override
+  public boolean hasUnsetNotBefore() {
+    return newNotBeforeCase_ == 4;
+  }
+  /**
+   * <pre>
+   * At any time.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_not_before = 4;</code>
    * @return The unsetNotBefore.
    */
   @java.lang.Override
-  public boolean getUnsetNotBefore() {
-    return unsetNotBefore_;
+  public com.google.protobuf.Empty getUnsetNotBefore() {
+    if (newNotBeforeCase_ == 4) {
+       return (com.google.protobuf.Empty) newNotBefore_;
+    }
+    return com.google.protobuf.Empty.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * At any time.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_not_before = 4;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.EmptyOrBuilder getUnsetNotBeforeOrBuilder() {
+    if (newNotBeforeCase_ == 4) {
+       return (com.google.protobuf.Empty) newNotBefore_;
+    }
+    return com.google.protobuf.Empty.getDefaultInstance();
   }
 
   public static final int ATTEMPTS_LEFT_FIELD_NUMBER = 5;
-  private int attemptsLeft_ = 0;
   /**
    * <pre>
-   * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
+   * So many, 0 to 1,000,000.
    * </pre>
    *
-   * <code>optional uint32 attempts_left = 5;</code>
+   * <code>uint32 attempts_left = 5;</code>
    * @return Whether the attemptsLeft field is set.
    */
   @java.lang.Override
   public boolean hasAttemptsLeft() {
-    return ((bitField0_ & 0x00000004) != 0);
+    return newAttemptsLeftCase_ == 5;
   }
   /**
    * <pre>
-   * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
+   * So many, 0 to 1,000,000.
    * </pre>
    *
-   * <code>optional uint32 attempts_left = 5;</code>
+   * <code>uint32 attempts_left = 5;</code>
    * @return The attemptsLeft.
    */
   @java.lang.Override
   public int getAttemptsLeft() {
-    return attemptsLeft_;
+    if (newAttemptsLeftCase_ == 5) {
+      return (java.lang.Integer) newAttemptsLeft_;
+    }
+    return 0;
   }
 
   public static final int UNSET_ATTEMPTS_LEFT_FIELD_NUMBER = 6;
-  private boolean unsetAttemptsLeft_ = false;
   /**
    * <pre>
-   * Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
+   * Any number.
    * </pre>
    *
-   * <code>bool unset_attempts_left = 6;</code>
+   * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
+   * @return Whether the unsetAttemptsLeft field is set.
+   */
+  @java.lang.Override
+  public boolean hasUnsetAttemptsLeft() {
+    return newAttemptsLeftCase_ == 6;
+  }
+  /**
+   * <pre>
+   * Any number.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
    * @return The unsetAttemptsLeft.
    */
   @java.lang.Override
-  public boolean getUnsetAttemptsLeft() {
-    return unsetAttemptsLeft_;
+  public com.google.protobuf.Empty getUnsetAttemptsLeft() {
+    if (newAttemptsLeftCase_ == 6) {
+       return (com.google.protobuf.Empty) newAttemptsLeft_;
+    }
+    return com.google.protobuf.Empty.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Any number.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.EmptyOrBuilder getUnsetAttemptsLeftOrBuilder() {
+    if (newAttemptsLeftCase_ == 6) {
+       return (com.google.protobuf.Empty) newAttemptsLeft_;
+    }
+    return com.google.protobuf.Empty.getDefaultInstance();
   }
 
   public static final int STATUS_FIELD_NUMBER = 7;
@@ -249,7 +397,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasStatus() {
-    return ((bitField0_ & 0x00000008) != 0);
+    return ((bitField0_ & 0x00000001) != 0);
   }
   /**
    * <pre>
@@ -307,7 +455,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasExpectedVersion() {
-    return ((bitField0_ & 0x00000010) != 0);
+    return ((bitField0_ & 0x00000002) != 0);
   }
   /**
    * <pre>
@@ -386,25 +534,26 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(name_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 1, name_);
     }
+    if (newNotBeforeCase_ == 2) {
+      output.writeMessage(2, (com.google.protobuf.Timestamp) newNotBefore_);
+    }
+    if (newNotBeforeCase_ == 3) {
+      output.writeMessage(3, (com.google.protobuf.Duration) newNotBefore_);
+    }
+    if (newNotBeforeCase_ == 4) {
+      output.writeMessage(4, (com.google.protobuf.Empty) newNotBefore_);
+    }
+    if (newAttemptsLeftCase_ == 5) {
+      output.writeUInt32(
+          5, (int)((java.lang.Integer) newAttemptsLeft_));
+    }
+    if (newAttemptsLeftCase_ == 6) {
+      output.writeMessage(6, (com.google.protobuf.Empty) newAttemptsLeft_);
+    }
     if (((bitField0_ & 0x00000001) != 0)) {
-      output.writeMessage(2, getNotBefore());
-    }
-    if (((bitField0_ & 0x00000002) != 0)) {
-      output.writeMessage(3, getNotBeforeIn());
-    }
-    if (unsetNotBefore_ != false) {
-      output.writeBool(4, unsetNotBefore_);
-    }
-    if (((bitField0_ & 0x00000004) != 0)) {
-      output.writeUInt32(5, attemptsLeft_);
-    }
-    if (unsetAttemptsLeft_ != false) {
-      output.writeBool(6, unsetAttemptsLeft_);
-    }
-    if (((bitField0_ & 0x00000008) != 0)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 7, status_);
     }
-    if (((bitField0_ & 0x00000010) != 0)) {
+    if (((bitField0_ & 0x00000002) != 0)) {
       output.writeUInt64(8, expectedVersion_);
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
@@ -422,30 +571,31 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(name_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(1, name_);
     }
+    if (newNotBeforeCase_ == 2) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(2, (com.google.protobuf.Timestamp) newNotBefore_);
+    }
+    if (newNotBeforeCase_ == 3) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(3, (com.google.protobuf.Duration) newNotBefore_);
+    }
+    if (newNotBeforeCase_ == 4) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(4, (com.google.protobuf.Empty) newNotBefore_);
+    }
+    if (newAttemptsLeftCase_ == 5) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeUInt32Size(
+            5, (int)((java.lang.Integer) newAttemptsLeft_));
+    }
+    if (newAttemptsLeftCase_ == 6) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(6, (com.google.protobuf.Empty) newAttemptsLeft_);
+    }
     if (((bitField0_ & 0x00000001) != 0)) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(2, getNotBefore());
-    }
-    if (((bitField0_ & 0x00000002) != 0)) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(3, getNotBeforeIn());
-    }
-    if (unsetNotBefore_ != false) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeBoolSize(4, unsetNotBefore_);
-    }
-    if (((bitField0_ & 0x00000004) != 0)) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeUInt32Size(5, attemptsLeft_);
-    }
-    if (unsetAttemptsLeft_ != false) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeBoolSize(6, unsetAttemptsLeft_);
-    }
-    if (((bitField0_ & 0x00000008) != 0)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(7, status_);
     }
-    if (((bitField0_ & 0x00000010) != 0)) {
+    if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(8, expectedVersion_);
     }
@@ -469,25 +619,6 @@ private static final long serialVersionUID = 0L;
 
     if (!getName()
         .equals(other.getName())) return false;
-    if (hasNotBefore() != other.hasNotBefore()) return false;
-    if (hasNotBefore()) {
-      if (!getNotBefore()
-          .equals(other.getNotBefore())) return false;
-    }
-    if (hasNotBeforeIn() != other.hasNotBeforeIn()) return false;
-    if (hasNotBeforeIn()) {
-      if (!getNotBeforeIn()
-          .equals(other.getNotBeforeIn())) return false;
-    }
-    if (getUnsetNotBefore()
-        != other.getUnsetNotBefore()) return false;
-    if (hasAttemptsLeft() != other.hasAttemptsLeft()) return false;
-    if (hasAttemptsLeft()) {
-      if (getAttemptsLeft()
-          != other.getAttemptsLeft()) return false;
-    }
-    if (getUnsetAttemptsLeft()
-        != other.getUnsetAttemptsLeft()) return false;
     if (hasStatus() != other.hasStatus()) return false;
     if (hasStatus()) {
       if (!getStatus()
@@ -500,6 +631,36 @@ private static final long serialVersionUID = 0L;
     }
     if (!getReason()
         .equals(other.getReason())) return false;
+    if (!getNewNotBeforeCase().equals(other.getNewNotBeforeCase())) return false;
+    switch (newNotBeforeCase_) {
+      case 2:
+        if (!getNotBefore()
+            .equals(other.getNotBefore())) return false;
+        break;
+      case 3:
+        if (!getNotBeforeIn()
+            .equals(other.getNotBeforeIn())) return false;
+        break;
+      case 4:
+        if (!getUnsetNotBefore()
+            .equals(other.getUnsetNotBefore())) return false;
+        break;
+      case 0:
+      default:
+    }
+    if (!getNewAttemptsLeftCase().equals(other.getNewAttemptsLeftCase())) return false;
+    switch (newAttemptsLeftCase_) {
+      case 5:
+        if (getAttemptsLeft()
+            != other.getAttemptsLeft()) return false;
+        break;
+      case 6:
+        if (!getUnsetAttemptsLeft()
+            .equals(other.getUnsetAttemptsLeft())) return false;
+        break;
+      case 0:
+      default:
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -513,24 +674,6 @@ private static final long serialVersionUID = 0L;
     hash = (19 * hash) + getDescriptor().hashCode();
     hash = (37 * hash) + NAME_FIELD_NUMBER;
     hash = (53 * hash) + getName().hashCode();
-    if (hasNotBefore()) {
-      hash = (37 * hash) + NOT_BEFORE_FIELD_NUMBER;
-      hash = (53 * hash) + getNotBefore().hashCode();
-    }
-    if (hasNotBeforeIn()) {
-      hash = (37 * hash) + NOT_BEFORE_IN_FIELD_NUMBER;
-      hash = (53 * hash) + getNotBeforeIn().hashCode();
-    }
-    hash = (37 * hash) + UNSET_NOT_BEFORE_FIELD_NUMBER;
-    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
-        getUnsetNotBefore());
-    if (hasAttemptsLeft()) {
-      hash = (37 * hash) + ATTEMPTS_LEFT_FIELD_NUMBER;
-      hash = (53 * hash) + getAttemptsLeft();
-    }
-    hash = (37 * hash) + UNSET_ATTEMPTS_LEFT_FIELD_NUMBER;
-    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
-        getUnsetAttemptsLeft());
     if (hasStatus()) {
       hash = (37 * hash) + STATUS_FIELD_NUMBER;
       hash = (53 * hash) + getStatus().hashCode();
@@ -542,6 +685,34 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + REASON_FIELD_NUMBER;
     hash = (53 * hash) + getReason().hashCode();
+    switch (newNotBeforeCase_) {
+      case 2:
+        hash = (37 * hash) + NOT_BEFORE_FIELD_NUMBER;
+        hash = (53 * hash) + getNotBefore().hashCode();
+        break;
+      case 3:
+        hash = (37 * hash) + NOT_BEFORE_IN_FIELD_NUMBER;
+        hash = (53 * hash) + getNotBeforeIn().hashCode();
+        break;
+      case 4:
+        hash = (37 * hash) + UNSET_NOT_BEFORE_FIELD_NUMBER;
+        hash = (53 * hash) + getUnsetNotBefore().hashCode();
+        break;
+      case 0:
+      default:
+    }
+    switch (newAttemptsLeftCase_) {
+      case 5:
+        hash = (37 * hash) + ATTEMPTS_LEFT_FIELD_NUMBER;
+        hash = (53 * hash) + getAttemptsLeft();
+        break;
+      case 6:
+        hash = (37 * hash) + UNSET_ATTEMPTS_LEFT_FIELD_NUMBER;
+        hash = (53 * hash) + getUnsetAttemptsLeft().hashCode();
+        break;
+      case 0:
+      default:
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -641,7 +812,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What to set. At least one of not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left and status.
+   * What to set: at least one of new_not_before, new_attempts_left and status. What is not set stays.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.UpdateRecordRequest}
@@ -665,42 +836,38 @@ private static final long serialVersionUID = 0L;
 
     // Construct using rowlock.v1.UpdateRecordRequest.newBuilder()
     private Builder() {
-      maybeForceBuilderInitialization();
+
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-      maybeForceBuilderInitialization();
-    }
-    private void maybeForceBuilderInitialization() {
-      if (com.google.protobuf.GeneratedMessageV3
-              .alwaysUseFieldBuilders) {
-        getNotBeforeFieldBuilder();
-        getNotBeforeInFieldBuilder();
-      }
+
     }
     @java.lang.Override
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
       name_ = "";
-      notBefore_ = null;
       if (notBeforeBuilder_ != null) {
-        notBeforeBuilder_.dispose();
-        notBeforeBuilder_ = null;
+        notBeforeBuilder_.clear();
       }
-      notBeforeIn_ = null;
       if (notBeforeInBuilder_ != null) {
-        notBeforeInBuilder_.dispose();
-        notBeforeInBuilder_ = null;
+        notBeforeInBuilder_.clear();
       }
-      unsetNotBefore_ = false;
-      attemptsLeft_ = 0;
-      unsetAttemptsLeft_ = false;
+      if (unsetNotBeforeBuilder_ != null) {
+        unsetNotBeforeBuilder_.clear();
+      }
+      if (unsetAttemptsLeftBuilder_ != null) {
+        unsetAttemptsLeftBuilder_.clear();
+      }
       status_ = "";
       expectedVersion_ = 0L;
       reason_ = "";
+      newNotBeforeCase_ = 0;
+      newNotBefore_ = null;
+      newAttemptsLeftCase_ = 0;
+      newAttemptsLeft_ = null;
       return this;
     }
 
@@ -728,6 +895,7 @@ private static final long serialVersionUID = 0L;
     public rowlock.v1.UpdateRecordRequest buildPartial() {
       rowlock.v1.UpdateRecordRequest result = new rowlock.v1.UpdateRecordRequest(this);
       if (bitField0_ != 0) { buildPartial0(result); }
+      buildPartialOneofs(result);
       onBuilt();
       return result;
     }
@@ -738,40 +906,41 @@ private static final long serialVersionUID = 0L;
         result.name_ = name_;
       }
       int to_bitField0_ = 0;
-      if (((from_bitField0_ & 0x00000002) != 0)) {
-        result.notBefore_ = notBeforeBuilder_ == null
-            ? notBefore_
-            : notBeforeBuilder_.build();
-        to_bitField0_ |= 0x00000001;
-      }
-      if (((from_bitField0_ & 0x00000004) != 0)) {
-        result.notBeforeIn_ = notBeforeInBuilder_ == null
-            ? notBeforeIn_
-            : notBeforeInBuilder_.build();
-        to_bitField0_ |= 0x00000002;
-      }
-      if (((from_bitField0_ & 0x00000008) != 0)) {
-        result.unsetNotBefore_ = unsetNotBefore_;
-      }
-      if (((from_bitField0_ & 0x00000010) != 0)) {
-        result.attemptsLeft_ = attemptsLeft_;
-        to_bitField0_ |= 0x00000004;
-      }
-      if (((from_bitField0_ & 0x00000020) != 0)) {
-        result.unsetAttemptsLeft_ = unsetAttemptsLeft_;
-      }
       if (((from_bitField0_ & 0x00000040) != 0)) {
         result.status_ = status_;
-        to_bitField0_ |= 0x00000008;
+        to_bitField0_ |= 0x00000001;
       }
       if (((from_bitField0_ & 0x00000080) != 0)) {
         result.expectedVersion_ = expectedVersion_;
-        to_bitField0_ |= 0x00000010;
+        to_bitField0_ |= 0x00000002;
       }
       if (((from_bitField0_ & 0x00000100) != 0)) {
         result.reason_ = reason_;
       }
       result.bitField0_ |= to_bitField0_;
+    }
+
+    private void buildPartialOneofs(rowlock.v1.UpdateRecordRequest result) {
+      result.newNotBeforeCase_ = newNotBeforeCase_;
+      result.newNotBefore_ = this.newNotBefore_;
+      if (newNotBeforeCase_ == 2 &&
+          notBeforeBuilder_ != null) {
+        result.newNotBefore_ = notBeforeBuilder_.build();
+      }
+      if (newNotBeforeCase_ == 3 &&
+          notBeforeInBuilder_ != null) {
+        result.newNotBefore_ = notBeforeInBuilder_.build();
+      }
+      if (newNotBeforeCase_ == 4 &&
+          unsetNotBeforeBuilder_ != null) {
+        result.newNotBefore_ = unsetNotBeforeBuilder_.build();
+      }
+      result.newAttemptsLeftCase_ = newAttemptsLeftCase_;
+      result.newAttemptsLeft_ = this.newAttemptsLeft_;
+      if (newAttemptsLeftCase_ == 6 &&
+          unsetAttemptsLeftBuilder_ != null) {
+        result.newAttemptsLeft_ = unsetAttemptsLeftBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -823,21 +992,6 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000001;
         onChanged();
       }
-      if (other.hasNotBefore()) {
-        mergeNotBefore(other.getNotBefore());
-      }
-      if (other.hasNotBeforeIn()) {
-        mergeNotBeforeIn(other.getNotBeforeIn());
-      }
-      if (other.getUnsetNotBefore() != false) {
-        setUnsetNotBefore(other.getUnsetNotBefore());
-      }
-      if (other.hasAttemptsLeft()) {
-        setAttemptsLeft(other.getAttemptsLeft());
-      }
-      if (other.getUnsetAttemptsLeft() != false) {
-        setUnsetAttemptsLeft(other.getUnsetAttemptsLeft());
-      }
       if (other.hasStatus()) {
         status_ = other.status_;
         bitField0_ |= 0x00000040;
@@ -850,6 +1004,36 @@ private static final long serialVersionUID = 0L;
         reason_ = other.reason_;
         bitField0_ |= 0x00000100;
         onChanged();
+      }
+      switch (other.getNewNotBeforeCase()) {
+        case NOT_BEFORE: {
+          mergeNotBefore(other.getNotBefore());
+          break;
+        }
+        case NOT_BEFORE_IN: {
+          mergeNotBeforeIn(other.getNotBeforeIn());
+          break;
+        }
+        case UNSET_NOT_BEFORE: {
+          mergeUnsetNotBefore(other.getUnsetNotBefore());
+          break;
+        }
+        case NEWNOTBEFORE_NOT_SET: {
+          break;
+        }
+      }
+      switch (other.getNewAttemptsLeftCase()) {
+        case ATTEMPTS_LEFT: {
+          setAttemptsLeft(other.getAttemptsLeft());
+          break;
+        }
+        case UNSET_ATTEMPTS_LEFT: {
+          mergeUnsetAttemptsLeft(other.getUnsetAttemptsLeft());
+          break;
+        }
+        case NEWATTEMPTSLEFT_NOT_SET: {
+          break;
+        }
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -886,31 +1070,35 @@ private static final long serialVersionUID = 0L;
               input.readMessage(
                   getNotBeforeFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00000002;
+              newNotBeforeCase_ = 2;
               break;
             } // case 18
             case 26: {
               input.readMessage(
                   getNotBeforeInFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00000004;
+              newNotBeforeCase_ = 3;
               break;
             } // case 26
-            case 32: {
-              unsetNotBefore_ = input.readBool();
-              bitField0_ |= 0x00000008;
+            case 34: {
+              input.readMessage(
+                  getUnsetNotBeforeFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              newNotBeforeCase_ = 4;
               break;
-            } // case 32
+            } // case 34
             case 40: {
-              attemptsLeft_ = input.readUInt32();
-              bitField0_ |= 0x00000010;
+              newAttemptsLeft_ = input.readUInt32();
+              newAttemptsLeftCase_ = 5;
               break;
             } // case 40
-            case 48: {
-              unsetAttemptsLeft_ = input.readBool();
-              bitField0_ |= 0x00000020;
+            case 50: {
+              input.readMessage(
+                  getUnsetAttemptsLeftFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              newAttemptsLeftCase_ = 6;
               break;
-            } // case 48
+            } // case 50
             case 58: {
               status_ = input.readStringRequireUtf8();
               bitField0_ |= 0x00000040;
@@ -941,6 +1129,36 @@ private static final long serialVersionUID = 0L;
       } // finally
       return this;
     }
+    private int newNotBeforeCase_ = 0;
+    private java.lang.Object newNotBefore_;
+    public NewNotBeforeCase
+        getNewNotBeforeCase() {
+      return NewNotBeforeCase.forNumber(
+          newNotBeforeCase_);
+    }
+
+    public Builder clearNewNotBefore() {
+      newNotBeforeCase_ = 0;
+      newNotBefore_ = null;
+      onChanged();
+      return this;
+    }
+
+    private int newAttemptsLeftCase_ = 0;
+    private java.lang.Object newAttemptsLeft_;
+    public NewAttemptsLeftCase
+        getNewAttemptsLeftCase() {
+      return NewAttemptsLeftCase.forNumber(
+          newAttemptsLeftCase_);
+    }
+
+    public Builder clearNewAttemptsLeft() {
+      newAttemptsLeftCase_ = 0;
+      newAttemptsLeft_ = null;
+      onChanged();
+      return this;
+    }
+
     private int bitField0_;
 
     private java.lang.Object name_ = "";
@@ -1035,44 +1253,48 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    private com.google.protobuf.Timestamp notBefore_;
     private com.google.protobuf.SingleFieldBuilderV3<
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> notBeforeBuilder_;
     /**
      * <pre>
-     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-     * not_before_in and unset_not_before.
+     * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+     * makes the lock due since then, so that Capture takes it earlier.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
      * @return Whether the notBefore field is set.
      */
+    @java.lang.Override
     public boolean hasNotBefore() {
-      return ((bitField0_ & 0x00000002) != 0);
+      return newNotBeforeCase_ == 2;
     }
     /**
      * <pre>
-     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-     * not_before_in and unset_not_before.
+     * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+     * makes the lock due since then, so that Capture takes it earlier.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
      * @return The notBefore.
      */
+    @java.lang.Override
     public com.google.protobuf.Timestamp getNotBefore() {
       if (notBeforeBuilder_ == null) {
-        return notBefore_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : notBefore_;
+        if (newNotBeforeCase_ == 2) {
+          return (com.google.protobuf.Timestamp) newNotBefore_;
+        }
+        return com.google.protobuf.Timestamp.getDefaultInstance();
       } else {
-        return notBeforeBuilder_.getMessage();
+        if (newNotBeforeCase_ == 2) {
+          return notBeforeBuilder_.getMessage();
+        }
+        return com.google.protobuf.Timestamp.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-     * not_before_in and unset_not_before.
+     * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+     * makes the lock due since then, so that Capture takes it earlier.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -1082,19 +1304,18 @@ private static final long serialVersionUID = 0L;
         if (value == null) {
           throw new NullPointerException();
         }
-        notBefore_ = value;
+        newNotBefore_ = value;
+        onChanged();
       } else {
         notBeforeBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000002;
-      onChanged();
+      newNotBeforeCase_ = 2;
       return this;
     }
     /**
      * <pre>
-     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-     * not_before_in and unset_not_before.
+     * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+     * makes the lock due since then, so that Capture takes it earlier.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -1102,96 +1323,100 @@ private static final long serialVersionUID = 0L;
     public Builder setNotBefore(
         com.google.protobuf.Timestamp.Builder builderForValue) {
       if (notBeforeBuilder_ == null) {
-        notBefore_ = builderForValue.build();
+        newNotBefore_ = builderForValue.build();
+        onChanged();
       } else {
         notBeforeBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000002;
-      onChanged();
+      newNotBeforeCase_ = 2;
       return this;
     }
     /**
      * <pre>
-     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-     * not_before_in and unset_not_before.
+     * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+     * makes the lock due since then, so that Capture takes it earlier.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
      */
     public Builder mergeNotBefore(com.google.protobuf.Timestamp value) {
       if (notBeforeBuilder_ == null) {
-        if (((bitField0_ & 0x00000002) != 0) &&
-          notBefore_ != null &&
-          notBefore_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
-          getNotBeforeBuilder().mergeFrom(value);
+        if (newNotBeforeCase_ == 2 &&
+            newNotBefore_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          newNotBefore_ = com.google.protobuf.Timestamp.newBuilder((com.google.protobuf.Timestamp) newNotBefore_)
+              .mergeFrom(value).buildPartial();
         } else {
-          notBefore_ = value;
+          newNotBefore_ = value;
         }
-      } else {
-        notBeforeBuilder_.mergeFrom(value);
-      }
-      if (notBefore_ != null) {
-        bitField0_ |= 0x00000002;
         onChanged();
+      } else {
+        if (newNotBeforeCase_ == 2) {
+          notBeforeBuilder_.mergeFrom(value);
+        } else {
+          notBeforeBuilder_.setMessage(value);
+        }
       }
+      newNotBeforeCase_ = 2;
       return this;
     }
     /**
      * <pre>
-     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-     * not_before_in and unset_not_before.
+     * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+     * makes the lock due since then, so that Capture takes it earlier.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
      */
     public Builder clearNotBefore() {
-      bitField0_ = (bitField0_ & ~0x00000002);
-      notBefore_ = null;
-      if (notBeforeBuilder_ != null) {
-        notBeforeBuilder_.dispose();
-        notBeforeBuilder_ = null;
+      if (notBeforeBuilder_ == null) {
+        if (newNotBeforeCase_ == 2) {
+          newNotBeforeCase_ = 0;
+          newNotBefore_ = null;
+          onChanged();
+        }
+      } else {
+        if (newNotBeforeCase_ == 2) {
+          newNotBeforeCase_ = 0;
+          newNotBefore_ = null;
+        }
+        notBeforeBuilder_.clear();
       }
-      onChanged();
       return this;
     }
     /**
      * <pre>
-     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-     * not_before_in and unset_not_before.
+     * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+     * makes the lock due since then, so that Capture takes it earlier.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
      */
     public com.google.protobuf.Timestamp.Builder getNotBeforeBuilder() {
-      bitField0_ |= 0x00000002;
-      onChanged();
       return getNotBeforeFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-     * not_before_in and unset_not_before.
+     * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+     * makes the lock due since then, so that Capture takes it earlier.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
      */
+    @java.lang.Override
     public com.google.protobuf.TimestampOrBuilder getNotBeforeOrBuilder() {
-      if (notBeforeBuilder_ != null) {
+      if ((newNotBeforeCase_ == 2) && (notBeforeBuilder_ != null)) {
         return notBeforeBuilder_.getMessageOrBuilder();
       } else {
-        return notBefore_ == null ?
-            com.google.protobuf.Timestamp.getDefaultInstance() : notBefore_;
+        if (newNotBeforeCase_ == 2) {
+          return (com.google.protobuf.Timestamp) newNotBefore_;
+        }
+        return com.google.protobuf.Timestamp.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-     * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-     * not_before_in and unset_not_before.
+     * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+     * makes the lock due since then, so that Capture takes it earlier.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -1200,51 +1425,60 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
         getNotBeforeFieldBuilder() {
       if (notBeforeBuilder_ == null) {
+        if (!(newNotBeforeCase_ == 2)) {
+          newNotBefore_ = com.google.protobuf.Timestamp.getDefaultInstance();
+        }
         notBeforeBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
             com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
-                getNotBefore(),
+                (com.google.protobuf.Timestamp) newNotBefore_,
                 getParentForChildren(),
                 isClean());
-        notBefore_ = null;
+        newNotBefore_ = null;
       }
+      newNotBeforeCase_ = 2;
+      onChanged();
       return notBeforeBuilder_;
     }
 
-    private com.google.protobuf.Duration notBeforeIn_;
     private com.google.protobuf.SingleFieldBuilderV3<
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> notBeforeInBuilder_;
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-     * not_before and unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
      * @return Whether the notBeforeIn field is set.
      */
+    @java.lang.Override
     public boolean hasNotBeforeIn() {
-      return ((bitField0_ & 0x00000004) != 0);
+      return newNotBeforeCase_ == 3;
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-     * not_before and unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
      * @return The notBeforeIn.
      */
+    @java.lang.Override
     public com.google.protobuf.Duration getNotBeforeIn() {
       if (notBeforeInBuilder_ == null) {
-        return notBeforeIn_ == null ? com.google.protobuf.Duration.getDefaultInstance() : notBeforeIn_;
+        if (newNotBeforeCase_ == 3) {
+          return (com.google.protobuf.Duration) newNotBefore_;
+        }
+        return com.google.protobuf.Duration.getDefaultInstance();
       } else {
-        return notBeforeInBuilder_.getMessage();
+        if (newNotBeforeCase_ == 3) {
+          return notBeforeInBuilder_.getMessage();
+        }
+        return com.google.protobuf.Duration.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-     * not_before and unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -1254,18 +1488,17 @@ private static final long serialVersionUID = 0L;
         if (value == null) {
           throw new NullPointerException();
         }
-        notBeforeIn_ = value;
+        newNotBefore_ = value;
+        onChanged();
       } else {
         notBeforeInBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000004;
-      onChanged();
+      newNotBeforeCase_ = 3;
       return this;
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-     * not_before and unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -1273,91 +1506,95 @@ private static final long serialVersionUID = 0L;
     public Builder setNotBeforeIn(
         com.google.protobuf.Duration.Builder builderForValue) {
       if (notBeforeInBuilder_ == null) {
-        notBeforeIn_ = builderForValue.build();
+        newNotBefore_ = builderForValue.build();
+        onChanged();
       } else {
         notBeforeInBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000004;
-      onChanged();
+      newNotBeforeCase_ = 3;
       return this;
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-     * not_before and unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
      */
     public Builder mergeNotBeforeIn(com.google.protobuf.Duration value) {
       if (notBeforeInBuilder_ == null) {
-        if (((bitField0_ & 0x00000004) != 0) &&
-          notBeforeIn_ != null &&
-          notBeforeIn_ != com.google.protobuf.Duration.getDefaultInstance()) {
-          getNotBeforeInBuilder().mergeFrom(value);
+        if (newNotBeforeCase_ == 3 &&
+            newNotBefore_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          newNotBefore_ = com.google.protobuf.Duration.newBuilder((com.google.protobuf.Duration) newNotBefore_)
+              .mergeFrom(value).buildPartial();
         } else {
-          notBeforeIn_ = value;
+          newNotBefore_ = value;
         }
-      } else {
-        notBeforeInBuilder_.mergeFrom(value);
-      }
-      if (notBeforeIn_ != null) {
-        bitField0_ |= 0x00000004;
         onChanged();
+      } else {
+        if (newNotBeforeCase_ == 3) {
+          notBeforeInBuilder_.mergeFrom(value);
+        } else {
+          notBeforeInBuilder_.setMessage(value);
+        }
       }
+      newNotBeforeCase_ = 3;
       return this;
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-     * not_before and unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
      */
     public Builder clearNotBeforeIn() {
-      bitField0_ = (bitField0_ & ~0x00000004);
-      notBeforeIn_ = null;
-      if (notBeforeInBuilder_ != null) {
-        notBeforeInBuilder_.dispose();
-        notBeforeInBuilder_ = null;
+      if (notBeforeInBuilder_ == null) {
+        if (newNotBeforeCase_ == 3) {
+          newNotBeforeCase_ = 0;
+          newNotBefore_ = null;
+          onChanged();
+        }
+      } else {
+        if (newNotBeforeCase_ == 3) {
+          newNotBeforeCase_ = 0;
+          newNotBefore_ = null;
+        }
+        notBeforeInBuilder_.clear();
       }
-      onChanged();
       return this;
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-     * not_before and unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
      */
     public com.google.protobuf.Duration.Builder getNotBeforeInBuilder() {
-      bitField0_ |= 0x00000004;
-      onChanged();
       return getNotBeforeInFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-     * not_before and unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
      */
+    @java.lang.Override
     public com.google.protobuf.DurationOrBuilder getNotBeforeInOrBuilder() {
-      if (notBeforeInBuilder_ != null) {
+      if ((newNotBeforeCase_ == 3) && (notBeforeInBuilder_ != null)) {
         return notBeforeInBuilder_.getMessageOrBuilder();
       } else {
-        return notBeforeIn_ == null ?
-            com.google.protobuf.Duration.getDefaultInstance() : notBeforeIn_;
+        if (newNotBeforeCase_ == 3) {
+          return (com.google.protobuf.Duration) newNotBefore_;
+        }
+        return com.google.protobuf.Duration.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-     * not_before and unset_not_before.
+     * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
      * </pre>
      *
      * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -1366,158 +1603,433 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
         getNotBeforeInFieldBuilder() {
       if (notBeforeInBuilder_ == null) {
+        if (!(newNotBeforeCase_ == 3)) {
+          newNotBefore_ = com.google.protobuf.Duration.getDefaultInstance();
+        }
         notBeforeInBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
             com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
-                getNotBeforeIn(),
+                (com.google.protobuf.Duration) newNotBefore_,
                 getParentForChildren(),
                 isClean());
-        notBeforeIn_ = null;
+        newNotBefore_ = null;
       }
+      newNotBeforeCase_ = 3;
+      onChanged();
       return notBeforeInBuilder_;
     }
 
-    private boolean unsetNotBefore_ ;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder> unsetNotBeforeBuilder_;
     /**
      * <pre>
-     * Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
+     * At any time.
      * </pre>
      *
-     * <code>bool unset_not_before = 4;</code>
+     * <code>.google.protobuf.Empty unset_not_before = 4;</code>
+     * @return Whether the unsetNotBefore field is set.
+     */
+    @java.lang.Override
+    public boolean hasUnsetNotBefore() {
+      return newNotBeforeCase_ == 4;
+    }
+    /**
+     * <pre>
+     * At any time.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_not_before = 4;</code>
      * @return The unsetNotBefore.
      */
     @java.lang.Override
-    public boolean getUnsetNotBefore() {
-      return unsetNotBefore_;
+    public com.google.protobuf.Empty getUnsetNotBefore() {
+      if (unsetNotBeforeBuilder_ == null) {
+        if (newNotBeforeCase_ == 4) {
+          return (com.google.protobuf.Empty) newNotBefore_;
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      } else {
+        if (newNotBeforeCase_ == 4) {
+          return unsetNotBeforeBuilder_.getMessage();
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      }
     }
     /**
      * <pre>
-     * Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
+     * At any time.
      * </pre>
      *
-     * <code>bool unset_not_before = 4;</code>
-     * @param value The unsetNotBefore to set.
-     * @return This builder for chaining.
+     * <code>.google.protobuf.Empty unset_not_before = 4;</code>
      */
-    public Builder setUnsetNotBefore(boolean value) {
-
-      unsetNotBefore_ = value;
-      bitField0_ |= 0x00000008;
-      onChanged();
+    public Builder setUnsetNotBefore(com.google.protobuf.Empty value) {
+      if (unsetNotBeforeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        newNotBefore_ = value;
+        onChanged();
+      } else {
+        unsetNotBeforeBuilder_.setMessage(value);
+      }
+      newNotBeforeCase_ = 4;
       return this;
     }
     /**
      * <pre>
-     * Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
+     * At any time.
      * </pre>
      *
-     * <code>bool unset_not_before = 4;</code>
-     * @return This builder for chaining.
+     * <code>.google.protobuf.Empty unset_not_before = 4;</code>
+     */
+    public Builder setUnsetNotBefore(
+        com.google.protobuf.Empty.Builder builderForValue) {
+      if (unsetNotBeforeBuilder_ == null) {
+        newNotBefore_ = builderForValue.build();
+        onChanged();
+      } else {
+        unsetNotBeforeBuilder_.setMessage(builderForValue.build());
+      }
+      newNotBeforeCase_ = 4;
+      return this;
+    }
+    /**
+     * <pre>
+     * At any time.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_not_before = 4;</code>
+     */
+    public Builder mergeUnsetNotBefore(com.google.protobuf.Empty value) {
+      if (unsetNotBeforeBuilder_ == null) {
+        if (newNotBeforeCase_ == 4 &&
+            newNotBefore_ != com.google.protobuf.Empty.getDefaultInstance()) {
+          newNotBefore_ = com.google.protobuf.Empty.newBuilder((com.google.protobuf.Empty) newNotBefore_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          newNotBefore_ = value;
+        }
+        onChanged();
+      } else {
+        if (newNotBeforeCase_ == 4) {
+          unsetNotBeforeBuilder_.mergeFrom(value);
+        } else {
+          unsetNotBeforeBuilder_.setMessage(value);
+        }
+      }
+      newNotBeforeCase_ = 4;
+      return this;
+    }
+    /**
+     * <pre>
+     * At any time.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_not_before = 4;</code>
      */
     public Builder clearUnsetNotBefore() {
-      bitField0_ = (bitField0_ & ~0x00000008);
-      unsetNotBefore_ = false;
-      onChanged();
+      if (unsetNotBeforeBuilder_ == null) {
+        if (newNotBeforeCase_ == 4) {
+          newNotBeforeCase_ = 0;
+          newNotBefore_ = null;
+          onChanged();
+        }
+      } else {
+        if (newNotBeforeCase_ == 4) {
+          newNotBeforeCase_ = 0;
+          newNotBefore_ = null;
+        }
+        unsetNotBeforeBuilder_.clear();
+      }
       return this;
     }
-
-    private int attemptsLeft_ ;
     /**
      * <pre>
-     * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
+     * At any time.
      * </pre>
      *
-     * <code>optional uint32 attempts_left = 5;</code>
+     * <code>.google.protobuf.Empty unset_not_before = 4;</code>
+     */
+    public com.google.protobuf.Empty.Builder getUnsetNotBeforeBuilder() {
+      return getUnsetNotBeforeFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * At any time.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_not_before = 4;</code>
+     */
+    @java.lang.Override
+    public com.google.protobuf.EmptyOrBuilder getUnsetNotBeforeOrBuilder() {
+      if ((newNotBeforeCase_ == 4) && (unsetNotBeforeBuilder_ != null)) {
+        return unsetNotBeforeBuilder_.getMessageOrBuilder();
+      } else {
+        if (newNotBeforeCase_ == 4) {
+          return (com.google.protobuf.Empty) newNotBefore_;
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * At any time.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_not_before = 4;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder> 
+        getUnsetNotBeforeFieldBuilder() {
+      if (unsetNotBeforeBuilder_ == null) {
+        if (!(newNotBeforeCase_ == 4)) {
+          newNotBefore_ = com.google.protobuf.Empty.getDefaultInstance();
+        }
+        unsetNotBeforeBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder>(
+                (com.google.protobuf.Empty) newNotBefore_,
+                getParentForChildren(),
+                isClean());
+        newNotBefore_ = null;
+      }
+      newNotBeforeCase_ = 4;
+      onChanged();
+      return unsetNotBeforeBuilder_;
+    }
+
+    /**
+     * <pre>
+     * So many, 0 to 1,000,000.
+     * </pre>
+     *
+     * <code>uint32 attempts_left = 5;</code>
      * @return Whether the attemptsLeft field is set.
      */
-    @java.lang.Override
     public boolean hasAttemptsLeft() {
-      return ((bitField0_ & 0x00000010) != 0);
+      return newAttemptsLeftCase_ == 5;
     }
     /**
      * <pre>
-     * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
+     * So many, 0 to 1,000,000.
      * </pre>
      *
-     * <code>optional uint32 attempts_left = 5;</code>
+     * <code>uint32 attempts_left = 5;</code>
      * @return The attemptsLeft.
      */
-    @java.lang.Override
     public int getAttemptsLeft() {
-      return attemptsLeft_;
+      if (newAttemptsLeftCase_ == 5) {
+        return (java.lang.Integer) newAttemptsLeft_;
+      }
+      return 0;
     }
     /**
      * <pre>
-     * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
+     * So many, 0 to 1,000,000.
      * </pre>
      *
-     * <code>optional uint32 attempts_left = 5;</code>
+     * <code>uint32 attempts_left = 5;</code>
      * @param value The attemptsLeft to set.
      * @return This builder for chaining.
      */
     public Builder setAttemptsLeft(int value) {
 
-      attemptsLeft_ = value;
-      bitField0_ |= 0x00000010;
+      newAttemptsLeftCase_ = 5;
+      newAttemptsLeft_ = value;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
+     * So many, 0 to 1,000,000.
      * </pre>
      *
-     * <code>optional uint32 attempts_left = 5;</code>
+     * <code>uint32 attempts_left = 5;</code>
      * @return This builder for chaining.
      */
     public Builder clearAttemptsLeft() {
-      bitField0_ = (bitField0_ & ~0x00000010);
-      attemptsLeft_ = 0;
-      onChanged();
+      if (newAttemptsLeftCase_ == 5) {
+        newAttemptsLeftCase_ = 0;
+        newAttemptsLeft_ = null;
+        onChanged();
+      }
       return this;
     }
 
-    private boolean unsetAttemptsLeft_ ;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder> unsetAttemptsLeftBuilder_;
     /**
      * <pre>
-     * Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
+     * Any number.
      * </pre>
      *
-     * <code>bool unset_attempts_left = 6;</code>
+     * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
+     * @return Whether the unsetAttemptsLeft field is set.
+     */
+    @java.lang.Override
+    public boolean hasUnsetAttemptsLeft() {
+      return newAttemptsLeftCase_ == 6;
+    }
+    /**
+     * <pre>
+     * Any number.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
      * @return The unsetAttemptsLeft.
      */
     @java.lang.Override
-    public boolean getUnsetAttemptsLeft() {
-      return unsetAttemptsLeft_;
+    public com.google.protobuf.Empty getUnsetAttemptsLeft() {
+      if (unsetAttemptsLeftBuilder_ == null) {
+        if (newAttemptsLeftCase_ == 6) {
+          return (com.google.protobuf.Empty) newAttemptsLeft_;
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      } else {
+        if (newAttemptsLeftCase_ == 6) {
+          return unsetAttemptsLeftBuilder_.getMessage();
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      }
     }
     /**
      * <pre>
-     * Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
+     * Any number.
      * </pre>
      *
-     * <code>bool unset_attempts_left = 6;</code>
-     * @param value The unsetAttemptsLeft to set.
-     * @return This builder for chaining.
+     * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
      */
-    public Builder setUnsetAttemptsLeft(boolean value) {
-
-      unsetAttemptsLeft_ = value;
-      bitField0_ |= 0x00000020;
-      onChanged();
+    public Builder setUnsetAttemptsLeft(com.google.protobuf.Empty value) {
+      if (unsetAttemptsLeftBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        newAttemptsLeft_ = value;
+        onChanged();
+      } else {
+        unsetAttemptsLeftBuilder_.setMessage(value);
+      }
+      newAttemptsLeftCase_ = 6;
       return this;
     }
     /**
      * <pre>
-     * Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
+     * Any number.
      * </pre>
      *
-     * <code>bool unset_attempts_left = 6;</code>
-     * @return This builder for chaining.
+     * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
+     */
+    public Builder setUnsetAttemptsLeft(
+        com.google.protobuf.Empty.Builder builderForValue) {
+      if (unsetAttemptsLeftBuilder_ == null) {
+        newAttemptsLeft_ = builderForValue.build();
+        onChanged();
+      } else {
+        unsetAttemptsLeftBuilder_.setMessage(builderForValue.build());
+      }
+      newAttemptsLeftCase_ = 6;
+      return this;
+    }
+    /**
+     * <pre>
+     * Any number.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
+     */
+    public Builder mergeUnsetAttemptsLeft(com.google.protobuf.Empty value) {
+      if (unsetAttemptsLeftBuilder_ == null) {
+        if (newAttemptsLeftCase_ == 6 &&
+            newAttemptsLeft_ != com.google.protobuf.Empty.getDefaultInstance()) {
+          newAttemptsLeft_ = com.google.protobuf.Empty.newBuilder((com.google.protobuf.Empty) newAttemptsLeft_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          newAttemptsLeft_ = value;
+        }
+        onChanged();
+      } else {
+        if (newAttemptsLeftCase_ == 6) {
+          unsetAttemptsLeftBuilder_.mergeFrom(value);
+        } else {
+          unsetAttemptsLeftBuilder_.setMessage(value);
+        }
+      }
+      newAttemptsLeftCase_ = 6;
+      return this;
+    }
+    /**
+     * <pre>
+     * Any number.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
      */
     public Builder clearUnsetAttemptsLeft() {
-      bitField0_ = (bitField0_ & ~0x00000020);
-      unsetAttemptsLeft_ = false;
-      onChanged();
+      if (unsetAttemptsLeftBuilder_ == null) {
+        if (newAttemptsLeftCase_ == 6) {
+          newAttemptsLeftCase_ = 0;
+          newAttemptsLeft_ = null;
+          onChanged();
+        }
+      } else {
+        if (newAttemptsLeftCase_ == 6) {
+          newAttemptsLeftCase_ = 0;
+          newAttemptsLeft_ = null;
+        }
+        unsetAttemptsLeftBuilder_.clear();
+      }
       return this;
+    }
+    /**
+     * <pre>
+     * Any number.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
+     */
+    public com.google.protobuf.Empty.Builder getUnsetAttemptsLeftBuilder() {
+      return getUnsetAttemptsLeftFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Any number.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
+     */
+    @java.lang.Override
+    public com.google.protobuf.EmptyOrBuilder getUnsetAttemptsLeftOrBuilder() {
+      if ((newAttemptsLeftCase_ == 6) && (unsetAttemptsLeftBuilder_ != null)) {
+        return unsetAttemptsLeftBuilder_.getMessageOrBuilder();
+      } else {
+        if (newAttemptsLeftCase_ == 6) {
+          return (com.google.protobuf.Empty) newAttemptsLeft_;
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Any number.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder> 
+        getUnsetAttemptsLeftFieldBuilder() {
+      if (unsetAttemptsLeftBuilder_ == null) {
+        if (!(newAttemptsLeftCase_ == 6)) {
+          newAttemptsLeft_ = com.google.protobuf.Empty.getDefaultInstance();
+        }
+        unsetAttemptsLeftBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder>(
+                (com.google.protobuf.Empty) newAttemptsLeft_,
+                getParentForChildren(),
+                isClean());
+        newAttemptsLeft_ = null;
+      }
+      newAttemptsLeftCase_ = 6;
+      onChanged();
+      return unsetAttemptsLeftBuilder_;
     }
 
     private java.lang.Object status_ = "";

@@ -30,9 +30,8 @@ public interface UpdateRecordRequestOrBuilder extends
 
   /**
    * <pre>
-   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-   * not_before_in and unset_not_before.
+   * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+   * makes the lock due since then, so that Capture takes it earlier.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -41,9 +40,8 @@ public interface UpdateRecordRequestOrBuilder extends
   boolean hasNotBefore();
   /**
    * <pre>
-   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-   * not_before_in and unset_not_before.
+   * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+   * makes the lock due since then, so that Capture takes it earlier.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -52,9 +50,8 @@ public interface UpdateRecordRequestOrBuilder extends
   com.google.protobuf.Timestamp getNotBefore();
   /**
    * <pre>
-   * The server grants nothing before this instant of the database's clock, from 1970 to 10 years (of 365.25 days)
-   * ahead. An instant in the past makes the lock due since then, so that Capture takes it earlier. Not with
-   * not_before_in and unset_not_before.
+   * Not before this instant of the database's clock, from 1970 to 10 years (of 365.25 days) ahead. An instant in the past
+   * makes the lock due since then, so that Capture takes it earlier.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 2;</code>
@@ -63,8 +60,7 @@ public interface UpdateRecordRequestOrBuilder extends
 
   /**
    * <pre>
-   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-   * not_before and unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
    * </pre>
    *
    * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -73,8 +69,7 @@ public interface UpdateRecordRequestOrBuilder extends
   boolean hasNotBeforeIn();
   /**
    * <pre>
-   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-   * not_before and unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
    * </pre>
    *
    * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -83,8 +78,7 @@ public interface UpdateRecordRequestOrBuilder extends
   com.google.protobuf.Duration getNotBeforeIn();
   /**
    * <pre>
-   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's. Not with
-   * not_before and unset_not_before.
+   * The same as a time from now, 0 to 10 years, for callers whose clock may differ from the database's.
    * </pre>
    *
    * <code>.google.protobuf.Duration not_before_in = 3;</code>
@@ -93,42 +87,76 @@ public interface UpdateRecordRequestOrBuilder extends
 
   /**
    * <pre>
-   * Removes not_before: the lock may be granted at any time. Not with not_before and not_before_in.
+   * At any time.
    * </pre>
    *
-   * <code>bool unset_not_before = 4;</code>
+   * <code>.google.protobuf.Empty unset_not_before = 4;</code>
+   * @return Whether the unsetNotBefore field is set.
+   */
+  boolean hasUnsetNotBefore();
+  /**
+   * <pre>
+   * At any time.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_not_before = 4;</code>
    * @return The unsetNotBefore.
    */
-  boolean getUnsetNotBefore();
+  com.google.protobuf.Empty getUnsetNotBefore();
+  /**
+   * <pre>
+   * At any time.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_not_before = 4;</code>
+   */
+  com.google.protobuf.EmptyOrBuilder getUnsetNotBeforeOrBuilder();
 
   /**
    * <pre>
-   * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
+   * So many, 0 to 1,000,000.
    * </pre>
    *
-   * <code>optional uint32 attempts_left = 5;</code>
+   * <code>uint32 attempts_left = 5;</code>
    * @return Whether the attemptsLeft field is set.
    */
   boolean hasAttemptsLeft();
   /**
    * <pre>
-   * How many more grants are allowed, 0 to 1,000,000. Not with unset_attempts_left.
+   * So many, 0 to 1,000,000.
    * </pre>
    *
-   * <code>optional uint32 attempts_left = 5;</code>
+   * <code>uint32 attempts_left = 5;</code>
    * @return The attemptsLeft.
    */
   int getAttemptsLeft();
 
   /**
    * <pre>
-   * Removes attempts_left: the lock may be granted any number of times. Not with attempts_left.
+   * Any number.
    * </pre>
    *
-   * <code>bool unset_attempts_left = 6;</code>
+   * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
+   * @return Whether the unsetAttemptsLeft field is set.
+   */
+  boolean hasUnsetAttemptsLeft();
+  /**
+   * <pre>
+   * Any number.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
    * @return The unsetAttemptsLeft.
    */
-  boolean getUnsetAttemptsLeft();
+  com.google.protobuf.Empty getUnsetAttemptsLeft();
+  /**
+   * <pre>
+   * Any number.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_attempts_left = 6;</code>
+   */
+  com.google.protobuf.EmptyOrBuilder getUnsetAttemptsLeftOrBuilder();
 
   /**
    * <pre>
@@ -197,4 +225,8 @@ public interface UpdateRecordRequestOrBuilder extends
    */
   com.google.protobuf.ByteString
       getReasonBytes();
+
+  rowlock.v1.UpdateRecordRequest.NewNotBeforeCase getNewNotBeforeCase();
+
+  rowlock.v1.UpdateRecordRequest.NewAttemptsLeftCase getNewAttemptsLeftCase();
 }
