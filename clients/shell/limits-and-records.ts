@@ -144,6 +144,7 @@ Examples:
   rowlock update report --not-before 10m           from now
   rowlock update report --not-before none          at any time
   rowlock update task/8 --status new --if-version 0
+  rowlock update task/7 --attempts 3 --reason "the bucket is back"
 `;
 
 const parseAttemptsOrNone = countParser(0, ATTEMPTS_MAX, ", or unlimited");
@@ -154,6 +155,7 @@ interface UpdateFlags {
   readonly attempts?: Pick<RecordChanges, "attemptsLeft">;
   readonly status?: string;
   readonly ifVersion?: number;
+  readonly reason?: string;
   readonly json?: true;
 }
 
@@ -174,12 +176,13 @@ export const update: Declare = (command, { out }) =>
       "only if the record has this version; 0: if there is none",
       countParser(),
     )
+    .option("--reason <text>", "why; `rowlock history --changes` shows it")
     .option("--json", "one object")
-    .asks(UPDATE_HELP, ({ notBefore, attempts, status, ifVersion, json }: UpdateFlags, name: string) => {
+    .asks(UPDATE_HELP, ({ notBefore, attempts, status, json, ...flags }: UpdateFlags, name: string) => {
       if (!command.hasFaults && !notBefore && !attempts && status === undefined)
         command.fault("say what to set: --status, --attempts or --not-before");
       return async (rowlock) => {
-        const changes = { ...notBefore, ...attempts, ...given({ status, ifVersion }) };
+        const changes = { ...notBefore, ...attempts, ...given({ status, ...flags }) };
         const record = await rowlock.updateRecord(name, changes);
         if (json) out(jsonLine({ name, ...record }));
         else out(columns([["name", shown(name)], ...recordRows(record, Date.now())]));
@@ -193,19 +196,20 @@ server refuses this while somebody holds the lock or waits for it.
 
 Examples:
   rowlock delete task/7
-  rowlock delete task/7 --if-version 12
+  rowlock delete task/7 --if-version 12 --reason "not needed any more"
 `;
 
 const deleteRecord: Declare = (command, { out }) =>
   command
     .argument("<name>", "the lock", parseOneName)
     .option("--if-version <version>", "only if the record has this version", countParser())
+    .option("--reason <text>", "why; `rowlock history --changes` shows it")
     .option("--json", "one object")
     .asks(
       DELETE_HELP,
-      ({ ifVersion, json }: { ifVersion?: number; json?: true }, name: string) =>
+      ({ json, ...flags }: { ifVersion?: number; reason?: string; json?: true }, name: string) =>
         async (rowlock) => {
-          const deleted = await rowlock.deleteRecord(name, given({ ifVersion }));
+          const deleted = await rowlock.deleteRecord(name, given(flags));
           if (json) out(jsonLine({ name, deleted }));
           else out(deleted ? "Deleted.\n" : "There was no record.\n");
           return EXIT.ok;

@@ -34,10 +34,10 @@ describe("a change is noted", () => {
     const first =
       '{"status":"new","attempts_left":2,"not_before":"1970-01-12T13:46:40.000007Z","version":"1"}';
     expect(notedBy(lock)).toEqual([{ ...record, from: "", to: first }]);
-    lock.do({ ...update, notBefore: null, attemptsLeft: null, status: "" });
-    expect(notedBy(lock)).toEqual([{ ...record, from: first, to: '{"version":"2"}' }]);
-    lock.do({ verb: "delete_record", name: NAME, expectedVersion: undefined, caller });
-    expect(notedBy(lock)).toEqual([{ ...record, from: '{"version":"2"}', to: "" }]);
+    lock.do({ ...update, notBefore: null, attemptsLeft: null, status: "", reason: "begins anew" });
+    expect(notedBy(lock)).toEqual([{ ...record, from: first, to: '{"version":"2"}', reason: "begins anew" }]);
+    lock.do({ verb: "delete_record", name: NAME, expectedVersion: undefined, reason: "is done", caller });
+    expect(notedBy(lock)).toEqual([{ ...record, from: '{"version":"2"}', to: "", reason: "is done" }]);
     lock.do({ verb: "delete_record", name: NAME, expectedVersion: undefined, caller });
     expect(notedBy(lock)).toEqual([]);
   });

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { LockJson } from "#proto/rowlock/v1/lock_pb.js";
 import type { UpdateRecordRequestJson } from "#proto/rowlock/v1/lock_service_pb.js";
-import { ActDialog, WhatFollows } from "./act-dialog.tsx";
+import { ActDialog, ReasonField, WhatFollows } from "./act-dialog.tsx";
 import { call } from "./api.ts";
 import { Name, useNowMs } from "./parts.tsx";
 import { whoNext } from "./who-next.ts";
@@ -29,6 +29,7 @@ export function RecordDialog({ lock, onClose, onDone }: RecordDialogProps) {
   const [attempts, setAttempts] = useState(
     record?.attemptsLeft === undefined ? "" : String(record.attemptsLeft),
   );
+  const [reason, setReason] = useState("");
   const inMs = Number(minutes) * MINUTE_MS;
   const isStatusNew = status !== (record?.status ?? "");
   const isAttemptsNew = attempts !== (record?.attemptsLeft === undefined ? "" : String(record.attemptsLeft));
@@ -36,12 +37,13 @@ export function RecordDialog({ lock, onClose, onDone }: RecordDialogProps) {
     name,
     expectedVersion: record?.version ?? "0",
     ...(isStatusNew ? { status } : {}),
-    ...(due === "in" ? { notBeforeIn: `${inMs / 1_000}s` } : due === "none" ? { unsetNotBefore: true } : {}),
+    ...(due === "in" ? { notBeforeIn: `${inMs / 1_000}s` } : due === "none" ? { unsetNotBefore: {} } : {}),
     ...(!isAttemptsNew
       ? {}
       : attempts === ""
-        ? { unsetAttemptsLeft: true }
+        ? { unsetAttemptsLeft: {} }
         : { attemptsLeft: Number(attempts) }),
+    reason,
   };
   const next = whoNext(
     lock,
@@ -117,7 +119,7 @@ export function RecordDialog({ lock, onClose, onDone }: RecordDialogProps) {
         </label>
       </div>
       <WhatFollows next={next} />
-      <p class="dim">The server keeps who changed it, and what it was before. A record has no reason.</p>
+      <ReasonField reason={reason} onReason={setReason} />
     </ActDialog>
   );
 }

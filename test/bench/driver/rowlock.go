@@ -69,7 +69,10 @@ func acquireRequest(name, requestID string) *rowlockv1.AcquireRequest {
 }
 
 func setLimitRequest(name string, limit uint32) *rowlockv1.SetLimitRequest {
-	return &rowlockv1.SetLimitRequest{Target: &rowlockv1.SetLimitRequest_Name{Name: name}, Limit: &limit}
+	return &rowlockv1.SetLimitRequest{
+		Target:   &rowlockv1.SetLimitRequest_Name{Name: name},
+		NewLimit: &rowlockv1.SetLimitRequest_Limit{Limit: limit},
+	}
 }
 
 func leaseIDOf(response *rowlockv1.AcquireResponse) (string, error) {

@@ -54,11 +54,12 @@ test("the record is set and shown", async () => {
 
 test("the record of a free lock is deleted", async () => {
   const { leaseId } = await server.client.lease({ name: "held" });
-  await ran("update", "held", "--status", "busy");
+  await ran("update", "held", "--status", "busy", "--reason", "it is busy");
   expect(await ran("delete", "held")).toMatchObject({ code: 1, err: expect.stringMatching(ONE_SENTENCE) });
   await server.client.call("release", { leaseId });
-  expect(await ran("delete", "held")).toMatchObject({ code: 0, out: "Deleted.\n" });
+  expect(await ran("delete", "held", "--reason", "not needed")).toMatchObject({ code: 0, out: "Deleted.\n" });
   expect(await ran("delete", "held")).toMatchObject({ code: 0, out: expect.stringContaining("no record") });
+  expect((await ran("history", "held", "--changes")).out).toMatch(/not needed.*\n(.|\n)*it is busy/);
 });
 
 test("a capture prints a line for each lock to a script, which releases them by their leases", async () => {

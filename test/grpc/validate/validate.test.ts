@@ -329,7 +329,10 @@ describe("SetLimitRequest", () => {
   const schema = requests.SetLimitRequestSchema;
   const accept = accepted(schema, checkSetLimit);
   const name = { target: { case: "name" as const, value: "a" } };
-  const pattern = (value: string) => ({ target: { case: "pattern" as const, value }, limit: 1 });
+  const pattern = (value: string) => ({
+    target: { case: "pattern" as const, value },
+    newLimit: { case: "limit" as const, value: 1 },
+  });
 
   test("sets a limit, 0 included, or removes it", () => {
     expect(accept({ ...name, newLimit: { case: "limit", value: 0 } })).toEqual({
@@ -638,6 +641,7 @@ describe("UpdateRecordRequest", () => {
     attemptsLeft: undefined,
     status: undefined,
     expectedVersion: undefined,
+    reason: "",
   };
 
   test.each<[MessageInitShape<typeof schema>, object]>([
@@ -746,7 +750,7 @@ describe("CaptureRequest", () => {
 
   test("accepts everything up to its bounds", () => {
     const whole = {
-      names: names(1_000),
+      from: { case: "names" as const, value: { names: names(1_000) } },
       maxLeases: 100,
       ttl: span(24 * DAY_S),
       maxWait: span(0, 1_000_000),
@@ -757,7 +761,7 @@ describe("CaptureRequest", () => {
     };
     expect(accept(whole)).toEqual({
       ask: {
-        target: { kind: "names", names: whole.names },
+        target: { kind: "names", names: whole.from.value.names },
         max: 100,
         terms: { minIntervalUs: null, lockDelayUs: null, statusIfLost: null, ifStatus: ["new"] },
         ttlUs: 24 * DAY_S * 1e6,
@@ -773,7 +777,7 @@ describe("CaptureRequest", () => {
   });
 
   refuses(schema, checkCapture, [
-    ["no target and no number", {}, { target: REQUIRED, max_leases: /is 0; take 1 to 100/ }],
+    ["no locks and no number", {}, { from: REQUIRED, max_leases: /is 0; take 1 to 100/ }],
     [
       "101 leases",
       { from: { case: "prefix", value: "a" }, maxLeases: 101 },
@@ -787,7 +791,7 @@ describe("CaptureRequest", () => {
     [
       "1,001 names",
       { from: { case: "names", value: { names: names(1_001) } }, maxLeases: 1 },
-      { names: /has 1001 entries; use at most 1000/ },
+      { "names.names": /has 1001 entries; use 1 to 1000/ },
     ],
     [
       "names that are none",

@@ -150,6 +150,7 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await dialog.getByLabel("Not before").selectOption("in");
     await dialog.getByRole("spinbutton", { name: "Minutes" }).fill("90");
     await dialog.getByLabel("Attempts left").fill("4");
+    await dialog.getByLabel("Reason").fill("the load failed");
     await dialog.getByRole("button", { name: "Change the record" }).click();
     await page.getByText("Changed the record of etl/load.").waitFor();
     await page

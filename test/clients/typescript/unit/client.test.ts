@@ -517,7 +517,7 @@ test("every verb of an operator reaches the server with its arguments", async ()
   // The client sends calls that must not be repeated with its second request, after the server has answered.
   for (let index = 0; index < 4; index++) await turn();
   expect(asked("getLock")).toMatchObject([{ name: "a" }]);
-  expect(asked("setLimit")).toMatchObject([{ limit: 3 }]);
+  expect(asked("setLimit")).toMatchObject([{ newLimit: { value: 3 } }]);
   expect(asked("updateRecord")).toMatchObject([{ status: "x" }]);
   expect(asked("deleteRecord")).toMatchObject([{ expectedVersion: 2n }]);
   expect(asked("forceRelease")).toMatchObject([{ reason: "why" }]);
