@@ -220,13 +220,13 @@ class Commands:
 
     async def _update_record(self, command: Command) -> dict[str, Any]:
         client = self._clients[command["client"]]
-        changes = {**changes_of(command), **_if_version_of(command)}
-        return record_json(await self._side.call(client.update_record, command["name"], **changes))
+        options = {**changes_of(command), **_if_version_of(command), **_reason_of(command)}
+        return record_json(await self._side.call(client.update_record, command["name"], **options))
 
     async def _delete_record(self, command: Command) -> dict[str, Any]:
         client = self._clients[command["client"]]
-        deleted = await self._side.call(client.delete_record, command["name"], **_if_version_of(command))
-        return {"deleted": deleted}
+        options = {**_if_version_of(command), **_reason_of(command)}
+        return {"deleted": await self._side.call(client.delete_record, command["name"], **options)}
 
     async def _set_limit(self, command: Command) -> dict[str, Any]:
         limit = await self._side.call(
@@ -235,7 +235,7 @@ class Commands:
             name=command.get("name"),
             pattern=command.get("pattern"),
             **_if_version_of(command),
-            reason=command.get("reason") or "",
+            **_reason_of(command),
         )
         return {
             "limit": limit.limit,
@@ -372,6 +372,11 @@ def _ttl_of(command: Command) -> dict[str, float]:
 def _if_version_of(command: Command) -> dict[str, int]:
     version = command.get("ifVersion")
     return {} if version is None else {"if_version": int(version)}
+
+
+def _reason_of(command: Command) -> dict[str, str]:
+    reason = command.get("reason")
+    return {} if reason is None else {"reason": reason}
 
 
 def _limit_json(limit: LimitSetting) -> dict[str, Any]:

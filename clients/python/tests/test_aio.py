@@ -202,7 +202,9 @@ def test_captures_in_a_scope_and_by_await(server: RowlockServer, name: str) -> N
             assert record_now is not None
             assert (record_now.status, record_now.attempts_left) == ("done", 2)
             assert await client.try_lock(f"{name}/0") is None
-            assert await client.delete_record(f"{name}/0", if_version=record_now.version)
+            assert await client.delete_record(f"{name}/0", if_version=record_now.version, reason="old")
+            changes = [each async for each in client.list_changes(name=f"{name}/0")]
+            assert changes[0].reason == "old"
             (one,) = await client.capture(names=[f"{name}/0"])
             assert await client.release(one.lease_id, status="again")
             none = await client.capture(prefix=f"{name}/", if_status="never", wait=0.05)

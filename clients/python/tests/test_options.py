@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -15,6 +15,8 @@ from rowlock import FOREVER, OptionError
 from rowlock.options import asked_of, capture_asked_of
 from rowlock.records import last_words_of, update_of
 from rowlock.times import timestamp_of
+
+_NOON = datetime(2030, 1, 1, 12, tzinfo=timezone.utc)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +72,47 @@ def test_all_faults_are_named_at_once() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "refuse",
+    [
+        lambda: capture_asked_of(prefix="", names=["job"], colour="red"),
+        lambda: capture_asked_of(prefix="job/", names=[], colour="red"),
+        lambda: update_of("job", None, not_before=_NOON, not_before_in=0, colour="red"),
+        # None removes the bound, which contradicts a new one, too.
+        lambda: update_of("job", None, not_before=None, not_before_in=1, colour="red"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused_with_all_other_faults(
+    refuse: Callable[[], object],
+) -> None:
+    with pytest.raises(OptionError) as refused:
+        refuse()
+    unknown, both = refused.value.faults
+    assert unknown == 'unknown option "colour"'
+    assert both in (
+        "prefix and names: set one of them",
+        "not_before and not_before_in: set one of them",
+    )
+
+
+def test_an_option_of_none_contradicts_nothing() -> None:
+    asked = capture_asked_of(prefix=None, names=["job"]).request
+    assert asked.WhichOneof("from") == "names"
+    assert list(asked.names.names) == ["job"]
+    assert capture_asked_of(prefix="", names=None).request.WhichOneof("from") == "prefix"
+    update = update_of("job", None, not_before=_NOON, not_before_in=None)
+    assert update.WhichOneof("new_not_before") == "not_before"
+
+
+def test_a_bound_of_none_is_removed_and_one_not_given_stays() -> None:
+    removed = update_of("job", None, not_before=None, attempts_left=None)
+    assert removed.WhichOneof("new_not_before") == "unset_not_before"
+    assert removed.WhichOneof("new_attempts_left") == "unset_attempts_left"
+    stays = update_of("job", None, status="new")
+    assert stays.WhichOneof("new_not_before") is None
+    assert stays.WhichOneof("new_attempts_left") is None
+
+
 def test_a_name_that_is_no_text_is_refused_by_each_call(client: rowlock.Client) -> None:
     bad = "caf\udce9"
     calls: list[Callable[[], object]] = [
@@ -77,6 +120,8 @@ def test_a_name_that_is_no_text_is_refused_by_each_call(client: rowlock.Client) 
         lambda: client.get_lock(bad),
         lambda: client.update_record(bad, status="x"),
         lambda: client.delete_record(bad),
+        lambda: client.update_record("x", status="x", reason=bad),
+        lambda: client.delete_record("x", reason=bad),
         lambda: client.set_limit(1, name=bad),
         lambda: client.set_limit(1, pattern=bad),
         lambda: client.set_limit(1, name="x", reason=bad),
@@ -121,7 +166,9 @@ def test_durations_are_seconds_or_timedeltas() -> None:
         lambda client: client.lock(7),
         lambda client: client.capture(prefix="", limit=3),
         lambda client: client.release("lease", ttl=3),
+        lambda client: client.capture(prefix="", names=["job"]),
         lambda client: client.update_record("job", not_before="today"),
+        lambda client: client.update_record("job", not_before=_NOON, not_before_in=1),
         lambda client: client.renew("lease", FOREVER),
         lambda client: client.work("", print, concurrency=0),
         lambda client: next(client.watch(7)),

@@ -53,6 +53,20 @@ def test_is_set_by_version_until_it_is_deleted(client: rowlock.Client, name: str
     assert client.get_lock(name).record is None
 
 
+def test_each_change_has_its_reason(client: rowlock.Client, name: str) -> None:
+    client.update_record(name, status="new", reason="first try")
+    client.update_record(name, status="old")
+    client.delete_record(name, reason="no longer needed")
+    changes = list(client.list_changes(name=name, kinds=["record"]))
+    assert [each.reason for each in reversed(changes)] == ["first try", "", "no longer needed"]
+    with pytest.raises(rowlock.RowlockError) as wrong:
+        client.update_record(name, status="new", reason="x" * 256)
+    assert [each.field for each in wrong.value.violations] == ["reason"]
+    with pytest.raises(rowlock.RowlockError) as wrong:
+        client.delete_record(name, reason="x" * 256)
+    assert [each.field for each in wrong.value.violations] == ["reason"]
+
+
 def test_shows_the_last_run_and_the_options_of_its_release(client: rowlock.Client, name: str) -> None:
     lock = client.lock(name, if_status=["", "new"])
     assert lock.release(status="done", attempts_left=5, cool_down=60)

@@ -229,7 +229,7 @@ class Client:
         With `if_version`, the server changes the setting only if it has this version (0: it was never set), and
         otherwise fails the call with VERSION_MISMATCH. If the answer is lost, the call fails with
         CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry
-        with `if_version` is safe.
+        with `if_version` is safe. `reason` is for people: `list_changes` shows it.
         """
         return self._bridge.finished(
             self._bridge.verbs.set_limit(
@@ -238,24 +238,33 @@ class Client:
         )
 
     def update_record(
-        self, name: str, *, if_version: int | None = None, **changes: Unpack[RecordChanges]
+        self,
+        name: str,
+        *,
+        if_version: int | None = None,
+        reason: str = "",
+        **changes: Unpack[RecordChanges],
     ) -> RecordView:
         """Change what a lock remembers; the server makes the lock if it does not exist. Return the new record.
 
         With `if_version`, the server changes the record only if it has this version (0: there is none), and
         otherwise fails the call with VERSION_MISMATCH. If the answer is lost, the call fails with
         CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry
-        with `if_version` is safe.
+        with `if_version` is safe. `reason` is for people: `list_changes` shows it.
         """
-        return self._bridge.finished(self._bridge.verbs.update_record(name, if_version, **changes))
+        return self._bridge.finished(
+            self._bridge.verbs.update_record(name, if_version=if_version, reason=reason, **changes)
+        )
 
-    def delete_record(self, name: str, *, if_version: int | None = None) -> bool:
+    def delete_record(self, name: str, *, if_version: int | None = None, reason: str = "") -> bool:
         """Delete what a lock remembers. Return whether there was anything.
 
-        Fails with LOCK_IN_USE while the lock is held or waited for. `if_version` and lost answers are as for
-        `update_record`.
+        Fails with LOCK_IN_USE while the lock is held or waited for. `if_version`, `reason` and lost answers are as
+        for `update_record`.
         """
-        return self._bridge.finished(self._bridge.verbs.delete_record(name, if_version))
+        return self._bridge.finished(
+            self._bridge.verbs.delete_record(name, if_version=if_version, reason=reason)
+        )
 
     def get_lock(self, name: str) -> LockView:
         """Return one lock, with its first holders and waiters, up to 100 of each."""

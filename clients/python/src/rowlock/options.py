@@ -483,11 +483,14 @@ def capture_asked_of(own: OwnOption = CANCEL, /, **options: Any) -> AskedCapture
     right = checked(options, {**_CAPTURE_KINDS, own.name: own.kind}, faults)
     ttl = right.get("ttl", _TTL)
     margin = _margin_of(ttl, right.get("margin"), faults)
+    # A request holds only one of them: the server would not see the other.
+    if options.get("prefix") is not None and options.get("names") is not None:
+        faults.append("prefix and names: set one of them")
     refuse(faults)
     terms = terms_of(right)
     request = lock_service_pb2.CaptureRequest(
         prefix=right.get("prefix"),
-        names=right.get("names", ()),
+        names=lock_service_pb2.LockNames(names=right["names"]) if "names" in right else None,
         max_leases=right.get("count", 1),
         ttl=duration_of(ttl),
         owner=right.get("owner", ""),

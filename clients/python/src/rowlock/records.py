@@ -51,7 +51,7 @@ class RecordChanges(TypedDict, total=False):
     not_before: datetime | None
     """The server grants nothing before this instant of the database's clock; it needs a time zone. None: no bound."""
     not_before_in: Seconds
-    """The same, as a time from now. Excludes `not_before`."""
+    """The same, as a time from now. Not with `not_before`, not even with None."""
     attempts_left: int | None
     """How many more times the server may grant the lock; None: no bound."""
     status: str
@@ -147,23 +147,28 @@ def last_words_of(lease_id: str, **options: Any) -> ReleaseRequest:
     return request
 
 
-def update_of(name: str, if_version: int | None, **options: Any) -> UpdateRecordRequest:
+def update_of(name: str, if_version: int | None, reason: str = "", /, **options: Any) -> UpdateRecordRequest:
     """Return the request that changes a record: see RecordChanges. Raises OptionError."""
     faults: list[str] = []
     right = checked(options, _CHANGE_KINDS, faults)
+    # A request holds only one of them: the server would not see the other. A not_before of None is given, too.
+    if "not_before" in options and options.get("not_before_in") is not None:
+        faults.append("not_before and not_before_in: set one of them")
     refuse(faults)
-    request = UpdateRecordRequest(name=name, expected_version=if_version, status=right.get("status"))
+    request = UpdateRecordRequest(
+        name=name, expected_version=if_version, status=right.get("status"), reason=reason
+    )
     # None unsets a bound.
-    if "not_before" in right:
-        request.not_before.CopyFrom(right["not_before"])
-    elif "not_before" in options:
-        request.unset_not_before = True
     if "not_before_in" in right:
         request.not_before_in.CopyFrom(duration_of(right["not_before_in"]))
+    elif "not_before" in right:
+        request.not_before.CopyFrom(right["not_before"])
+    elif "not_before" in options:
+        request.unset_not_before.SetInParent()
     if "attempts_left" in right:
         request.attempts_left = right["attempts_left"]
     elif "attempts_left" in options:
-        request.unset_attempts_left = True
+        request.unset_attempts_left.SetInParent()
     return request
 
 

@@ -88,7 +88,7 @@ class Verbs:
         if pattern is not None:
             request.pattern = pattern
         if limit is None:
-            request.unset = True
+            request.unset_limit.SetInParent()
         else:
             request.limit = limit
         if if_version is not None:
@@ -100,18 +100,18 @@ class Verbs:
         )
 
     def update_record(
-        self, name: str, if_version: int | None, **changes: Unpack[RecordChanges]
+        self, name: str, *, if_version: int | None, reason: str, **changes: Unpack[RecordChanges]
     ) -> Future[RecordView]:
         """Change what a lock remembers."""
         return self._engine.ask(
-            SessionCommand(update_record=update_of(name, if_version, **changes)),
+            SessionCommand(update_record=update_of(name, if_version, reason, **changes)),
             lambda result: record_view(result.update_record.record),
             repeat=_CHANGE,
         )
 
-    def delete_record(self, name: str, if_version: int | None) -> Future[bool]:
+    def delete_record(self, name: str, *, if_version: int | None, reason: str) -> Future[bool]:
         """Delete what a lock remembers."""
-        request = DeleteRecordRequest(name=name, expected_version=if_version)
+        request = DeleteRecordRequest(name=name, expected_version=if_version, reason=reason)
         return self._engine.ask(
             SessionCommand(delete_record=request),
             lambda result: result.delete_record.deleted,
