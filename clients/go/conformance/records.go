@@ -13,7 +13,7 @@ func (d *driver) updateRecord(asked *command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var options []rowlock.UpdateOption
+	options := []rowlock.UpdateOption{rowlock.Because(asked.Reason)}
 	for _, option := range recordOptionsOf(asked) {
 		options = append(options, option)
 	}
@@ -39,7 +39,7 @@ func (d *driver) deleteRecord(asked *command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var options []rowlock.VersionOption
+	options := []rowlock.ChangeOption{rowlock.Because(asked.Reason)}
 	if asked.IfVersion != nil {
 		version, err := numberOf(asked.IfVersion)
 		if err != nil {

@@ -26,7 +26,7 @@ func (set captureOption) ofCapture(o *captureOptions) { set(o) }
 type captureOptions struct {
 	leaseOptions
 	prefix *string
-	names  []string
+	names  *rowlockv1.LockNames
 	count  int
 }
 
@@ -48,7 +48,7 @@ func Prefix(prefix string) CaptureOption {
 // Names captures some of these locks, at most 1,000 names. A lock that nobody has named before can be captured, too.
 func Names(names ...string) CaptureOption {
 	names = slices.Clone(names)
-	return captureOption(func(o *captureOptions) { o.names = names })
+	return captureOption(func(o *captureOptions) { o.names = &rowlockv1.LockNames{Names: names} })
 }
 
 // Count is how many locks to capture at most, 1 to 100. Default: 1.
@@ -97,6 +97,10 @@ func captureOptionsOf(options []CaptureOption) (*captureOptions, error) {
 	if o.count < 0 || o.count > math.MaxUint32 {
 		wrong.add("Count", fmt.Sprintf("%d is not between 0 and 4294967295", o.count))
 	}
+	if o.prefix != nil && o.names != nil {
+		// The request has room for one of them, and would lose the other.
+		wrong.add("Prefix and Names", "set one of them")
+	}
 	if o.ttl == Forever {
 		wrong.add("TTL", "must not be Forever for a capture")
 	}
@@ -114,8 +118,6 @@ func (o *captureOptions) shared() string {
 // request is the request under this id. A wait of 0 means not to wait.
 func (o *captureOptions) request(id string, wait time.Duration) *rowlockv1.CaptureRequest {
 	request := &rowlockv1.CaptureRequest{
-		Prefix:       o.prefix,
-		Names:        o.names,
 		MaxLeases:    uint32(o.count),
 		IfStatus:     o.terms.ifStatus,
 		Ttl:          durationpb.New(o.ttl),
@@ -125,6 +127,12 @@ func (o *captureOptions) request(id string, wait time.Duration) *rowlockv1.Captu
 		MinInterval:  o.terms.minInterval,
 		LockDelay:    o.terms.lockDelay,
 		StatusIfLost: o.terms.statusIfLost,
+	}
+	switch {
+	case o.names != nil:
+		request.From = &rowlockv1.CaptureRequest_Names{Names: o.names}
+	case o.prefix != nil:
+		request.From = &rowlockv1.CaptureRequest_Prefix{Prefix: *o.prefix}
 	}
 	if wait != 0 {
 		request.MaxWait = durationpb.New(wait)

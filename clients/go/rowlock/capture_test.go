@@ -218,7 +218,7 @@ func TestACaptureGoesOnThroughAnotherServer(t *testing.T) {
 func TestOneErrorNamesAllMistakesOfACapture(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
-	_, err := client.Capture(background, rowlock.Prefix("a"), rowlock.Names("b"), rowlock.Count(101),
+	_, err := client.Capture(background, rowlock.Names("b", "b"), rowlock.Count(101),
 		rowlock.IfStatus(strings.Repeat("x", 64)), rowlock.StatusIfLost(strings.Repeat("x", 64)), rowlock.LockDelay(-1))
 	failed, ok := asType[*rowlock.Error](err)
 	if !ok || !errors.Is(err, rowlock.ErrBadRequest) {
@@ -229,7 +229,7 @@ func TestOneErrorNamesAllMistakesOfACapture(t *testing.T) {
 		fields = append(fields, violation.Field)
 	}
 	slices.Sort(fields)
-	if want := "if_status[0] lock_delay max_leases names status_if_lost"; strings.Join(fields, " ") != want {
+	if want := "if_status[0] lock_delay max_leases names.names[1] status_if_lost"; strings.Join(fields, " ") != want {
 		t.Fatal(fields)
 	}
 }
@@ -246,6 +246,24 @@ func TestACaptureThatCannotWork(t *testing.T) {
 		_, err := client.Capture(background, rowlock.Prefix(""), option)
 		if wrong, ok := asType[*rowlock.OptionError](err); !ok || wrong.Option != name {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestACaptureIsFromAPrefixOrFromNames(t *testing.T) {
+	t.Parallel()
+	client := connectTo(t, sharedAddress(t))
+	for _, names := range []rowlock.CaptureOption{rowlock.Names(nameOf(t)), rowlock.Names()} {
+		_, err := client.Capture(background, names, rowlock.Prefix(""))
+		if _, ok := asType[*rowlock.OptionError](err); !ok || !strings.Contains(err.Error(), "Prefix and Names: set one of them") {
+			t.Error(err)
+		}
+	}
+	for field, options := range map[string][]rowlock.CaptureOption{"from": nil, "names.names": {rowlock.Names()}} {
+		_, err := client.Capture(background, options...)
+		failed, ok := asType[*rowlock.Error](err)
+		if !ok || len(failed.Violations) != 1 || failed.Violations[0].Field != field {
+			t.Error(field, err)
 		}
 	}
 }

@@ -1,20 +1,26 @@
+// What may come with a change of a limit or of a lock's record, beside what it sets.
+
 package rowlock
 
-import "github.com/rowlock/rowlock/clients/go/rowlockv1"
+// ChangeOption is [IfVersion] or [Because]: a [LimitOption], an [UpdateOption], and an option of [Client.DeleteRecord].
+type ChangeOption func(*changeOptions)
 
-// VersionOption is [IfVersion]: a [LimitOption], an [UpdateOption], and the option of [Client.DeleteRecord].
-type VersionOption struct {
-	version uint64
+func (set ChangeOption) ofLimit(o *changeOptions) { set(o) }
+
+func (set ChangeOption) ofUpdate(o *updateOptions) { set(&o.changeOptions) }
+
+type changeOptions struct {
+	version *uint64
+	reason  string
 }
 
 // IfVersion makes a change of a limit or of a lock's record only if that has this version, or for 0 only if there is
 // none. Otherwise the change fails with [ErrVersionMismatch].
-func IfVersion(version uint64) VersionOption {
-	return VersionOption{version}
+func IfVersion(version uint64) ChangeOption {
+	return func(o *changeOptions) { o.version = &version }
 }
 
-func (o VersionOption) ofLimit(request *rowlockv1.SetLimitRequest) {
-	request.ExpectedVersion = &o.version
+// Because is the reason for the change, for people who look later; at most 255 bytes. [Client.ListChanges] shows it.
+func Because(reason string) ChangeOption {
+	return func(o *changeOptions) { o.reason = reason }
 }
-
-func (o VersionOption) ofUpdate(options *updateOptions) { options.version = &o.version }

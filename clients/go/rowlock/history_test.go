@@ -74,7 +74,7 @@ func TestChangesAreListedNewestFirst(t *testing.T) {
 	if _, err := client.SetLimit(background, rowlock.ForPattern(pattern), 3, rowlock.Because("night shift")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.UpdateRecord(background, name, rowlock.Status("new")); err != nil {
+	if _, err := client.UpdateRecord(background, name, rowlock.Status("new"), rowlock.Because("by hand")); err != nil {
 		t.Fatal(err)
 	}
 	mustLock(t, client, name)
@@ -83,9 +83,15 @@ func TestChangesAreListedNewestFirst(t *testing.T) {
 	}
 	changes := all(t, client.ListChanges(background, rowlock.ListChangesOptions{LockName: name, PageSize: 1}))
 	if len(changes) != 3 || changes[0].Kind != rowlock.ForcedRelease || changes[0].LockName != name || changes[0].Reason != "test" ||
-		changes[1].Kind != rowlock.ChangedRecord || changes[2].Kind != rowlock.ChangedLimit || changes[2].Pattern != pattern ||
+		changes[1].Kind != rowlock.ChangedRecord || changes[1].Reason != "by hand" || changes[2].Kind != rowlock.ChangedLimit || changes[2].Pattern != pattern ||
 		changes[2].From != "" || changes[2].To != "3" || changes[2].ChangedAt.IsZero() || changes[2].ChangedBy == "" {
 		t.Fatalf("%+v", changes)
+	}
+	if _, err := client.DeleteRecord(background, name, rowlock.IfVersion(look(t, client, name).Record.Version), rowlock.Because("over")); err != nil {
+		t.Fatal(err)
+	}
+	if newest := all(t, client.ListChanges(background, rowlock.ListChangesOptions{LockName: name}))[0]; newest.Kind != rowlock.ChangedRecord || newest.Reason != "over" {
+		t.Errorf("%+v", newest)
 	}
 	limits := rowlock.ListChangesOptions{Prefix: nameOf(t), Kinds: []rowlock.ChangeKind{rowlock.ChangedLimit}}
 	if found := all(t, client.ListChanges(background, limits)); len(found) != 1 || found[0] != changes[2] {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 
+	"google.golang.org/protobuf/types/known/emptypb"
+
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
@@ -29,16 +31,7 @@ func ForPattern(pattern string) LimitTarget {
 
 // LimitOption is an option of [Client.SetLimit] and [Client.UnsetLimit].
 type LimitOption interface {
-	ofLimit(*rowlockv1.SetLimitRequest)
-}
-
-type limitOption func(*rowlockv1.SetLimitRequest)
-
-func (set limitOption) ofLimit(request *rowlockv1.SetLimitRequest) { set(request) }
-
-// Because is the reason for the change, for people who look later; at most 255 bytes.
-func Because(reason string) LimitOption {
-	return limitOption(func(request *rowlockv1.SetLimitRequest) { request.Reason = reason })
+	ofLimit(*changeOptions)
 }
 
 // LimitInForce is what is in force after a change. For a pattern, HeldPermits and Waiting are sums over the matching
@@ -63,14 +56,15 @@ func (c *Client) SetLimit(
 	if limit < 0 || limit > math.MaxUint32 {
 		return LimitInForce{}, mistake("limit", fmt.Sprintf("%d is not between 0 and 4294967295", limit))
 	}
-	permits := uint32(limit)
-	return c.changeLimit(ctx, target, &rowlockv1.SetLimitRequest{Limit: &permits}, options)
+	permits := &rowlockv1.SetLimitRequest_Limit{Limit: uint32(limit)}
+	return c.changeLimit(ctx, target, &rowlockv1.SetLimitRequest{NewLimit: permits}, options)
 }
 
 // UnsetLimit removes a setting, so that the next best pattern or the default of 1 applies. It fails as
 // [Client.SetLimit].
 func (c *Client) UnsetLimit(ctx context.Context, target LimitTarget, options ...LimitOption) (LimitInForce, error) {
-	return c.changeLimit(ctx, target, &rowlockv1.SetLimitRequest{Unset: true}, options)
+	none := &rowlockv1.SetLimitRequest_UnsetLimit{UnsetLimit: &emptypb.Empty{}}
+	return c.changeLimit(ctx, target, &rowlockv1.SetLimitRequest{NewLimit: none}, options)
 }
 
 func (c *Client) changeLimit(
@@ -80,9 +74,11 @@ func (c *Client) changeLimit(
 	if target.isPattern {
 		request.Target = &rowlockv1.SetLimitRequest_Pattern{Pattern: target.text}
 	}
+	o := &changeOptions{}
 	for _, option := range options {
-		option.ofLimit(request)
+		option.ofLimit(o)
 	}
+	request.ExpectedVersion, request.Reason = o.version, o.reason
 	result, err := c.ask(ctx, &question{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_SetLimit{SetLimit: request}},
 		kind:    kindOther,

@@ -37,14 +37,15 @@ func AttemptsLeft(attempts int) RecordOption {
 
 // attempts is the number to set; nil if none is set or if attempts become unlimited. It fails for a number that cannot
 // work.
-func (o *recordChanges) attempts() (left *uint32, areUnlimited bool, err error) {
+func (o *recordChanges) attempts() (left *uint32, areUnlimited bool, wrong faults) {
 	switch {
 	case o.attemptsLeft == nil:
 		return nil, false, nil
 	case *o.attemptsLeft == Unlimited:
 		return nil, true, nil
 	case *o.attemptsLeft < 0 || *o.attemptsLeft > math.MaxUint32:
-		return nil, false, mistake("AttemptsLeft", fmt.Sprintf("%d is not between 0 and 4294967295", *o.attemptsLeft))
+		wrong.add("AttemptsLeft", fmt.Sprintf("%d is not between 0 and 4294967295", *o.attemptsLeft))
+		return nil, false, wrong
 	default:
 		number := uint32(*o.attemptsLeft)
 		return &number, false, nil
@@ -77,11 +78,11 @@ func releaseRequestOf(leaseID string, options []ReleaseOption) (*rowlockv1.Relea
 	for _, option := range options {
 		option.ofRelease(o)
 	}
-	attempts, areUnlimited, err := o.attempts()
+	attempts, areUnlimited, wrong := o.attempts()
 	if areUnlimited {
-		err = mistake("AttemptsLeft", "a release can only set a number; use UpdateRecord to remove the bound")
+		wrong.add("AttemptsLeft", "a release can only set a number; use UpdateRecord to remove the bound")
 	}
 	return &rowlockv1.ReleaseRequest{
 		LeaseId: leaseID, CoolDown: o.coolDown, Status: o.status, AttemptsLeft: attempts,
-	}, err
+	}, wrong.err()
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -219,14 +220,29 @@ func TestOneErrorNamesAllMistakesOfARecord(t *testing.T) {
 	client := connectTo(t, sharedAddress(t))
 	long := rowlock.Status(string(make([]byte, 64)))
 	_, err := client.UpdateRecord(background, nameOf(t), long, rowlock.AttemptsLeft(1_000_001),
-		rowlock.NotBefore(time.Unix(-1, 0)), rowlock.NotBeforeIn(time.Hour))
-	if failed, ok := asType[*rowlock.Error](err); !ok || failed.Reason != rowlock.ErrBadRequest || len(failed.Violations) < 4 {
+		rowlock.NotBefore(time.Unix(-1, 0)), rowlock.Because(strings.Repeat("x", 256)))
+	if failed, ok := asType[*rowlock.Error](err); !ok || failed.Reason != rowlock.ErrBadRequest || len(failed.Violations) != 4 {
 		t.Fatalf("%+v", err)
 	}
 	lock := mustLock(t, client, nameOf(t))
 	_, err = client.Release(background, lock.LeaseID(), long, rowlock.CoolDown(-1))
 	if failed, ok := asType[*rowlock.Error](err); !ok || failed.Reason != rowlock.ErrBadRequest || len(failed.Violations) != 2 {
 		t.Fatalf("%+v", err)
+	}
+}
+
+func TestARecordIsNotDueAtTwoTimes(t *testing.T) {
+	t.Parallel()
+	client := connectTo(t, sharedAddress(t))
+	for _, at := range []time.Time{time.Now().Add(time.Minute), {}} {
+		_, err := client.UpdateRecord(background, nameOf(t), rowlock.NotBeforeIn(time.Hour), rowlock.NotBefore(at), rowlock.AttemptsLeft(-1))
+		wrong, ok := asType[*rowlock.OptionError](err)
+		if !ok || len(wrong.Others) != 1 || !strings.Contains(err.Error(), "NotBefore and NotBeforeIn: set one of them") {
+			t.Error(err)
+		}
+	}
+	if record := look(t, client, nameOf(t)).Record; record != nil {
+		t.Errorf("it was changed all the same: %+v", record)
 	}
 }
 

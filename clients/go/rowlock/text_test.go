@@ -54,6 +54,14 @@ func TestNoCallSendsTextThatIsNotUTF8(t *testing.T) {
 			_, err := client.SetLimit(ctx, rowlock.ForName("a"), 1, rowlock.Because(bad))
 			return err
 		}},
+		"reason of a record": {"reason", func(ctx context.Context) error {
+			_, err := client.UpdateRecord(ctx, "a", rowlock.Status("new"), rowlock.Because(bad))
+			return err
+		}},
+		"reason of a deletion": {"reason", func(ctx context.Context) error {
+			_, err := client.DeleteRecord(ctx, "a", rowlock.Because(bad))
+			return err
+		}},
 		"pattern": {"pattern", func(ctx context.Context) error {
 			_, err := client.SetLimit(ctx, rowlock.ForPattern(bad+"*"), 1)
 			return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
@@ -23,9 +24,9 @@ func (set updateOption) ofUpdate(o *updateOptions) { set(o) }
 
 type updateOptions struct {
 	recordChanges
+	changeOptions
 	notBefore   *time.Time
 	notBeforeIn *durationpb.Duration
-	version     *uint64
 }
 
 // NotBefore forbids grants before this instant of the database's clock, at most 10 years ahead. With an instant in the
@@ -35,7 +36,7 @@ func NotBefore(at time.Time) UpdateOption {
 }
 
 // NotBeforeIn is [NotBefore] as a time from now, 0 to 10 years, for programs whose clock may differ from the
-// database's.
+// database's. It excludes [NotBefore].
 func NotBeforeIn(pause time.Duration) UpdateOption {
 	return updateOption(func(o *updateOptions) { o.notBeforeIn = durationpb.New(pause) })
 }
@@ -43,7 +44,7 @@ func NotBeforeIn(pause time.Duration) UpdateOption {
 // UpdateRecord changes a lock's record and returns the new one. It creates the lock if nobody has named it yet, and
 // leaves a held lease alone. At least one value must be set. If the answer is lost, UpdateRecord is not repeated but
 // fails with [ErrConnectionLost]; after that, and after [ErrOutcomeUnknown], read the record back first, because a
-// repeat could undo a change of somebody else. With [IfVersion] it fails with [ErrVersionMismatch].
+// repeat could undo a change of somebody else. With [IfVersion] it fails with [ErrVersionMismatch]. [Because] says why.
 func (c *Client) UpdateRecord(ctx context.Context, name string, options ...UpdateOption) (RecordView, error) {
 	request, err := updateRequestOf(name, options)
 	if err != nil {
@@ -68,11 +69,12 @@ func (c *Client) UpdateRecord(ctx context.Context, name string, options ...Updat
 // rising. It reports whether there was a record. It fails with [ErrLockInUse] while somebody holds the lock or waits
 // for it. If the answer is lost, DeleteRecord is not repeated but fails with [ErrConnectionLost]: read the lock back
 // first.
-func (c *Client) DeleteRecord(ctx context.Context, name string, options ...VersionOption) (bool, error) {
-	request := &rowlockv1.DeleteRecordRequest{Name: name}
+func (c *Client) DeleteRecord(ctx context.Context, name string, options ...ChangeOption) (bool, error) {
+	o := &changeOptions{}
 	for _, option := range options {
-		request.ExpectedVersion = &option.version
+		option(o)
 	}
+	request := &rowlockv1.DeleteRecordRequest{Name: name, ExpectedVersion: o.version, Reason: o.reason}
 	result, err := c.ask(ctx, &question{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_DeleteRecord{DeleteRecord: request}},
 		kind:    kindOther,
@@ -87,19 +89,29 @@ func updateRequestOf(name string, options []UpdateOption) (*rowlockv1.UpdateReco
 	for _, option := range options {
 		option.ofUpdate(o)
 	}
-	attempts, areUnlimited, err := o.attempts()
+	attempts, areUnlimited, wrong := o.attempts()
 	request := &rowlockv1.UpdateRecordRequest{
-		Name:              name,
-		NotBeforeIn:       o.notBeforeIn,
-		AttemptsLeft:      attempts,
-		UnsetAttemptsLeft: areUnlimited,
-		Status:            o.status,
-		ExpectedVersion:   o.version,
+		Name:            name,
+		Status:          o.status,
+		ExpectedVersion: o.version,
+		Reason:          o.reason,
 	}
-	if o.notBefore != nil {
-		if request.UnsetNotBefore = o.notBefore.IsZero(); !request.UnsetNotBefore {
-			request.NotBefore = timestamppb.New(*o.notBefore)
-		}
+	switch {
+	case areUnlimited:
+		request.NewAttemptsLeft = &rowlockv1.UpdateRecordRequest_UnsetAttemptsLeft{UnsetAttemptsLeft: &emptypb.Empty{}}
+	case attempts != nil:
+		request.NewAttemptsLeft = &rowlockv1.UpdateRecordRequest_AttemptsLeft{AttemptsLeft: *attempts}
 	}
-	return request, err
+	switch {
+	case o.notBefore != nil && o.notBeforeIn != nil:
+		// The request has room for one of them, and would lose the other.
+		wrong.add("NotBefore and NotBeforeIn", "set one of them")
+	case o.notBeforeIn != nil:
+		request.NewNotBefore = &rowlockv1.UpdateRecordRequest_NotBeforeIn{NotBeforeIn: o.notBeforeIn}
+	case o.notBefore != nil && o.notBefore.IsZero():
+		request.NewNotBefore = &rowlockv1.UpdateRecordRequest_UnsetNotBefore{UnsetNotBefore: &emptypb.Empty{}}
+	case o.notBefore != nil:
+		request.NewNotBefore = &rowlockv1.UpdateRecordRequest_NotBefore{NotBefore: timestamppb.New(*o.notBefore)}
+	}
+	return request, wrong.err()
 }
