@@ -19,6 +19,7 @@ import java.util.stream.Collectors;
 import rowlock.v1.CaptureRequest;
 import rowlock.v1.CaptureResponse;
 import rowlock.v1.Lease;
+import rowlock.v1.LockNames;
 import rowlock.v1.RenewRequest;
 import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
@@ -157,12 +158,12 @@ final class Capture implements Ask, Asking {
   private CaptureRequest.Builder request() {
     CaptureRequest.Builder request =
         CaptureRequest.newBuilder()
-            .addAllNames(asked.names)
             .setMaxLeases(asked.count)
             .setRequestId(requestId)
             .setOwner(asked.owner)
             .putAllLabels(asked.labels);
     asked.prefix.ifPresent(request::setPrefix);
+    asked.names.ifPresent(names -> request.setNames(LockNames.newBuilder().addAllNames(names)));
     asked.ttl.ifPresent(ttl -> request.setTtl(Times.protoOf(ttl)));
     asked.terms.addTo(request);
     if (asked.isWait()) {

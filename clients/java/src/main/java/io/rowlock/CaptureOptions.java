@@ -10,7 +10,7 @@ import java.util.function.Consumer;
 /** The options of {@link RowlockClient#capture(CaptureOptions)}: which locks to capture, and how. */
 public final class CaptureOptions extends LeaseOptions {
   final Optional<String> prefix;
-  final List<String> names;
+  final Optional<List<String>> names;
   final int count;
 
   /** Empty: as long as it takes; zero: do not wait. */
@@ -19,7 +19,10 @@ public final class CaptureOptions extends LeaseOptions {
   private CaptureOptions(Builder builder) {
     super(builder);
     prefix = builder.prefix;
-    names = List.copyOf(builder.names);
+    names = builder.names.map(List::copyOf);
+    // A request has room for one of them, and would silently lose the other.
+    if (prefix.isPresent() && names.isPresent())
+      throw new IllegalArgumentException("prefix and names: set one of them");
     count = builder.count;
     waitAtMost = builder.waitAtMost;
   }
@@ -48,10 +51,10 @@ public final class CaptureOptions extends LeaseOptions {
     return builder.build();
   }
 
-  /** Chooses options for a capture. Either a prefix or names are required. */
+  /** Chooses options for a capture. Either a prefix or names are required; both cannot work. */
   public static final class Builder extends LeaseOptions.Builder<Builder> {
     private Optional<String> prefix = Optional.empty();
-    private final List<String> names = new ArrayList<>();
+    private Optional<List<String>> names = Optional.empty();
     private int count = 1;
     private Optional<Duration> waitAtMost = Optional.of(Duration.ZERO);
 
@@ -91,7 +94,8 @@ public final class CaptureOptions extends LeaseOptions {
      * @return this builder
      */
     public Builder names(Collection<String> names) {
-      this.names.addAll(names);
+      if (this.names.isEmpty()) this.names = Optional.of(new ArrayList<>());
+      this.names.get().addAll(names);
       return this;
     }
 

@@ -1,5 +1,6 @@
 package io.rowlock;
 
+import com.google.protobuf.Empty;
 import rowlock.v1.SetLimitRequest;
 
 /** A change of a limit, for {@link RowlockClient#setLimit(LimitChange)}. Immutable: each method returns a new change. */
@@ -36,18 +37,27 @@ public final class LimitChange {
    *
    * @param limit permits that may be held at once, 0 to 1,000,000; 0 pauses the lock
    * @return the change
+   * @throws IllegalArgumentException after {@link #unset}
    */
   public LimitChange to(int limit) {
-    return new LimitChange(request.toBuilder().setLimit(limit).clearUnset().build());
+    refuseBoth(request.hasUnsetLimit());
+    return new LimitChange(request.toBuilder().setLimit(limit).build());
   }
 
   /**
    * Removes the setting, so that the next best pattern or the default of 1 applies.
    *
    * @return the change
+   * @throws IllegalArgumentException after {@link #to}
    */
   public LimitChange unset() {
-    return new LimitChange(request.toBuilder().clearLimit().setUnset(true).build());
+    refuseBoth(request.hasLimit());
+    return new LimitChange(request.toBuilder().setUnsetLimit(Empty.getDefaultInstance()).build());
+  }
+
+  /** The request has room for one of them, and would silently lose the first. */
+  private static void refuseBoth(boolean areBoth) {
+    if (areBoth) throw new IllegalArgumentException("to and unset: set one of them");
   }
 
   /**

@@ -1,12 +1,14 @@
 package io.rowlock;
 
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.Empty;
 import java.time.Duration;
 import java.time.Instant;
 import rowlock.v1.UpdateRecordRequest;
 
 /**
- * A change of a lock's record, for {@link RowlockClient#updateRecord(RecordChanges)}. Immutable: each method returns a new change.
- * Values that are not named stay as they are.
+ * A change of a lock's record, for {@link RowlockClient#updateRecord(RecordChanges)}. Immutable: each method returns a
+ * new change. Values that are not named stay as they are.
  */
 public final class RecordChanges {
   private final UpdateRecordRequest request;
@@ -31,9 +33,11 @@ public final class RecordChanges {
    *
    * @param instant from 1970 on, at most 10 years ahead
    * @return the change
+   * @throws IllegalArgumentException after {@link #notBeforeIn} or {@link #unsetNotBefore}
    */
   public RecordChanges notBefore(Instant instant) {
-    return new RecordChanges(request.toBuilder().setNotBefore(Times.protoOf(instant)).build());
+    return new RecordChanges(
+        toSet(UpdateRecordRequest.NOT_BEFORE_FIELD_NUMBER).setNotBefore(Times.protoOf(instant)).build());
   }
 
   /**
@@ -41,18 +45,24 @@ public final class RecordChanges {
    *
    * @param fromNow 0 to 10 years
    * @return the change
+   * @throws IllegalArgumentException after {@link #notBefore} or {@link #unsetNotBefore}
    */
   public RecordChanges notBeforeIn(Duration fromNow) {
-    return new RecordChanges(request.toBuilder().setNotBeforeIn(Times.protoOf(fromNow)).build());
+    return new RecordChanges(
+        toSet(UpdateRecordRequest.NOT_BEFORE_IN_FIELD_NUMBER).setNotBeforeIn(Times.protoOf(fromNow)).build());
   }
 
   /**
    * Allows grants at any time.
    *
    * @return the change
+   * @throws IllegalArgumentException after {@link #notBefore} or {@link #notBeforeIn}
    */
   public RecordChanges unsetNotBefore() {
-    return new RecordChanges(request.toBuilder().setUnsetNotBefore(true).build());
+    return new RecordChanges(
+        toSet(UpdateRecordRequest.UNSET_NOT_BEFORE_FIELD_NUMBER)
+            .setUnsetNotBefore(Empty.getDefaultInstance())
+            .build());
   }
 
   /**
@@ -60,18 +70,24 @@ public final class RecordChanges {
    *
    * @param attempts 0 to 1,000,000
    * @return the change
+   * @throws IllegalArgumentException after {@link #unsetAttemptsLeft}
    */
   public RecordChanges attemptsLeft(int attempts) {
-    return new RecordChanges(request.toBuilder().setAttemptsLeft(attempts).build());
+    return new RecordChanges(
+        toSet(UpdateRecordRequest.ATTEMPTS_LEFT_FIELD_NUMBER).setAttemptsLeft(attempts).build());
   }
 
   /**
    * Allows any number of grants.
    *
    * @return the change
+   * @throws IllegalArgumentException after {@link #attemptsLeft}
    */
   public RecordChanges unsetAttemptsLeft() {
-    return new RecordChanges(request.toBuilder().setUnsetAttemptsLeft(true).build());
+    return new RecordChanges(
+        toSet(UpdateRecordRequest.UNSET_ATTEMPTS_LEFT_FIELD_NUMBER)
+            .setUnsetAttemptsLeft(Empty.getDefaultInstance())
+            .build());
   }
 
   /**
@@ -92,6 +108,27 @@ public final class RecordChanges {
    */
   public RecordChanges ifVersion(long version) {
     return new RecordChanges(request.toBuilder().setExpectedVersion(version).build());
+  }
+
+  /**
+   * Gives a reason, for people who look later.
+   *
+   * @param reason why; at most 255 bytes
+   * @return the change
+   */
+  public RecordChanges reason(String reason) {
+    return new RecordChanges(request.toBuilder().setReason(reason).build());
+  }
+
+  /** Refuses a contradiction: the request has room for one of the values, and would silently lose the first. */
+  private UpdateRecordRequest.Builder toSet(int field) {
+    FieldDescriptor chosen = UpdateRecordRequest.getDescriptor().findFieldByNumber(field);
+    FieldDescriptor present = request.getOneofFieldDescriptor(chosen.getContainingOneof());
+    if (present != null && !present.equals(chosen))
+      // These names are those of the methods.
+      throw new IllegalArgumentException(
+          present.getJsonName() + " and " + chosen.getJsonName() + ": set one of them");
+    return request.toBuilder();
   }
 
   UpdateRecordRequest request() {

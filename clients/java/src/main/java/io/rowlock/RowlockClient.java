@@ -13,7 +13,6 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import rowlock.v1.ClaimReference;
-import rowlock.v1.DeleteRecordRequest;
 import rowlock.v1.ExplainWaitRequest;
 import rowlock.v1.ForceReleaseRequest;
 import rowlock.v1.Lease;
@@ -536,9 +535,9 @@ public final class RowlockClient implements AutoCloseable {
 
   /**
    * Changes a lock's record, and creates the lock if nobody has named it yet: {@code
-   * rowlock.updateRecord(RecordChanges.of("task/7").status("new").attemptsLeft(3))}. Waiters for whom this makes room are
-   * granted the lock at once; a held lease is left alone. If the answer is lost, the client does not repeat it, and it
-   * fails with {@link Reason#CONNECTION_LOST}. After that, and after {@link Reason#OUTCOME_UNKNOWN}, read the record
+   * rowlock.updateRecord(RecordChanges.of("task/7").status("new").attemptsLeft(3))}. Waiters for whom this makes room
+   * are granted the lock at once; a held lease is left alone. If the answer is lost, the client does not repeat it, and
+   * it fails with {@link Reason#CONNECTION_LOST}. After that, and after {@link Reason#OUTCOME_UNKNOWN}, read the record
    * back first: a repeat could undo a change of somebody else.
    *
    * @param change which lock, and what to set
@@ -557,23 +556,18 @@ public final class RowlockClient implements AutoCloseable {
    * @return whether there was a record
    */
   public boolean deleteRecord(String name) {
-    return deleteRecord(DeleteRecordRequest.newBuilder().setName(name).build());
+    return deleteRecord(RecordDeletion.of(name));
   }
 
   /**
-   * The same if the record has this version. Otherwise it fails with {@link Reason#VERSION_MISMATCH}.
+   * The same with a version or a reason: {@code
+   * rowlock.deleteRecord(RecordDeletion.of("task/7").ifVersion(3).reason("imported twice"))}.
    *
-   * @param name the lock
-   * @param version of {@link RecordView}; 0: only if there is no record, which changes nothing
+   * @param deletion which record
    * @return whether there was a record
    */
-  public boolean deleteRecord(String name, long version) {
-    return deleteRecord(
-        DeleteRecordRequest.newBuilder().setName(name).setExpectedVersion(version).build());
-  }
-
-  private boolean deleteRecord(DeleteRecordRequest request) {
-    return Futures.answer(open(() -> verbs.deleteRecord(request)));
+  public boolean deleteRecord(RecordDeletion deletion) {
+    return Futures.answer(open(() -> verbs.deleteRecord(deletion.request())));
   }
 
   /**

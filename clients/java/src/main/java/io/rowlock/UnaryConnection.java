@@ -175,9 +175,17 @@ final class UnaryConnection implements Connection {
       case SET_LIMIT ->
           ask(number, LockServiceGrpc.getSetLimitMethod(), command.getSetLimit(), SessionResult.Builder::setSetLimit);
       case UPDATE_RECORD ->
-          ask(number, LockServiceGrpc.getUpdateRecordMethod(), command.getUpdateRecord(), SessionResult.Builder::setUpdateRecord);
+          ask(
+              number,
+              LockServiceGrpc.getUpdateRecordMethod(),
+              command.getUpdateRecord(),
+              SessionResult.Builder::setUpdateRecord);
       case DELETE_RECORD ->
-          ask(number, LockServiceGrpc.getDeleteRecordMethod(), command.getDeleteRecord(), SessionResult.Builder::setDeleteRecord);
+          ask(
+              number,
+              LockServiceGrpc.getDeleteRecordMethod(),
+              command.getDeleteRecord(),
+              SessionResult.Builder::setDeleteRecord);
       case GET_LOCK ->
           ask(number, LockServiceGrpc.getGetLockMethod(), command.getGetLock(), SessionResult.Builder::setGetLock);
       case LIST_LOCKS ->

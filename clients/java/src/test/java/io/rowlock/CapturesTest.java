@@ -214,8 +214,7 @@ class CapturesTest {
             () ->
                 direct.capture(
                     with ->
-                        with.prefix("a")
-                            .names("b")
+                        with.names("b", "")
                             .count(101)
                             .ttl(Duration.ofMillis(1))
                             .minInterval(Duration.ofDays(4_000))
@@ -225,7 +224,7 @@ class CapturesTest {
     assertEquals(Reason.BAD_REQUEST, bad.reason());
     assertEquals(
         Set.of(
-            "names",
+            "names.names[1]",
             "max_leases",
             "ttl",
             "min_interval",
@@ -233,6 +232,12 @@ class CapturesTest {
             "status_if_lost",
             "if_status[0]"),
         Set.copyOf(bad.violations().stream().map(Violation::field).toList()));
+    RowlockException fromNothing =
+        assertThrows(RowlockException.class, () -> direct.capture(with -> with.count(1)));
+    assertEquals(List.of("from"), fromNothing.violations().stream().map(Violation::field).toList());
+    RowlockException noNames =
+        assertThrows(RowlockException.class, () -> direct.capture(with -> with.names(List.of())));
+    assertEquals(List.of("names.names"), noNames.violations().stream().map(Violation::field).toList());
   }
 
   @Test

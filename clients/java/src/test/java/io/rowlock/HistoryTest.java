@@ -64,7 +64,7 @@ class HistoryTest {
   @Test
   void listChangesSaysWhoChangedWhat() {
     rowlock.setLimit(LimitChange.ofPattern("changed/*").to(3).reason("night shift"));
-    rowlock.updateRecord(RecordChanges.of("changed/1").status("new"));
+    rowlock.updateRecord(RecordChanges.of("changed/1").status("new").reason("imported"));
     ChangeFilter all = ChangeFilter.ofPrefix("changed/");
     List<ChangeView> changes = rowlock.listChanges(all.pageSize(1)).toList();
     assertEquals(
@@ -72,11 +72,14 @@ class HistoryTest {
         changes.stream().map(ChangeView::kind).toList());
     assertEquals(Optional.of("changed/1"), changes.get(0).lockName());
     assertTrue(changes.get(0).to().contains("new"), changes.get(0).to());
+    assertEquals("imported", changes.get(0).reason());
     ChangeView limit = rowlock.listChanges(all.of(ChangeView.Kind.LIMIT)).findFirst().orElseThrow();
     assertEquals(Optional.of("changed/*"), limit.pattern());
     assertEquals("3", limit.to());
     assertEquals("night shift", limit.reason());
     assertEquals(0, rowlock.listChanges(all.from(Instant.now().plusSeconds(600))).count());
+    assertTrue(rowlock.deleteRecord(RecordDeletion.of("changed/1").reason("imported twice")));
+    assertEquals("imported twice", rowlock.listChanges(all).findFirst().orElseThrow().reason());
   }
 
   @Test

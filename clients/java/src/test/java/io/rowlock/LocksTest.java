@@ -508,6 +508,8 @@ class LocksTest {
             () -> rowlock.lock("text", with -> with.requestId(half)),
             () -> rowlock.capture(with -> with.names(List.of("text", half))),
             () -> rowlock.updateRecord(RecordChanges.of("text").status(half)),
+            () -> rowlock.updateRecord(RecordChanges.of("text").status("new").reason(half)),
+            () -> rowlock.deleteRecord(RecordDeletion.of("text").reason(half)),
             () -> rowlock.getLock("\uDE00" + half),
             () -> rowlock.lock("text", with -> with.label(half, "value")),
             () -> rowlock.capture(with -> with.prefix(half)),

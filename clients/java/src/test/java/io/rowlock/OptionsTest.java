@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -52,6 +53,34 @@ class OptionsTest {
     CaptureOptions.Builder options = CaptureOptions.builder();
     assertThrows(
         IllegalArgumentException.class, () -> options.waitAtMost(Duration.ofNanos(-1)));
+  }
+
+  /** A request has room for one value of each pair, so that the server would not see the contradiction. */
+  @Test
+  void contradictionsAreRefused() {
+    RecordChanges record = RecordChanges.of("a");
+    Duration soon = Duration.ofSeconds(1);
+    Map<String, Executable> wrong =
+        Map.of(
+            "prefix and names", () -> CaptureOptions.builder().prefix("").names("a").build(),
+            "notBefore and notBeforeIn", () -> record.notBefore(Instant.EPOCH).notBeforeIn(soon),
+            "notBeforeIn and notBefore", () -> record.notBeforeIn(soon).notBefore(Instant.EPOCH),
+            "notBefore and unsetNotBefore", () -> record.notBefore(Instant.EPOCH).unsetNotBefore(),
+            "unsetNotBefore and notBeforeIn", () -> record.unsetNotBefore().notBeforeIn(soon),
+            "attemptsLeft and unsetAttemptsLeft", () -> record.attemptsLeft(0).unsetAttemptsLeft(),
+            "unsetAttemptsLeft and attemptsLeft", () -> record.unsetAttemptsLeft().attemptsLeft(0));
+    wrong.forEach(
+        (both, asking) ->
+            assertEquals(
+                both + ": set one of them",
+                assertThrows(IllegalArgumentException.class, asking).getMessage()));
+    LimitChange limit = LimitChange.ofName("a");
+    for (Executable asking : List.<Executable>of(() -> limit.to(0).unset(), () -> limit.unset().to(0)))
+      assertEquals(
+          "to and unset: set one of them",
+          assertThrows(IllegalArgumentException.class, asking).getMessage());
+    // The last of several values of one kind counts.
+    assertEquals(2, record.attemptsLeft(1).attemptsLeft(2).request().getAttemptsLeft());
   }
 
   @Test

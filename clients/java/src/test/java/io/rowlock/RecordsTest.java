@@ -76,8 +76,11 @@ class RecordsTest {
           assertThrows(RowlockException.class, () -> rowlock.deleteRecord(lock.name()));
       assertEquals(Reason.LOCK_IN_USE, inUse.reason());
     }
-    assertThrows(RowlockException.class, () -> rowlock.deleteRecord("set", 1));
-    assertTrue(rowlock.deleteRecord("set", record("set").version()));
+    RecordDeletion deletion = RecordDeletion.of("set");
+    RowlockException otherVersion =
+        assertThrows(RowlockException.class, () -> rowlock.deleteRecord(deletion.ifVersion(1)));
+    assertEquals(Reason.VERSION_MISMATCH, otherVersion.reason());
+    assertTrue(rowlock.deleteRecord(deletion.ifVersion(record("set").version())));
     assertFalse(rowlock.deleteRecord("set"));
     assertEquals(Optional.empty(), rowlock.getLock("set").record());
   }
@@ -214,15 +217,23 @@ class RecordsTest {
     RecordChanges change =
         RecordChanges.of("")
             .notBefore(Instant.ofEpochSecond(-1))
-            .notBeforeIn(Duration.ofMillis(-1))
             .attemptsLeft(-1)
-            .status("x".repeat(64));
+            .status("x".repeat(64))
+            .reason("x".repeat(256));
     RowlockException bad =
         assertThrows(RowlockException.class, () -> rowlock.updateRecord(change));
     assertEquals(Reason.BAD_REQUEST, bad.reason());
     assertEquals(
-        Set.of("name", "not_before", "not_before_in", "attempts_left", "status"),
+        Set.of("name", "not_before", "attempts_left", "status", "reason"),
         Set.copyOf(bad.violations().stream().map(Violation::field).toList()));
+    RecordChanges past = RecordChanges.of("faults").notBeforeIn(Duration.ofMillis(-1));
+    RowlockException early =
+        assertThrows(RowlockException.class, () -> rowlock.updateRecord(past));
+    assertEquals(List.of("not_before_in"), early.violations().stream().map(Violation::field).toList());
+    RecordDeletion deletion = RecordDeletion.of("faults").reason("x".repeat(256));
+    RowlockException tooLong =
+        assertThrows(RowlockException.class, () -> rowlock.deleteRecord(deletion));
+    assertEquals(List.of("reason"), tooLong.violations().stream().map(Violation::field).toList());
     RowlockException words =
         assertThrows(
             RowlockException.class,

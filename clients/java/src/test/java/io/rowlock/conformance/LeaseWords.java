@@ -44,7 +44,7 @@ final class LeaseWords {
   static CaptureOptions capture(JsonObject asked) {
     CaptureOptions.Builder options = CaptureOptions.builder();
     if (has(asked, "prefix")) options.prefix(text(asked, "prefix"));
-    options.names(list(asked, "names"));
+    if (has(asked, "names")) options.names(list(asked, "names"));
     if (has(asked, "count")) options.count(asked.get("count").getAsInt());
     if (isForever(asked, "waitMs")) options.waitForever();
     else if (has(asked, "waitMs")) options.waitAtMost(millis(asked, "waitMs"));

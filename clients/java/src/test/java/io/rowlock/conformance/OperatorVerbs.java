@@ -19,6 +19,7 @@ import io.rowlock.LimitInForce;
 import io.rowlock.LimitSetting;
 import io.rowlock.ListOptions;
 import io.rowlock.LockView;
+import io.rowlock.RecordDeletion;
 import io.rowlock.RenewedLease;
 import io.rowlock.RowlockClient;
 
@@ -75,13 +76,10 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
   }
 
   private Map<String, ?> deleteRecord(JsonObject asked) {
-    RowlockClient client = clientOf.apply(asked);
-    String name = text(asked, "name");
-    boolean isDeleted =
-        has(asked, "ifVersion")
-            ? client.deleteRecord(name, asked.get("ifVersion").getAsLong())
-            : client.deleteRecord(name);
-    return Map.of("deleted", isDeleted);
+    RecordDeletion deletion = RecordDeletion.of(text(asked, "name"));
+    if (has(asked, "ifVersion")) deletion = deletion.ifVersion(asked.get("ifVersion").getAsLong());
+    if (has(asked, "reason")) deletion = deletion.reason(text(asked, "reason"));
+    return Map.of("deleted", clientOf.apply(asked).deleteRecord(deletion));
   }
 
   private static Map<String, ?> shown(LockView lock) {

@@ -37,6 +37,7 @@ final class RecordWords {
       change = change.attemptsLeft(asked.get("attemptsLeft").getAsInt());
     if (has(asked, "status")) change = change.status(text(asked, "status"));
     if (has(asked, "ifVersion")) change = change.ifVersion(asked.get("ifVersion").getAsLong());
+    if (has(asked, "reason")) change = change.reason(text(asked, "reason"));
     return change;
   }
 
