@@ -199,8 +199,8 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       await expectFiring("RowlockRowsDamaged");
       await foreign.run("UPDATE rowlock_lock SET waiting = waiting - 1 WHERE name = 'lost/0'");
 
-      // The row is locked before the servers delete it, which they try every few seconds.
-      await foreign.run("UPDATE rowlock_history SET ended_at = ended_at - 7200000000 LIMIT 1");
+      // Ended eight days ago, a day longer than it is kept. It is locked before the servers delete it, which they try every few seconds.
+      await foreign.run("UPDATE rowlock_history SET ended_at = ended_at - 691200000000 LIMIT 1");
       await foreign.run("START TRANSACTION");
       await foreign.run("SELECT * FROM rowlock_history ORDER BY kept_for, ended_at LIMIT 1 FOR UPDATE");
       await expectFiring("RowlockCleaningBehind");

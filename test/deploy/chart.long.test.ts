@@ -13,7 +13,7 @@ import { newToken } from "../../server/access/tokens-file.ts";
 import { loadConfig, loadDatabaseConfig } from "../../server/config/config.ts";
 import { CONFIG_NAME, describeSettings } from "../../server/config/settings.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
-import { certificateAuthority, signedCertificate } from "../process/certificate.ts";
+import { certificateAuthority, revocationList, signedCertificate } from "../process/certificate.ts";
 import { processStage } from "../process/stage.ts";
 import { reportLeftOut, testServers } from "../support/database.ts";
 import { openPlainConnection } from "../support/mysql-stage.ts";
@@ -123,6 +123,10 @@ const REFUSED: Readonly<Record<string, readonly [values: object, ...faults: RegE
     /- tls\.clientCa is set without a certificate of the server/,
     /- metrics\.tls is true without a certificate/,
     /- Callers have tokens, and there is no certificate/,
+  ],
+  "revoked clients where none has to show a certificate": [
+    but(smallest, { tls: { secret: "tls", clientCrl: { configMap: "revoked" } } }),
+    /- tls\.clientCrl is set, and no client has to show a certificate: set tls\.clientCa/,
   ],
   "a policy without callers that it could know": [
     but(smallest, { access: { policy: { rules: [] } } }),
@@ -616,6 +620,7 @@ function contentOf(path: string, files: ReadonlyMap<string, string>, rendered: R
   if (name === "rowlock-access") return `${TESTER.line}\n`;
   if (name === "cluster-keys") return JSON.stringify({ keys: [SIGNER.export({ format: "jwk" })] });
   if (name === "rowlock-policy") return "rules: []\n";
+  if (key === "ca.crl") return revocationList(AUTHORITY, []);
   return key === "tls.crt" ? pair.cert : key === "tls.key" ? pair.key : AUTHORITY.cert;
 }
 

@@ -63,6 +63,9 @@ value may be is in values.schema.json, which Helm checks before.
 {{- if and (not $isTls) (or $v.tls.clientCa.secret $v.tls.clientCa.configMap) -}}
 {{- $faults = append $faults "tls.clientCa is set without a certificate of the server: set tls.secret or tls.certManager.enabled." -}}
 {{- end -}}
+{{- if and (or $v.tls.clientCrl.secret $v.tls.clientCrl.configMap) (not (or $v.tls.clientCa.secret $v.tls.clientCa.configMap)) -}}
+{{- $faults = append $faults "tls.clientCrl is set, and no client has to show a certificate: set tls.clientCa." -}}
+{{- end -}}
 {{- if and (not $isTls) $v.metrics.tls -}}
 {{- $faults = append $faults "metrics.tls is true without a certificate: set tls.secret or tls.certManager.enabled, or metrics.tls=false." -}}
 {{- end -}}
@@ -91,6 +94,7 @@ value may be is in values.schema.json, which Helm checks before.
   "database.tls.ca" $v.database.tls.ca
   "tls.ca" $v.tls.ca
   "tls.clientCa" $v.tls.clientCa
+  "tls.clientCrl" $v.tls.clientCrl
   "access.jwtKeys" $v.access.jwtKeys
   "access.policyFile" $v.access.policyFile
 -}}

@@ -32,6 +32,7 @@ Lists are JSON, as templates return only text.
   (dict "env" "ROWLOCK_TLS_CERT" "path" "tls/tls.crt" "from" (dict "secret" $certificate "key" "tls.crt"))
   (dict "env" "ROWLOCK_TLS_KEY" "path" "tls/tls.key" "from" (dict "secret" $certificate "key" "tls.key"))
   (dict "env" "ROWLOCK_TLS_CLIENT_CA" "path" "tls/client-ca.crt" "from" .Values.tls.clientCa)
+  (dict "env" "ROWLOCK_TLS_CLIENT_CRL" "path" "tls/client-ca.crl" "from" .Values.tls.clientCrl)
   (dict "env" "ROWLOCK_TOKENS_FILE" "path" "access/tokens" "from" .Values.access.tokens)
   (dict "env" "ROWLOCK_JWT_KEYS" "path" "access/jwt-keys.json" "from" .Values.access.jwtKeys)
   (dict "env" "ROWLOCK_POLICY_FILE" "path" "access/policy.yaml" "from" $policy)
