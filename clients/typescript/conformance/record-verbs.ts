@@ -7,10 +7,17 @@ export function recordVerbs(clientOf: (command: Command) => RowlockClient): Read
   return {
     updateRecord: async (asked) =>
       recordOf(
-        await clientOf(asked).updateRecord(asked.name, { ...changesOf(asked), ...ifVersionOf(asked) }),
+        await clientOf(asked).updateRecord(asked.name, {
+          ...changesOf(asked),
+          ...ifVersionOf(asked),
+          ...reasonOf(asked),
+        }),
       ),
     deleteRecord: async (asked) => ({
-      deleted: await clientOf(asked).deleteRecord(asked.name, ifVersionOf(asked)),
+      deleted: await clientOf(asked).deleteRecord(asked.name, {
+        ...ifVersionOf(asked),
+        ...reasonOf(asked),
+      }),
     }),
   };
 }
@@ -38,6 +45,10 @@ export function recordOf({ status, attemptsLeft, notBefore, version, lastRun }: 
       },
     }),
   };
+}
+
+function reasonOf({ reason }: Command): Pick<RecordChanges, "reason"> {
+  return reason === undefined ? {} : { reason };
 }
 
 function changesOf({ notBeforeMs, notBeforeInMs, attemptsLeft, status }: Command): RecordChanges {

@@ -4,7 +4,7 @@
 // `rowlock` with a stable reason, and a google.rpc.RetryInfo if a retry can help:
 //
 //   INVALID_ARGUMENT    BAD_REQUEST         google.rpc.BadRequest lists every wrong field at once; a oneof that is not
-//                                           set is the field `target`
+//                                           set is a field, too: `target`, `from`
 //   INVALID_ARGUMENT    MALFORMED_MESSAGE   the bytes are not the message, for example text that is not UTF-8
 //   NOT_FOUND           UNKNOWN_CLAIM       no such ticket or lease, or it ended longer ago than the retention time
 //   NOT_FOUND           UNKNOWN_LOCK        ForceRelease: no such lock
