@@ -1,5 +1,6 @@
-// A change that somebody made, as the history keeps it: of a limit, of a record, a forced release, or a policy. The
-// contract (`Change` in lock.proto) says what `from` and `to` contain.
+// A change that somebody made, as the history keeps it: of a limit, of a record, a forced release, or a policy. `from` and
+// `to` are text, which only this file and the messages read: a limit in decimal, a record as the JSON of its message, a
+// claim as JSON, a policy's hash.
 
 import type { Claim } from "./claim.ts";
 import type { Caller } from "./command.ts";
@@ -42,7 +43,15 @@ export function recordText(record: LockRecord | null): string {
   });
 }
 
+type Released = Pick<Claim, "ticketNumber" | "state" | "owner" | "principal">;
+
 /** A claim that is to be released by force. */
-export function releasedText({ ticketNumber, state, owner, principal }: Claim): string {
+export function releasedText({ ticketNumber, state, owner, principal }: Released): string {
   return JSON.stringify({ ticket_number: String(ticketNumber), state, owner, principal });
+}
+
+/** What `releasedText` has written. */
+export function releasedOf(text: string): Released {
+  const { ticket_number, ...released } = JSON.parse(text);
+  return { ...released, ticketNumber: BigInt(ticket_number) };
 }

@@ -314,21 +314,19 @@ func (ClaimState) EnumDescriptor() ([]byte, []int) {
 	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{3}
 }
 
-// What a change changed.
+// The kinds of changes, as members of Change.what.
 type ChangeKind int32
 
 const (
 	// Never sent.
 	ChangeKind_CHANGE_KIND_UNSPECIFIED ChangeKind = 0
-	// A limit, by SetLimit. `from` and `to` are the limits in decimal; empty: not set.
+	// Limits.
 	ChangeKind_CHANGE_KIND_LIMIT ChangeKind = 1
-	// A record, by UpdateRecord or DeleteRecord. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
-	// (an instant in RFC 3339) and `version` (decimal); a member that is not set is left out.
+	// Records.
 	ChangeKind_CHANGE_KIND_RECORD ChangeKind = 2
-	// A claim was ended by ForceRelease. `from` is a JSON object with its `ticket_number` (decimal), `state` (`waiting` or
-	// `held`), `owner` and `principal`.
+	// Forced releases.
 	ChangeKind_CHANGE_KIND_FORCED_RELEASE ChangeKind = 3
-	// A server read a changed policy file. `from` and `to` are hashes of its content.
+	// Policies.
 	ChangeKind_CHANGE_KIND_POLICY ChangeKind = 4
 )
 
@@ -980,8 +978,6 @@ type Change struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When, by the database's clock.
 	ChangedAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`
-	// What was changed.
-	Kind ChangeKind `protobuf:"varint,2,opt,name=kind,proto3,enum=rowlock.v1.ChangeKind" json:"kind,omitempty"`
 	// Which lock, or which names; none is set for a policy.
 	//
 	// Types that are valid to be assigned to Target:
@@ -991,13 +987,18 @@ type Change struct {
 	Target isChange_Target `protobuf_oneof:"target"`
 	// Who: the principal, or the address of the connection if the server asks nobody who they are. For a policy, the server
 	// that read it.
-	ChangedBy string `protobuf:"bytes,5,opt,name=changed_by,json=changedBy,proto3" json:"changed_by,omitempty"`
-	// What it was before, in the form that its kind names; empty: there was none.
-	From string `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`
-	// What it is since; empty: there is none.
-	To string `protobuf:"bytes,7,opt,name=to,proto3" json:"to,omitempty"`
+	ChangedBy string `protobuf:"bytes,4,opt,name=changed_by,json=changedBy,proto3" json:"changed_by,omitempty"`
 	// The reason that came with the change; empty if none came, and for policies.
-	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Exactly one is set.
+	//
+	// Types that are valid to be assigned to What:
+	//
+	//	*Change_Limit
+	//	*Change_Record
+	//	*Change_ForcedRelease
+	//	*Change_Policy
+	What          isChange_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1039,13 +1040,6 @@ func (x *Change) GetChangedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *Change) GetKind() ChangeKind {
-	if x != nil {
-		return x.Kind
-	}
-	return ChangeKind_CHANGE_KIND_UNSPECIFIED
-}
-
 func (x *Change) GetTarget() isChange_Target {
 	if x != nil {
 		return x.Target
@@ -1078,25 +1072,54 @@ func (x *Change) GetChangedBy() string {
 	return ""
 }
 
-func (x *Change) GetFrom() string {
-	if x != nil {
-		return x.From
-	}
-	return ""
-}
-
-func (x *Change) GetTo() string {
-	if x != nil {
-		return x.To
-	}
-	return ""
-}
-
 func (x *Change) GetReason() string {
 	if x != nil {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *Change) GetWhat() isChange_What {
+	if x != nil {
+		return x.What
+	}
+	return nil
+}
+
+func (x *Change) GetLimit() *LimitChange {
+	if x != nil {
+		if x, ok := x.What.(*Change_Limit); ok {
+			return x.Limit
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetRecord() *RecordChange {
+	if x != nil {
+		if x, ok := x.What.(*Change_Record); ok {
+			return x.Record
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetForcedRelease() *ForcedRelease {
+	if x != nil {
+		if x, ok := x.What.(*Change_ForcedRelease); ok {
+			return x.ForcedRelease
+		}
+	}
+	return nil
+}
+
+func (x *Change) GetPolicy() *PolicyChange {
+	if x != nil {
+		if x, ok := x.What.(*Change_Policy); ok {
+			return x.Policy
+		}
+	}
+	return nil
 }
 
 type isChange_Target interface {
@@ -1105,17 +1128,260 @@ type isChange_Target interface {
 
 type Change_LockName struct {
 	// One lock.
-	LockName string `protobuf:"bytes,3,opt,name=lock_name,json=lockName,proto3,oneof"`
+	LockName string `protobuf:"bytes,2,opt,name=lock_name,json=lockName,proto3,oneof"`
 }
 
 type Change_Pattern struct {
 	// Every matching name.
-	Pattern string `protobuf:"bytes,4,opt,name=pattern,proto3,oneof"`
+	Pattern string `protobuf:"bytes,3,opt,name=pattern,proto3,oneof"`
 }
 
 func (*Change_LockName) isChange_Target() {}
 
 func (*Change_Pattern) isChange_Target() {}
+
+type isChange_What interface {
+	isChange_What()
+}
+
+type Change_Limit struct {
+	// A limit, by SetLimit.
+	Limit *LimitChange `protobuf:"bytes,6,opt,name=limit,proto3,oneof"`
+}
+
+type Change_Record struct {
+	// A record, by UpdateRecord or DeleteRecord.
+	Record *RecordChange `protobuf:"bytes,7,opt,name=record,proto3,oneof"`
+}
+
+type Change_ForcedRelease struct {
+	// A claim was ended by ForceRelease.
+	ForcedRelease *ForcedRelease `protobuf:"bytes,8,opt,name=forced_release,json=forcedRelease,proto3,oneof"`
+}
+
+type Change_Policy struct {
+	// A server read a changed policy file.
+	Policy *PolicyChange `protobuf:"bytes,9,opt,name=policy,proto3,oneof"`
+}
+
+func (*Change_Limit) isChange_What() {}
+
+func (*Change_Record) isChange_What() {}
+
+func (*Change_ForcedRelease) isChange_What() {}
+
+func (*Change_Policy) isChange_What() {}
+
+// A limit before and after.
+type LimitChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unset: no limit was set.
+	From *uint32 `protobuf:"varint,1,opt,name=from,proto3,oneof" json:"from,omitempty"`
+	// Unset: no limit is set.
+	To            *uint32 `protobuf:"varint,2,opt,name=to,proto3,oneof" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LimitChange) Reset() {
+	*x = LimitChange{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LimitChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LimitChange) ProtoMessage() {}
+
+func (x *LimitChange) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LimitChange.ProtoReflect.Descriptor instead.
+func (*LimitChange) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *LimitChange) GetFrom() uint32 {
+	if x != nil && x.From != nil {
+		return *x.From
+	}
+	return 0
+}
+
+func (x *LimitChange) GetTo() uint32 {
+	if x != nil && x.To != nil {
+		return *x.To
+	}
+	return 0
+}
+
+// A record before and after, without its last run.
+type RecordChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unset: there was no record.
+	From *LockRecord `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	// Unset: there is no record.
+	To            *LockRecord `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordChange) Reset() {
+	*x = RecordChange{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordChange) ProtoMessage() {}
+
+func (x *RecordChange) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordChange.ProtoReflect.Descriptor instead.
+func (*RecordChange) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *RecordChange) GetFrom() *LockRecord {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *RecordChange) GetTo() *LockRecord {
+	if x != nil {
+		return x.To
+	}
+	return nil
+}
+
+// A claim that was ended.
+type ForcedRelease struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As it was before: its lock, ticket number, state, owner and principal.
+	Claim         *Claim `protobuf:"bytes,1,opt,name=claim,proto3" json:"claim,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForcedRelease) Reset() {
+	*x = ForcedRelease{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForcedRelease) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForcedRelease) ProtoMessage() {}
+
+func (x *ForcedRelease) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForcedRelease.ProtoReflect.Descriptor instead.
+func (*ForcedRelease) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ForcedRelease) GetClaim() *Claim {
+	if x != nil {
+		return x.Claim
+	}
+	return nil
+}
+
+// A policy before and after.
+type PolicyChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The hash of its content; empty: there was no policy.
+	From string `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
+	// The hash of its content; empty: there is no policy.
+	To            string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PolicyChange) Reset() {
+	*x = PolicyChange{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PolicyChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PolicyChange) ProtoMessage() {}
+
+func (x *PolicyChange) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PolicyChange.ProtoReflect.Descriptor instead.
+func (*PolicyChange) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *PolicyChange) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *PolicyChange) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
 
 // One cause why a lock is not granted.
 type WaitCause struct {
@@ -1139,7 +1405,7 @@ type WaitCause struct {
 
 func (x *WaitCause) Reset() {
 	*x = WaitCause{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1151,7 +1417,7 @@ func (x *WaitCause) String() string {
 func (*WaitCause) ProtoMessage() {}
 
 func (x *WaitCause) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1164,7 +1430,7 @@ func (x *WaitCause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitCause.ProtoReflect.Descriptor instead.
 func (*WaitCause) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *WaitCause) GetCause() isWaitCause_Cause {
@@ -1322,7 +1588,7 @@ type HeldByOthers struct {
 
 func (x *HeldByOthers) Reset() {
 	*x = HeldByOthers{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1334,7 +1600,7 @@ func (x *HeldByOthers) String() string {
 func (*HeldByOthers) ProtoMessage() {}
 
 func (x *HeldByOthers) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1347,7 +1613,7 @@ func (x *HeldByOthers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldByOthers.ProtoReflect.Descriptor instead.
 func (*HeldByOthers) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{6}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *HeldByOthers) GetHolders() []*Claim {
@@ -1386,7 +1652,7 @@ type QueuedBehind struct {
 
 func (x *QueuedBehind) Reset() {
 	*x = QueuedBehind{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1398,7 +1664,7 @@ func (x *QueuedBehind) String() string {
 func (*QueuedBehind) ProtoMessage() {}
 
 func (x *QueuedBehind) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1411,7 +1677,7 @@ func (x *QueuedBehind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedBehind.ProtoReflect.Descriptor instead.
 func (*QueuedBehind) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{7}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *QueuedBehind) GetAhead() uint32 {
@@ -1450,7 +1716,7 @@ type LimitInTheWay struct {
 
 func (x *LimitInTheWay) Reset() {
 	*x = LimitInTheWay{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1462,7 +1728,7 @@ func (x *LimitInTheWay) String() string {
 func (*LimitInTheWay) ProtoMessage() {}
 
 func (x *LimitInTheWay) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1475,7 +1741,7 @@ func (x *LimitInTheWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitInTheWay.ProtoReflect.Descriptor instead.
 func (*LimitInTheWay) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{8}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *LimitInTheWay) GetLimit() *Limit {
@@ -1515,7 +1781,7 @@ type RowsHeld struct {
 
 func (x *RowsHeld) Reset() {
 	*x = RowsHeld{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1527,7 +1793,7 @@ func (x *RowsHeld) String() string {
 func (*RowsHeld) ProtoMessage() {}
 
 func (x *RowsHeld) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1540,7 +1806,7 @@ func (x *RowsHeld) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowsHeld.ProtoReflect.Descriptor instead.
 func (*RowsHeld) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{9}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RowsHeld) GetConnectionId() uint64 {
@@ -1581,7 +1847,7 @@ type WaitEstimate struct {
 
 func (x *WaitEstimate) Reset() {
 	*x = WaitEstimate{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1593,7 +1859,7 @@ func (x *WaitEstimate) String() string {
 func (*WaitEstimate) ProtoMessage() {}
 
 func (x *WaitEstimate) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1606,7 +1872,7 @@ func (x *WaitEstimate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitEstimate.ProtoReflect.Descriptor instead.
 func (*WaitEstimate) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{10}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WaitEstimate) GetMedian() *durationpb.Duration {
@@ -1658,7 +1924,7 @@ type Limit struct {
 
 func (x *Limit) Reset() {
 	*x = Limit{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1670,7 +1936,7 @@ func (x *Limit) String() string {
 func (*Limit) ProtoMessage() {}
 
 func (x *Limit) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1683,7 +1949,7 @@ func (x *Limit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limit.ProtoReflect.Descriptor instead.
 func (*Limit) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{11}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Limit) GetLimit() uint32 {
@@ -1748,7 +2014,7 @@ type LockRecord struct {
 
 func (x *LockRecord) Reset() {
 	*x = LockRecord{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1760,7 +2026,7 @@ func (x *LockRecord) String() string {
 func (*LockRecord) ProtoMessage() {}
 
 func (x *LockRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1773,7 +2039,7 @@ func (x *LockRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockRecord.ProtoReflect.Descriptor instead.
 func (*LockRecord) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{12}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LockRecord) GetNotBefore() *timestamppb.Timestamp {
@@ -1832,7 +2098,7 @@ type LastRun struct {
 
 func (x *LastRun) Reset() {
 	*x = LastRun{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1844,7 +2110,7 @@ func (x *LastRun) String() string {
 func (*LastRun) ProtoMessage() {}
 
 func (x *LastRun) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1857,7 +2123,7 @@ func (x *LastRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastRun.ProtoReflect.Descriptor instead.
 func (*LastRun) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{13}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LastRun) GetOwner() string {
@@ -1932,7 +2198,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1944,7 +2210,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1957,7 +2223,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{14}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Lock) GetName() string {
@@ -2092,19 +2358,34 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\areplica\x18\x12 \x01(\tR\areplica\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8f\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa4\x03\n" +
 	"\x06Change\x129\n" +
 	"\n" +
-	"changed_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tchangedAt\x12*\n" +
-	"\x04kind\x18\x02 \x01(\x0e2\x16.rowlock.v1.ChangeKindR\x04kind\x12\x1d\n" +
-	"\tlock_name\x18\x03 \x01(\tH\x00R\blockName\x12\x1a\n" +
-	"\apattern\x18\x04 \x01(\tH\x00R\apattern\x12\x1d\n" +
+	"changed_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tchangedAt\x12\x1d\n" +
+	"\tlock_name\x18\x02 \x01(\tH\x00R\blockName\x12\x1a\n" +
+	"\apattern\x18\x03 \x01(\tH\x00R\apattern\x12\x1d\n" +
 	"\n" +
-	"changed_by\x18\x05 \x01(\tR\tchangedBy\x12\x12\n" +
-	"\x04from\x18\x06 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\a \x01(\tR\x02to\x12\x16\n" +
-	"\x06reason\x18\b \x01(\tR\x06reasonB\b\n" +
-	"\x06target\"\x98\x03\n" +
+	"changed_by\x18\x04 \x01(\tR\tchangedBy\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12/\n" +
+	"\x05limit\x18\x06 \x01(\v2\x17.rowlock.v1.LimitChangeH\x01R\x05limit\x122\n" +
+	"\x06record\x18\a \x01(\v2\x18.rowlock.v1.RecordChangeH\x01R\x06record\x12B\n" +
+	"\x0eforced_release\x18\b \x01(\v2\x19.rowlock.v1.ForcedReleaseH\x01R\rforcedRelease\x122\n" +
+	"\x06policy\x18\t \x01(\v2\x18.rowlock.v1.PolicyChangeH\x01R\x06policyB\b\n" +
+	"\x06targetB\x06\n" +
+	"\x04what\"K\n" +
+	"\vLimitChange\x12\x17\n" +
+	"\x04from\x18\x01 \x01(\rH\x00R\x04from\x88\x01\x01\x12\x13\n" +
+	"\x02to\x18\x02 \x01(\rH\x01R\x02to\x88\x01\x01B\a\n" +
+	"\x05_fromB\x05\n" +
+	"\x03_to\"b\n" +
+	"\fRecordChange\x12*\n" +
+	"\x04from\x18\x01 \x01(\v2\x16.rowlock.v1.LockRecordR\x04from\x12&\n" +
+	"\x02to\x18\x02 \x01(\v2\x16.rowlock.v1.LockRecordR\x02to\"8\n" +
+	"\rForcedRelease\x12'\n" +
+	"\x05claim\x18\x01 \x01(\v2\x11.rowlock.v1.ClaimR\x05claim\"2\n" +
+	"\fPolicyChange\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\"\x98\x03\n" +
 	"\tWaitCause\x12.\n" +
 	"\x04held\x18\x01 \x01(\v2\x18.rowlock.v1.HeldByOthersH\x00R\x04held\x122\n" +
 	"\x06queued\x18\x02 \x01(\v2\x18.rowlock.v1.QueuedBehindH\x00R\x06queued\x121\n" +
@@ -2235,7 +2516,7 @@ func file_rowlock_v1_lock_proto_rawDescGZIP() []byte {
 }
 
 var file_rowlock_v1_lock_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_rowlock_v1_lock_proto_goTypes = []any{
 	(Mode)(0),                     // 0: rowlock.v1.Mode
 	(WhenBusy)(0),                 // 1: rowlock.v1.WhenBusy
@@ -2248,71 +2529,81 @@ var file_rowlock_v1_lock_proto_goTypes = []any{
 	(*Refusal)(nil),               // 8: rowlock.v1.Refusal
 	(*Claim)(nil),                 // 9: rowlock.v1.Claim
 	(*Change)(nil),                // 10: rowlock.v1.Change
-	(*WaitCause)(nil),             // 11: rowlock.v1.WaitCause
-	(*HeldByOthers)(nil),          // 12: rowlock.v1.HeldByOthers
-	(*QueuedBehind)(nil),          // 13: rowlock.v1.QueuedBehind
-	(*LimitInTheWay)(nil),         // 14: rowlock.v1.LimitInTheWay
-	(*RowsHeld)(nil),              // 15: rowlock.v1.RowsHeld
-	(*WaitEstimate)(nil),          // 16: rowlock.v1.WaitEstimate
-	(*Limit)(nil),                 // 17: rowlock.v1.Limit
-	(*LockRecord)(nil),            // 18: rowlock.v1.LockRecord
-	(*LastRun)(nil),               // 19: rowlock.v1.LastRun
-	(*Lock)(nil),                  // 20: rowlock.v1.Lock
-	nil,                           // 21: rowlock.v1.Claim.LabelsEntry
-	(*durationpb.Duration)(nil),   // 22: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
+	(*LimitChange)(nil),           // 11: rowlock.v1.LimitChange
+	(*RecordChange)(nil),          // 12: rowlock.v1.RecordChange
+	(*ForcedRelease)(nil),         // 13: rowlock.v1.ForcedRelease
+	(*PolicyChange)(nil),          // 14: rowlock.v1.PolicyChange
+	(*WaitCause)(nil),             // 15: rowlock.v1.WaitCause
+	(*HeldByOthers)(nil),          // 16: rowlock.v1.HeldByOthers
+	(*QueuedBehind)(nil),          // 17: rowlock.v1.QueuedBehind
+	(*LimitInTheWay)(nil),         // 18: rowlock.v1.LimitInTheWay
+	(*RowsHeld)(nil),              // 19: rowlock.v1.RowsHeld
+	(*WaitEstimate)(nil),          // 20: rowlock.v1.WaitEstimate
+	(*Limit)(nil),                 // 21: rowlock.v1.Limit
+	(*LockRecord)(nil),            // 22: rowlock.v1.LockRecord
+	(*LastRun)(nil),               // 23: rowlock.v1.LastRun
+	(*Lock)(nil),                  // 24: rowlock.v1.Lock
+	nil,                           // 25: rowlock.v1.Claim.LabelsEntry
+	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
 }
 var file_rowlock_v1_lock_proto_depIdxs = []int32{
 	0,  // 0: rowlock.v1.Lease.mode:type_name -> rowlock.v1.Mode
-	22, // 1: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
-	23, // 2: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
-	23, // 3: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
-	22, // 4: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
-	22, // 5: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
+	26, // 1: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	27, // 2: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
+	27, // 3: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
+	26, // 4: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
+	26, // 5: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
 	2,  // 6: rowlock.v1.Refusal.reason:type_name -> rowlock.v1.RefusalReason
 	9,  // 7: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
-	22, // 8: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
-	17, // 9: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
+	26, // 8: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
+	21, // 9: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
 	3,  // 10: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
 	0,  // 11: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
-	21, // 12: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
-	23, // 13: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
-	23, // 14: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
-	23, // 15: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
-	23, // 16: rowlock.v1.Claim.ended_at:type_name -> google.protobuf.Timestamp
+	25, // 12: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
+	27, // 13: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
+	27, // 14: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
+	27, // 15: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
+	27, // 16: rowlock.v1.Claim.ended_at:type_name -> google.protobuf.Timestamp
 	2,  // 17: rowlock.v1.Claim.end_reason:type_name -> rowlock.v1.RefusalReason
-	23, // 18: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
-	4,  // 19: rowlock.v1.Change.kind:type_name -> rowlock.v1.ChangeKind
-	12, // 20: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
-	13, // 21: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
-	14, // 22: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
-	23, // 23: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
-	23, // 24: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
-	15, // 25: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
-	9,  // 26: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
-	23, // 27: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
-	9,  // 28: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
-	17, // 29: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
-	23, // 30: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
-	22, // 31: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
-	22, // 32: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
-	22, // 33: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
-	22, // 34: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
-	5,  // 35: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
-	23, // 36: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
-	19, // 37: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
-	23, // 38: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
-	23, // 39: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
-	2,  // 40: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.RefusalReason
-	17, // 41: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
-	9,  // 42: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
-	9,  // 43: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
-	18, // 44: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
-	45, // [45:45] is the sub-list for method output_type
-	45, // [45:45] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	27, // 18: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
+	11, // 19: rowlock.v1.Change.limit:type_name -> rowlock.v1.LimitChange
+	12, // 20: rowlock.v1.Change.record:type_name -> rowlock.v1.RecordChange
+	13, // 21: rowlock.v1.Change.forced_release:type_name -> rowlock.v1.ForcedRelease
+	14, // 22: rowlock.v1.Change.policy:type_name -> rowlock.v1.PolicyChange
+	22, // 23: rowlock.v1.RecordChange.from:type_name -> rowlock.v1.LockRecord
+	22, // 24: rowlock.v1.RecordChange.to:type_name -> rowlock.v1.LockRecord
+	9,  // 25: rowlock.v1.ForcedRelease.claim:type_name -> rowlock.v1.Claim
+	16, // 26: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
+	17, // 27: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
+	18, // 28: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
+	27, // 29: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
+	27, // 30: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
+	19, // 31: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
+	9,  // 32: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
+	27, // 33: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
+	9,  // 34: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
+	21, // 35: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
+	27, // 36: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
+	26, // 37: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
+	26, // 38: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
+	26, // 39: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
+	26, // 40: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
+	5,  // 41: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
+	27, // 42: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
+	23, // 43: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
+	27, // 44: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
+	27, // 45: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
+	2,  // 46: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.RefusalReason
+	21, // 47: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
+	9,  // 48: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
+	9,  // 49: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
+	22, // 50: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
+	51, // [51:51] is the sub-list for method output_type
+	51, // [51:51] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_proto_init() }
@@ -2323,8 +2614,13 @@ func file_rowlock_v1_lock_proto_init() {
 	file_rowlock_v1_lock_proto_msgTypes[4].OneofWrappers = []any{
 		(*Change_LockName)(nil),
 		(*Change_Pattern)(nil),
+		(*Change_Limit)(nil),
+		(*Change_Record)(nil),
+		(*Change_ForcedRelease)(nil),
+		(*Change_Policy)(nil),
 	}
-	file_rowlock_v1_lock_proto_msgTypes[5].OneofWrappers = []any{
+	file_rowlock_v1_lock_proto_msgTypes[5].OneofWrappers = []any{}
+	file_rowlock_v1_lock_proto_msgTypes[9].OneofWrappers = []any{
 		(*WaitCause_Held)(nil),
 		(*WaitCause_Queued)(nil),
 		(*WaitCause_Limit)(nil),
@@ -2334,14 +2630,14 @@ func file_rowlock_v1_lock_proto_init() {
 		(*WaitCause_FailedOverUntil)(nil),
 		(*WaitCause_Rows)(nil),
 	}
-	file_rowlock_v1_lock_proto_msgTypes[12].OneofWrappers = []any{}
+	file_rowlock_v1_lock_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_proto_rawDesc), len(file_rowlock_v1_lock_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   16,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -2,7 +2,7 @@
 // Lease and a Ticket contain a secret id: they go to the client that asked for them.
 
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, fromJsonString, toBinary } from "@bufbuild/protobuf";
 import {
   type Change as ChangeMessage,
   ChangeSchema,
@@ -41,7 +41,7 @@ import {
 import type { Place, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
-import type { ChangeKind } from "../../core/noted-change.ts";
+import { type ChangeKind, releasedOf } from "../../core/noted-change.ts";
 import type { LastRun, LockRecord } from "../../core/record.ts";
 import type { KeptChange } from "../../engine/history.ts";
 import type { LimitSetting, ViewedLock } from "../../engine/lock-engine.ts";
@@ -168,26 +168,50 @@ function endFields({ endedAtUs, endReason, endNote, endedBy, replica }: Claim) {
   };
 }
 
-export function changeMessage({
-  atUs,
-  kind,
-  target,
-  isPattern,
-  by,
-  from,
-  to,
-  reason,
-}: KeptChange): ChangeMessage {
+export function changeMessage(change: KeptChange): ChangeMessage {
+  const { atUs, kind, target, isPattern, by, reason } = change;
   const ofLock = { case: isPattern ? ("pattern" as const) : ("lockName" as const), value: target };
   return create(ChangeSchema, {
     changedAt: timestampMessage(atUs),
-    kind: CHANGE_KINDS[kind],
     ...(kind !== "policy" && { target: ofLock }),
     changedBy: by,
-    from,
-    to,
     reason,
+    what: whatChanged(change),
   });
+}
+
+/** The history keeps it as text. */
+function whatChanged({
+  kind,
+  target,
+  from,
+  to,
+}: KeptChange): NonNullable<MessageInitShape<typeof ChangeSchema>["what"]> {
+  switch (kind) {
+    case "limit":
+      return {
+        case: "limit",
+        value: { ...(from !== "" && { from: Number(from) }), ...(to !== "" && { to: Number(to) }) },
+      };
+    case "record":
+      return {
+        case: "record",
+        value: { ...(from !== "" && { from: keptRecord(from) }), ...(to !== "" && { to: keptRecord(to) }) },
+      };
+    case "forced_release": {
+      const { state, ...claim } = releasedOf(from);
+      return {
+        case: "forcedRelease",
+        value: { claim: { lockName: target, state: STATES[state], ...claim } },
+      };
+    }
+    case "policy":
+      return { case: "policy", value: { from, to } };
+  }
+}
+
+function keptRecord(text: string): LockRecordMessage {
+  return fromJsonString(LockRecordSchema, text);
 }
 
 export function limitSettingMessage({ kind, target, ...setting }: LimitSetting): LimitSettingMessage {

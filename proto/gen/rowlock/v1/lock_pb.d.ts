@@ -739,13 +739,6 @@ export declare type Change = Message<"rowlock.v1.Change"> & {
   changedAt?: Timestamp | undefined;
 
   /**
-   * What was changed.
-   *
-   * @generated from field: rowlock.v1.ChangeKind kind = 2;
-   */
-  kind: ChangeKind;
-
-  /**
    * Which lock, or which names; none is set for a policy.
    *
    * @generated from oneof rowlock.v1.Change.target
@@ -754,7 +747,7 @@ export declare type Change = Message<"rowlock.v1.Change"> & {
     /**
      * One lock.
      *
-     * @generated from field: string lock_name = 3;
+     * @generated from field: string lock_name = 2;
      */
     value: string;
     case: "lockName";
@@ -762,7 +755,7 @@ export declare type Change = Message<"rowlock.v1.Change"> & {
     /**
      * Every matching name.
      *
-     * @generated from field: string pattern = 4;
+     * @generated from field: string pattern = 3;
      */
     value: string;
     case: "pattern";
@@ -772,30 +765,55 @@ export declare type Change = Message<"rowlock.v1.Change"> & {
    * Who: the principal, or the address of the connection if the server asks nobody who they are. For a policy, the server
    * that read it.
    *
-   * @generated from field: string changed_by = 5;
+   * @generated from field: string changed_by = 4;
    */
   changedBy: string;
 
   /**
-   * What it was before, in the form that its kind names; empty: there was none.
-   *
-   * @generated from field: string from = 6;
-   */
-  from: string;
-
-  /**
-   * What it is since; empty: there is none.
-   *
-   * @generated from field: string to = 7;
-   */
-  to: string;
-
-  /**
    * The reason that came with the change; empty if none came, and for policies.
    *
-   * @generated from field: string reason = 8;
+   * @generated from field: string reason = 5;
    */
   reason: string;
+
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof rowlock.v1.Change.what
+   */
+  what: {
+    /**
+     * A limit, by SetLimit.
+     *
+     * @generated from field: rowlock.v1.LimitChange limit = 6;
+     */
+    value: LimitChange;
+    case: "limit";
+  } | {
+    /**
+     * A record, by UpdateRecord or DeleteRecord.
+     *
+     * @generated from field: rowlock.v1.RecordChange record = 7;
+     */
+    value: RecordChange;
+    case: "record";
+  } | {
+    /**
+     * A claim was ended by ForceRelease.
+     *
+     * @generated from field: rowlock.v1.ForcedRelease forced_release = 8;
+     */
+    value: ForcedRelease;
+    case: "forcedRelease";
+  } | {
+    /**
+     * A server read a changed policy file.
+     *
+     * @generated from field: rowlock.v1.PolicyChange policy = 9;
+     */
+    value: PolicyChange;
+    case: "policy";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
@@ -812,23 +830,16 @@ export declare type ChangeJson = {
   changedAt?: TimestampJson;
 
   /**
-   * What was changed.
-   *
-   * @generated from field: rowlock.v1.ChangeKind kind = 2;
-   */
-  kind?: ChangeKindJson;
-
-  /**
    * One lock.
    *
-   * @generated from field: string lock_name = 3;
+   * @generated from field: string lock_name = 2;
    */
   lockName?: string;
 
   /**
    * Every matching name.
    *
-   * @generated from field: string pattern = 4;
+   * @generated from field: string pattern = 3;
    */
   pattern?: string;
 
@@ -836,30 +847,44 @@ export declare type ChangeJson = {
    * Who: the principal, or the address of the connection if the server asks nobody who they are. For a policy, the server
    * that read it.
    *
-   * @generated from field: string changed_by = 5;
+   * @generated from field: string changed_by = 4;
    */
   changedBy?: string;
 
   /**
-   * What it was before, in the form that its kind names; empty: there was none.
-   *
-   * @generated from field: string from = 6;
-   */
-  from?: string;
-
-  /**
-   * What it is since; empty: there is none.
-   *
-   * @generated from field: string to = 7;
-   */
-  to?: string;
-
-  /**
    * The reason that came with the change; empty if none came, and for policies.
    *
-   * @generated from field: string reason = 8;
+   * @generated from field: string reason = 5;
    */
   reason?: string;
+
+  /**
+   * A limit, by SetLimit.
+   *
+   * @generated from field: rowlock.v1.LimitChange limit = 6;
+   */
+  limit?: LimitChangeJson;
+
+  /**
+   * A record, by UpdateRecord or DeleteRecord.
+   *
+   * @generated from field: rowlock.v1.RecordChange record = 7;
+   */
+  record?: RecordChangeJson;
+
+  /**
+   * A claim was ended by ForceRelease.
+   *
+   * @generated from field: rowlock.v1.ForcedRelease forced_release = 8;
+   */
+  forcedRelease?: ForcedReleaseJson;
+
+  /**
+   * A server read a changed policy file.
+   *
+   * @generated from field: rowlock.v1.PolicyChange policy = 9;
+   */
+  policy?: PolicyChangeJson;
 };
 
 /**
@@ -867,6 +892,184 @@ export declare type ChangeJson = {
  * Use `create(ChangeSchema)` to create a new message.
  */
 export declare const ChangeSchema: GenMessage<Change, {jsonType: ChangeJson}>;
+
+/**
+ * A limit before and after.
+ *
+ * @generated from message rowlock.v1.LimitChange
+ */
+export declare type LimitChange = Message<"rowlock.v1.LimitChange"> & {
+  /**
+   * Unset: no limit was set.
+   *
+   * @generated from field: optional uint32 from = 1;
+   */
+  from?: number | undefined;
+
+  /**
+   * Unset: no limit is set.
+   *
+   * @generated from field: optional uint32 to = 2;
+   */
+  to?: number | undefined;
+};
+
+/**
+ * A limit before and after.
+ *
+ * @generated from message rowlock.v1.LimitChange
+ */
+export declare type LimitChangeJson = {
+  /**
+   * Unset: no limit was set.
+   *
+   * @generated from field: optional uint32 from = 1;
+   */
+  from?: number;
+
+  /**
+   * Unset: no limit is set.
+   *
+   * @generated from field: optional uint32 to = 2;
+   */
+  to?: number;
+};
+
+/**
+ * Describes the message rowlock.v1.LimitChange.
+ * Use `create(LimitChangeSchema)` to create a new message.
+ */
+export declare const LimitChangeSchema: GenMessage<LimitChange, {jsonType: LimitChangeJson}>;
+
+/**
+ * A record before and after, without its last run.
+ *
+ * @generated from message rowlock.v1.RecordChange
+ */
+export declare type RecordChange = Message<"rowlock.v1.RecordChange"> & {
+  /**
+   * Unset: there was no record.
+   *
+   * @generated from field: rowlock.v1.LockRecord from = 1;
+   */
+  from?: LockRecord | undefined;
+
+  /**
+   * Unset: there is no record.
+   *
+   * @generated from field: rowlock.v1.LockRecord to = 2;
+   */
+  to?: LockRecord | undefined;
+};
+
+/**
+ * A record before and after, without its last run.
+ *
+ * @generated from message rowlock.v1.RecordChange
+ */
+export declare type RecordChangeJson = {
+  /**
+   * Unset: there was no record.
+   *
+   * @generated from field: rowlock.v1.LockRecord from = 1;
+   */
+  from?: LockRecordJson;
+
+  /**
+   * Unset: there is no record.
+   *
+   * @generated from field: rowlock.v1.LockRecord to = 2;
+   */
+  to?: LockRecordJson;
+};
+
+/**
+ * Describes the message rowlock.v1.RecordChange.
+ * Use `create(RecordChangeSchema)` to create a new message.
+ */
+export declare const RecordChangeSchema: GenMessage<RecordChange, {jsonType: RecordChangeJson}>;
+
+/**
+ * A claim that was ended.
+ *
+ * @generated from message rowlock.v1.ForcedRelease
+ */
+export declare type ForcedRelease = Message<"rowlock.v1.ForcedRelease"> & {
+  /**
+   * As it was before: its lock, ticket number, state, owner and principal.
+   *
+   * @generated from field: rowlock.v1.Claim claim = 1;
+   */
+  claim?: Claim | undefined;
+};
+
+/**
+ * A claim that was ended.
+ *
+ * @generated from message rowlock.v1.ForcedRelease
+ */
+export declare type ForcedReleaseJson = {
+  /**
+   * As it was before: its lock, ticket number, state, owner and principal.
+   *
+   * @generated from field: rowlock.v1.Claim claim = 1;
+   */
+  claim?: ClaimJson;
+};
+
+/**
+ * Describes the message rowlock.v1.ForcedRelease.
+ * Use `create(ForcedReleaseSchema)` to create a new message.
+ */
+export declare const ForcedReleaseSchema: GenMessage<ForcedRelease, {jsonType: ForcedReleaseJson}>;
+
+/**
+ * A policy before and after.
+ *
+ * @generated from message rowlock.v1.PolicyChange
+ */
+export declare type PolicyChange = Message<"rowlock.v1.PolicyChange"> & {
+  /**
+   * The hash of its content; empty: there was no policy.
+   *
+   * @generated from field: string from = 1;
+   */
+  from: string;
+
+  /**
+   * The hash of its content; empty: there is no policy.
+   *
+   * @generated from field: string to = 2;
+   */
+  to: string;
+};
+
+/**
+ * A policy before and after.
+ *
+ * @generated from message rowlock.v1.PolicyChange
+ */
+export declare type PolicyChangeJson = {
+  /**
+   * The hash of its content; empty: there was no policy.
+   *
+   * @generated from field: string from = 1;
+   */
+  from?: string;
+
+  /**
+   * The hash of its content; empty: there is no policy.
+   *
+   * @generated from field: string to = 2;
+   */
+  to?: string;
+};
+
+/**
+ * Describes the message rowlock.v1.PolicyChange.
+ * Use `create(PolicyChangeSchema)` to create a new message.
+ */
+export declare const PolicyChangeSchema: GenMessage<PolicyChange, {jsonType: PolicyChangeJson}>;
 
 /**
  * One cause why a lock is not granted.
@@ -2079,7 +2282,7 @@ export declare type ClaimStateJson = "CLAIM_STATE_UNSPECIFIED" | "CLAIM_STATE_WA
 export declare const ClaimStateSchema: GenEnum<ClaimState, ClaimStateJson>;
 
 /**
- * What a change changed.
+ * The kinds of changes, as members of Change.what.
  *
  * @generated from enum rowlock.v1.ChangeKind
  */
@@ -2092,30 +2295,28 @@ export enum ChangeKind {
   UNSPECIFIED = 0,
 
   /**
-   * A limit, by SetLimit. `from` and `to` are the limits in decimal; empty: not set.
+   * Limits.
    *
    * @generated from enum value: CHANGE_KIND_LIMIT = 1;
    */
   LIMIT = 1,
 
   /**
-   * A record, by UpdateRecord or DeleteRecord. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
-   * (an instant in RFC 3339) and `version` (decimal); a member that is not set is left out.
+   * Records.
    *
    * @generated from enum value: CHANGE_KIND_RECORD = 2;
    */
   RECORD = 2,
 
   /**
-   * A claim was ended by ForceRelease. `from` is a JSON object with its `ticket_number` (decimal), `state` (`waiting` or
-   * `held`), `owner` and `principal`.
+   * Forced releases.
    *
    * @generated from enum value: CHANGE_KIND_FORCED_RELEASE = 3;
    */
   FORCED_RELEASE = 3,
 
   /**
-   * A server read a changed policy file. `from` and `to` are hashes of its content.
+   * Policies.
    *
    * @generated from enum value: CHANGE_KIND_POLICY = 4;
    */
@@ -2123,7 +2324,7 @@ export enum ChangeKind {
 }
 
 /**
- * What a change changed.
+ * The kinds of changes, as members of Change.what.
  *
  * @generated from enum rowlock.v1.ChangeKind
  */

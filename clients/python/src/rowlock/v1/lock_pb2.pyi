@@ -205,23 +205,53 @@ class Claim(_message.Message):
     def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., unclaimed: bool = ..., principal: _Optional[str] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_reason: _Optional[_Union[RefusalReason, str]] = ..., end_note: _Optional[str] = ..., ended_by: _Optional[str] = ..., replica: _Optional[str] = ...) -> None: ...
 
 class Change(_message.Message):
-    __slots__ = ("changed_at", "kind", "lock_name", "pattern", "changed_by", "to", "reason")
+    __slots__ = ("changed_at", "lock_name", "pattern", "changed_by", "reason", "limit", "record", "forced_release", "policy")
     CHANGED_AT_FIELD_NUMBER: _ClassVar[int]
-    KIND_FIELD_NUMBER: _ClassVar[int]
     LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
     PATTERN_FIELD_NUMBER: _ClassVar[int]
     CHANGED_BY_FIELD_NUMBER: _ClassVar[int]
-    FROM_FIELD_NUMBER: _ClassVar[int]
-    TO_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    RECORD_FIELD_NUMBER: _ClassVar[int]
+    FORCED_RELEASE_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
     changed_at: _timestamp_pb2.Timestamp
-    kind: ChangeKind
     lock_name: str
     pattern: str
     changed_by: str
-    to: str
     reason: str
-    def __init__(self, changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[_Union[ChangeKind, str]] = ..., lock_name: _Optional[str] = ..., pattern: _Optional[str] = ..., changed_by: _Optional[str] = ..., to: _Optional[str] = ..., reason: _Optional[str] = ..., **kwargs) -> None: ...
+    limit: LimitChange
+    record: RecordChange
+    forced_release: ForcedRelease
+    policy: PolicyChange
+    def __init__(self, changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., lock_name: _Optional[str] = ..., pattern: _Optional[str] = ..., changed_by: _Optional[str] = ..., reason: _Optional[str] = ..., limit: _Optional[_Union[LimitChange, _Mapping]] = ..., record: _Optional[_Union[RecordChange, _Mapping]] = ..., forced_release: _Optional[_Union[ForcedRelease, _Mapping]] = ..., policy: _Optional[_Union[PolicyChange, _Mapping]] = ...) -> None: ...
+
+class LimitChange(_message.Message):
+    __slots__ = ("to",)
+    FROM_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    to: int
+    def __init__(self, to: _Optional[int] = ..., **kwargs) -> None: ...
+
+class RecordChange(_message.Message):
+    __slots__ = ("to",)
+    FROM_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    to: LockRecord
+    def __init__(self, to: _Optional[_Union[LockRecord, _Mapping]] = ..., **kwargs) -> None: ...
+
+class ForcedRelease(_message.Message):
+    __slots__ = ("claim",)
+    CLAIM_FIELD_NUMBER: _ClassVar[int]
+    claim: Claim
+    def __init__(self, claim: _Optional[_Union[Claim, _Mapping]] = ...) -> None: ...
+
+class PolicyChange(_message.Message):
+    __slots__ = ("to",)
+    FROM_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    to: str
+    def __init__(self, to: _Optional[str] = ..., **kwargs) -> None: ...
 
 class WaitCause(_message.Message):
     __slots__ = ("held", "queued", "limit", "not_before", "exhausted", "status", "failed_over_until", "rows")

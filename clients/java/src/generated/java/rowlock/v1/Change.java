@@ -21,10 +21,7 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private Change() {
-    kind_ = 0;
     changedBy_ = "";
-    from_ = "";
-    to_ = "";
     reason_ = "";
   }
 
@@ -55,8 +52,8 @@ private static final long serialVersionUID = 0L;
   public enum TargetCase
       implements com.google.protobuf.Internal.EnumLite,
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
-    LOCK_NAME(3),
-    PATTERN(4),
+    LOCK_NAME(2),
+    PATTERN(3),
     TARGET_NOT_SET(0);
     private final int value;
     private TargetCase(int value) {
@@ -74,8 +71,8 @@ private static final long serialVersionUID = 0L;
 
     public static TargetCase forNumber(int value) {
       switch (value) {
-        case 3: return LOCK_NAME;
-        case 4: return PATTERN;
+        case 2: return LOCK_NAME;
+        case 3: return PATTERN;
         case 0: return TARGET_NOT_SET;
         default: return null;
       }
@@ -89,6 +86,52 @@ private static final long serialVersionUID = 0L;
   getTargetCase() {
     return TargetCase.forNumber(
         targetCase_);
+  }
+
+  private int whatCase_ = 0;
+  @SuppressWarnings("serial")
+  private java.lang.Object what_;
+  public enum WhatCase
+      implements com.google.protobuf.Internal.EnumLite,
+          com.google.protobuf.AbstractMessage.InternalOneOfEnum {
+    LIMIT(6),
+    RECORD(7),
+    FORCED_RELEASE(8),
+    POLICY(9),
+    WHAT_NOT_SET(0);
+    private final int value;
+    private WhatCase(int value) {
+      this.value = value;
+    }
+    /**
+     * @param value The number of the enum to look for.
+     * @return The enum associated with the given number.
+     * @deprecated Use {@link #forNumber(int)} instead.
+     */
+    @java.lang.Deprecated
+    public static WhatCase valueOf(int value) {
+      return forNumber(value);
+    }
+
+    public static WhatCase forNumber(int value) {
+      switch (value) {
+        case 6: return LIMIT;
+        case 7: return RECORD;
+        case 8: return FORCED_RELEASE;
+        case 9: return POLICY;
+        case 0: return WHAT_NOT_SET;
+        default: return null;
+      }
+    }
+    public int getNumber() {
+      return this.value;
+    }
+  };
+
+  public WhatCase
+  getWhatCase() {
+    return WhatCase.forNumber(
+        whatCase_);
   }
 
   public static final int CHANGED_AT_FIELD_NUMBER = 1;
@@ -129,55 +172,29 @@ private static final long serialVersionUID = 0L;
     return changedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : changedAt_;
   }
 
-  public static final int KIND_FIELD_NUMBER = 2;
-  private int kind_ = 0;
-  /**
-   * <pre>
-   * What was changed.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ChangeKind kind = 2;</code>
-   * @return The enum numeric value on the wire for kind.
-   */
-  @java.lang.Override public int getKindValue() {
-    return kind_;
-  }
-  /**
-   * <pre>
-   * What was changed.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ChangeKind kind = 2;</code>
-   * @return The kind.
-   */
-  @java.lang.Override public rowlock.v1.ChangeKind getKind() {
-    rowlock.v1.ChangeKind result = rowlock.v1.ChangeKind.forNumber(kind_);
-    return result == null ? rowlock.v1.ChangeKind.UNRECOGNIZED : result;
-  }
-
-  public static final int LOCK_NAME_FIELD_NUMBER = 3;
+  public static final int LOCK_NAME_FIELD_NUMBER = 2;
   /**
    * <pre>
    * One lock.
    * </pre>
    *
-   * <code>string lock_name = 3;</code>
+   * <code>string lock_name = 2;</code>
    * @return Whether the lockName field is set.
    */
   public boolean hasLockName() {
-    return targetCase_ == 3;
+    return targetCase_ == 2;
   }
   /**
    * <pre>
    * One lock.
    * </pre>
    *
-   * <code>string lock_name = 3;</code>
+   * <code>string lock_name = 2;</code>
    * @return The lockName.
    */
   public java.lang.String getLockName() {
     java.lang.Object ref = "";
-    if (targetCase_ == 3) {
+    if (targetCase_ == 2) {
       ref = target_;
     }
     if (ref instanceof java.lang.String) {
@@ -186,7 +203,7 @@ private static final long serialVersionUID = 0L;
       com.google.protobuf.ByteString bs = 
           (com.google.protobuf.ByteString) ref;
       java.lang.String s = bs.toStringUtf8();
-      if (targetCase_ == 3) {
+      if (targetCase_ == 2) {
         target_ = s;
       }
       return s;
@@ -197,12 +214,76 @@ private static final long serialVersionUID = 0L;
    * One lock.
    * </pre>
    *
-   * <code>string lock_name = 3;</code>
+   * <code>string lock_name = 2;</code>
    * @return The bytes for lockName.
    */
   public com.google.protobuf.ByteString
       getLockNameBytes() {
     java.lang.Object ref = "";
+    if (targetCase_ == 2) {
+      ref = target_;
+    }
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      if (targetCase_ == 2) {
+        target_ = b;
+      }
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int PATTERN_FIELD_NUMBER = 3;
+  /**
+   * <pre>
+   * Every matching name.
+   * </pre>
+   *
+   * <code>string pattern = 3;</code>
+   * @return Whether the pattern field is set.
+   */
+  public boolean hasPattern() {
+    return targetCase_ == 3;
+  }
+  /**
+   * <pre>
+   * Every matching name.
+   * </pre>
+   *
+   * <code>string pattern = 3;</code>
+   * @return The pattern.
+   */
+  public java.lang.String getPattern() {
+    java.lang.Object ref = "";
+    if (targetCase_ == 3) {
+      ref = target_;
+    }
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      if (targetCase_ == 3) {
+        target_ = s;
+      }
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Every matching name.
+   * </pre>
+   *
+   * <code>string pattern = 3;</code>
+   * @return The bytes for pattern.
+   */
+  public com.google.protobuf.ByteString
+      getPatternBytes() {
+    java.lang.Object ref = "";
     if (targetCase_ == 3) {
       ref = target_;
     }
@@ -219,71 +300,7 @@ private static final long serialVersionUID = 0L;
     }
   }
 
-  public static final int PATTERN_FIELD_NUMBER = 4;
-  /**
-   * <pre>
-   * Every matching name.
-   * </pre>
-   *
-   * <code>string pattern = 4;</code>
-   * @return Whether the pattern field is set.
-   */
-  public boolean hasPattern() {
-    return targetCase_ == 4;
-  }
-  /**
-   * <pre>
-   * Every matching name.
-   * </pre>
-   *
-   * <code>string pattern = 4;</code>
-   * @return The pattern.
-   */
-  public java.lang.String getPattern() {
-    java.lang.Object ref = "";
-    if (targetCase_ == 4) {
-      ref = target_;
-    }
-    if (ref instanceof java.lang.String) {
-      return (java.lang.String) ref;
-    } else {
-      com.google.protobuf.ByteString bs = 
-          (com.google.protobuf.ByteString) ref;
-      java.lang.String s = bs.toStringUtf8();
-      if (targetCase_ == 4) {
-        target_ = s;
-      }
-      return s;
-    }
-  }
-  /**
-   * <pre>
-   * Every matching name.
-   * </pre>
-   *
-   * <code>string pattern = 4;</code>
-   * @return The bytes for pattern.
-   */
-  public com.google.protobuf.ByteString
-      getPatternBytes() {
-    java.lang.Object ref = "";
-    if (targetCase_ == 4) {
-      ref = target_;
-    }
-    if (ref instanceof java.lang.String) {
-      com.google.protobuf.ByteString b = 
-          com.google.protobuf.ByteString.copyFromUtf8(
-              (java.lang.String) ref);
-      if (targetCase_ == 4) {
-        target_ = b;
-      }
-      return b;
-    } else {
-      return (com.google.protobuf.ByteString) ref;
-    }
-  }
-
-  public static final int CHANGED_BY_FIELD_NUMBER = 5;
+  public static final int CHANGED_BY_FIELD_NUMBER = 4;
   @SuppressWarnings("serial")
   private volatile java.lang.Object changedBy_ = "";
   /**
@@ -292,7 +309,7 @@ private static final long serialVersionUID = 0L;
    * that read it.
    * </pre>
    *
-   * <code>string changed_by = 5;</code>
+   * <code>string changed_by = 4;</code>
    * @return The changedBy.
    */
   @java.lang.Override
@@ -314,7 +331,7 @@ private static final long serialVersionUID = 0L;
    * that read it.
    * </pre>
    *
-   * <code>string changed_by = 5;</code>
+   * <code>string changed_by = 4;</code>
    * @return The bytes for changedBy.
    */
   @java.lang.Override
@@ -332,101 +349,7 @@ private static final long serialVersionUID = 0L;
     }
   }
 
-  public static final int FROM_FIELD_NUMBER = 6;
-  @SuppressWarnings("serial")
-  private volatile java.lang.Object from_ = "";
-  /**
-   * <pre>
-   * What it was before, in the form that its kind names; empty: there was none.
-   * </pre>
-   *
-   * <code>string from = 6;</code>
-   * @return The from.
-   */
-  @java.lang.Override
-  public java.lang.String getFrom() {
-    java.lang.Object ref = from_;
-    if (ref instanceof java.lang.String) {
-      return (java.lang.String) ref;
-    } else {
-      com.google.protobuf.ByteString bs = 
-          (com.google.protobuf.ByteString) ref;
-      java.lang.String s = bs.toStringUtf8();
-      from_ = s;
-      return s;
-    }
-  }
-  /**
-   * <pre>
-   * What it was before, in the form that its kind names; empty: there was none.
-   * </pre>
-   *
-   * <code>string from = 6;</code>
-   * @return The bytes for from.
-   */
-  @java.lang.Override
-  public com.google.protobuf.ByteString
-      getFromBytes() {
-    java.lang.Object ref = from_;
-    if (ref instanceof java.lang.String) {
-      com.google.protobuf.ByteString b = 
-          com.google.protobuf.ByteString.copyFromUtf8(
-              (java.lang.String) ref);
-      from_ = b;
-      return b;
-    } else {
-      return (com.google.protobuf.ByteString) ref;
-    }
-  }
-
-  public static final int TO_FIELD_NUMBER = 7;
-  @SuppressWarnings("serial")
-  private volatile java.lang.Object to_ = "";
-  /**
-   * <pre>
-   * What it is since; empty: there is none.
-   * </pre>
-   *
-   * <code>string to = 7;</code>
-   * @return The to.
-   */
-  @java.lang.Override
-  public java.lang.String getTo() {
-    java.lang.Object ref = to_;
-    if (ref instanceof java.lang.String) {
-      return (java.lang.String) ref;
-    } else {
-      com.google.protobuf.ByteString bs = 
-          (com.google.protobuf.ByteString) ref;
-      java.lang.String s = bs.toStringUtf8();
-      to_ = s;
-      return s;
-    }
-  }
-  /**
-   * <pre>
-   * What it is since; empty: there is none.
-   * </pre>
-   *
-   * <code>string to = 7;</code>
-   * @return The bytes for to.
-   */
-  @java.lang.Override
-  public com.google.protobuf.ByteString
-      getToBytes() {
-    java.lang.Object ref = to_;
-    if (ref instanceof java.lang.String) {
-      com.google.protobuf.ByteString b = 
-          com.google.protobuf.ByteString.copyFromUtf8(
-              (java.lang.String) ref);
-      to_ = b;
-      return b;
-    } else {
-      return (com.google.protobuf.ByteString) ref;
-    }
-  }
-
-  public static final int REASON_FIELD_NUMBER = 8;
+  public static final int REASON_FIELD_NUMBER = 5;
   @SuppressWarnings("serial")
   private volatile java.lang.Object reason_ = "";
   /**
@@ -434,7 +357,7 @@ private static final long serialVersionUID = 0L;
    * The reason that came with the change; empty if none came, and for policies.
    * </pre>
    *
-   * <code>string reason = 8;</code>
+   * <code>string reason = 5;</code>
    * @return The reason.
    */
   @java.lang.Override
@@ -455,7 +378,7 @@ private static final long serialVersionUID = 0L;
    * The reason that came with the change; empty if none came, and for policies.
    * </pre>
    *
-   * <code>string reason = 8;</code>
+   * <code>string reason = 5;</code>
    * @return The bytes for reason.
    */
   @java.lang.Override
@@ -471,6 +394,178 @@ private static final long serialVersionUID = 0L;
     } else {
       return (com.google.protobuf.ByteString) ref;
     }
+  }
+
+  public static final int LIMIT_FIELD_NUMBER = 6;
+  /**
+   * <pre>
+   * A limit, by SetLimit.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LimitChange limit = 6;</code>
+   * @return Whether the limit field is set.
+   */
+  @java.lang.Override
+  public boolean hasLimit() {
+    return whatCase_ == 6;
+  }
+  /**
+   * <pre>
+   * A limit, by SetLimit.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LimitChange limit = 6;</code>
+   * @return The limit.
+   */
+  @java.lang.Override
+  public rowlock.v1.LimitChange getLimit() {
+    if (whatCase_ == 6) {
+       return (rowlock.v1.LimitChange) what_;
+    }
+    return rowlock.v1.LimitChange.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * A limit, by SetLimit.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LimitChange limit = 6;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.LimitChangeOrBuilder getLimitOrBuilder() {
+    if (whatCase_ == 6) {
+       return (rowlock.v1.LimitChange) what_;
+    }
+    return rowlock.v1.LimitChange.getDefaultInstance();
+  }
+
+  public static final int RECORD_FIELD_NUMBER = 7;
+  /**
+   * <pre>
+   * A record, by UpdateRecord or DeleteRecord.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RecordChange record = 7;</code>
+   * @return Whether the record field is set.
+   */
+  @java.lang.Override
+  public boolean hasRecord() {
+    return whatCase_ == 7;
+  }
+  /**
+   * <pre>
+   * A record, by UpdateRecord or DeleteRecord.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RecordChange record = 7;</code>
+   * @return The record.
+   */
+  @java.lang.Override
+  public rowlock.v1.RecordChange getRecord() {
+    if (whatCase_ == 7) {
+       return (rowlock.v1.RecordChange) what_;
+    }
+    return rowlock.v1.RecordChange.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * A record, by UpdateRecord or DeleteRecord.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RecordChange record = 7;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.RecordChangeOrBuilder getRecordOrBuilder() {
+    if (whatCase_ == 7) {
+       return (rowlock.v1.RecordChange) what_;
+    }
+    return rowlock.v1.RecordChange.getDefaultInstance();
+  }
+
+  public static final int FORCED_RELEASE_FIELD_NUMBER = 8;
+  /**
+   * <pre>
+   * A claim was ended by ForceRelease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+   * @return Whether the forcedRelease field is set.
+   */
+  @java.lang.Override
+  public boolean hasForcedRelease() {
+    return whatCase_ == 8;
+  }
+  /**
+   * <pre>
+   * A claim was ended by ForceRelease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+   * @return The forcedRelease.
+   */
+  @java.lang.Override
+  public rowlock.v1.ForcedRelease getForcedRelease() {
+    if (whatCase_ == 8) {
+       return (rowlock.v1.ForcedRelease) what_;
+    }
+    return rowlock.v1.ForcedRelease.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * A claim was ended by ForceRelease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ForcedReleaseOrBuilder getForcedReleaseOrBuilder() {
+    if (whatCase_ == 8) {
+       return (rowlock.v1.ForcedRelease) what_;
+    }
+    return rowlock.v1.ForcedRelease.getDefaultInstance();
+  }
+
+  public static final int POLICY_FIELD_NUMBER = 9;
+  /**
+   * <pre>
+   * A server read a changed policy file.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+   * @return Whether the policy field is set.
+   */
+  @java.lang.Override
+  public boolean hasPolicy() {
+    return whatCase_ == 9;
+  }
+  /**
+   * <pre>
+   * A server read a changed policy file.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+   * @return The policy.
+   */
+  @java.lang.Override
+  public rowlock.v1.PolicyChange getPolicy() {
+    if (whatCase_ == 9) {
+       return (rowlock.v1.PolicyChange) what_;
+    }
+    return rowlock.v1.PolicyChange.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * A server read a changed policy file.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.PolicyChangeOrBuilder getPolicyOrBuilder() {
+    if (whatCase_ == 9) {
+       return (rowlock.v1.PolicyChange) what_;
+    }
+    return rowlock.v1.PolicyChange.getDefaultInstance();
   }
 
   private byte memoizedIsInitialized = -1;
@@ -490,26 +585,29 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(1, getChangedAt());
     }
-    if (kind_ != rowlock.v1.ChangeKind.CHANGE_KIND_UNSPECIFIED.getNumber()) {
-      output.writeEnum(2, kind_);
+    if (targetCase_ == 2) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 2, target_);
     }
     if (targetCase_ == 3) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 3, target_);
     }
-    if (targetCase_ == 4) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 4, target_);
-    }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(changedBy_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 5, changedBy_);
-    }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(from_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 6, from_);
-    }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(to_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 7, to_);
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 4, changedBy_);
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 8, reason_);
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 5, reason_);
+    }
+    if (whatCase_ == 6) {
+      output.writeMessage(6, (rowlock.v1.LimitChange) what_);
+    }
+    if (whatCase_ == 7) {
+      output.writeMessage(7, (rowlock.v1.RecordChange) what_);
+    }
+    if (whatCase_ == 8) {
+      output.writeMessage(8, (rowlock.v1.ForcedRelease) what_);
+    }
+    if (whatCase_ == 9) {
+      output.writeMessage(9, (rowlock.v1.PolicyChange) what_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -524,27 +622,33 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(1, getChangedAt());
     }
-    if (kind_ != rowlock.v1.ChangeKind.CHANGE_KIND_UNSPECIFIED.getNumber()) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeEnumSize(2, kind_);
+    if (targetCase_ == 2) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(2, target_);
     }
     if (targetCase_ == 3) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(3, target_);
     }
-    if (targetCase_ == 4) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(4, target_);
-    }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(changedBy_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(5, changedBy_);
-    }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(from_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(6, from_);
-    }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(to_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(7, to_);
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(4, changedBy_);
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(8, reason_);
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(5, reason_);
+    }
+    if (whatCase_ == 6) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(6, (rowlock.v1.LimitChange) what_);
+    }
+    if (whatCase_ == 7) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(7, (rowlock.v1.RecordChange) what_);
+    }
+    if (whatCase_ == 8) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(8, (rowlock.v1.ForcedRelease) what_);
+    }
+    if (whatCase_ == 9) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(9, (rowlock.v1.PolicyChange) what_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -566,24 +670,40 @@ private static final long serialVersionUID = 0L;
       if (!getChangedAt()
           .equals(other.getChangedAt())) return false;
     }
-    if (kind_ != other.kind_) return false;
     if (!getChangedBy()
         .equals(other.getChangedBy())) return false;
-    if (!getFrom()
-        .equals(other.getFrom())) return false;
-    if (!getTo()
-        .equals(other.getTo())) return false;
     if (!getReason()
         .equals(other.getReason())) return false;
     if (!getTargetCase().equals(other.getTargetCase())) return false;
     switch (targetCase_) {
-      case 3:
+      case 2:
         if (!getLockName()
             .equals(other.getLockName())) return false;
         break;
-      case 4:
+      case 3:
         if (!getPattern()
             .equals(other.getPattern())) return false;
+        break;
+      case 0:
+      default:
+    }
+    if (!getWhatCase().equals(other.getWhatCase())) return false;
+    switch (whatCase_) {
+      case 6:
+        if (!getLimit()
+            .equals(other.getLimit())) return false;
+        break;
+      case 7:
+        if (!getRecord()
+            .equals(other.getRecord())) return false;
+        break;
+      case 8:
+        if (!getForcedRelease()
+            .equals(other.getForcedRelease())) return false;
+        break;
+      case 9:
+        if (!getPolicy()
+            .equals(other.getPolicy())) return false;
         break;
       case 0:
       default:
@@ -603,24 +723,38 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + CHANGED_AT_FIELD_NUMBER;
       hash = (53 * hash) + getChangedAt().hashCode();
     }
-    hash = (37 * hash) + KIND_FIELD_NUMBER;
-    hash = (53 * hash) + kind_;
     hash = (37 * hash) + CHANGED_BY_FIELD_NUMBER;
     hash = (53 * hash) + getChangedBy().hashCode();
-    hash = (37 * hash) + FROM_FIELD_NUMBER;
-    hash = (53 * hash) + getFrom().hashCode();
-    hash = (37 * hash) + TO_FIELD_NUMBER;
-    hash = (53 * hash) + getTo().hashCode();
     hash = (37 * hash) + REASON_FIELD_NUMBER;
     hash = (53 * hash) + getReason().hashCode();
     switch (targetCase_) {
-      case 3:
+      case 2:
         hash = (37 * hash) + LOCK_NAME_FIELD_NUMBER;
         hash = (53 * hash) + getLockName().hashCode();
         break;
-      case 4:
+      case 3:
         hash = (37 * hash) + PATTERN_FIELD_NUMBER;
         hash = (53 * hash) + getPattern().hashCode();
+        break;
+      case 0:
+      default:
+    }
+    switch (whatCase_) {
+      case 6:
+        hash = (37 * hash) + LIMIT_FIELD_NUMBER;
+        hash = (53 * hash) + getLimit().hashCode();
+        break;
+      case 7:
+        hash = (37 * hash) + RECORD_FIELD_NUMBER;
+        hash = (53 * hash) + getRecord().hashCode();
+        break;
+      case 8:
+        hash = (37 * hash) + FORCED_RELEASE_FIELD_NUMBER;
+        hash = (53 * hash) + getForcedRelease().hashCode();
+        break;
+      case 9:
+        hash = (37 * hash) + POLICY_FIELD_NUMBER;
+        hash = (53 * hash) + getPolicy().hashCode();
         break;
       case 0:
       default:
@@ -771,13 +905,24 @@ private static final long serialVersionUID = 0L;
         changedAtBuilder_.dispose();
         changedAtBuilder_ = null;
       }
-      kind_ = 0;
       changedBy_ = "";
-      from_ = "";
-      to_ = "";
       reason_ = "";
+      if (limitBuilder_ != null) {
+        limitBuilder_.clear();
+      }
+      if (recordBuilder_ != null) {
+        recordBuilder_.clear();
+      }
+      if (forcedReleaseBuilder_ != null) {
+        forcedReleaseBuilder_.clear();
+      }
+      if (policyBuilder_ != null) {
+        policyBuilder_.clear();
+      }
       targetCase_ = 0;
       target_ = null;
+      whatCase_ = 0;
+      what_ = null;
       return this;
     }
 
@@ -819,19 +964,10 @@ private static final long serialVersionUID = 0L;
             : changedAtBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
-      if (((from_bitField0_ & 0x00000002) != 0)) {
-        result.kind_ = kind_;
-      }
-      if (((from_bitField0_ & 0x00000010) != 0)) {
+      if (((from_bitField0_ & 0x00000008) != 0)) {
         result.changedBy_ = changedBy_;
       }
-      if (((from_bitField0_ & 0x00000020) != 0)) {
-        result.from_ = from_;
-      }
-      if (((from_bitField0_ & 0x00000040) != 0)) {
-        result.to_ = to_;
-      }
-      if (((from_bitField0_ & 0x00000080) != 0)) {
+      if (((from_bitField0_ & 0x00000010) != 0)) {
         result.reason_ = reason_;
       }
       result.bitField0_ |= to_bitField0_;
@@ -840,6 +976,24 @@ private static final long serialVersionUID = 0L;
     private void buildPartialOneofs(rowlock.v1.Change result) {
       result.targetCase_ = targetCase_;
       result.target_ = this.target_;
+      result.whatCase_ = whatCase_;
+      result.what_ = this.what_;
+      if (whatCase_ == 6 &&
+          limitBuilder_ != null) {
+        result.what_ = limitBuilder_.build();
+      }
+      if (whatCase_ == 7 &&
+          recordBuilder_ != null) {
+        result.what_ = recordBuilder_.build();
+      }
+      if (whatCase_ == 8 &&
+          forcedReleaseBuilder_ != null) {
+        result.what_ = forcedReleaseBuilder_.build();
+      }
+      if (whatCase_ == 9 &&
+          policyBuilder_ != null) {
+        result.what_ = policyBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -889,43 +1043,51 @@ private static final long serialVersionUID = 0L;
       if (other.hasChangedAt()) {
         mergeChangedAt(other.getChangedAt());
       }
-      if (other.kind_ != 0) {
-        setKindValue(other.getKindValue());
-      }
       if (!other.getChangedBy().isEmpty()) {
         changedBy_ = other.changedBy_;
-        bitField0_ |= 0x00000010;
-        onChanged();
-      }
-      if (!other.getFrom().isEmpty()) {
-        from_ = other.from_;
-        bitField0_ |= 0x00000020;
-        onChanged();
-      }
-      if (!other.getTo().isEmpty()) {
-        to_ = other.to_;
-        bitField0_ |= 0x00000040;
+        bitField0_ |= 0x00000008;
         onChanged();
       }
       if (!other.getReason().isEmpty()) {
         reason_ = other.reason_;
-        bitField0_ |= 0x00000080;
+        bitField0_ |= 0x00000010;
         onChanged();
       }
       switch (other.getTargetCase()) {
         case LOCK_NAME: {
-          targetCase_ = 3;
+          targetCase_ = 2;
           target_ = other.target_;
           onChanged();
           break;
         }
         case PATTERN: {
-          targetCase_ = 4;
+          targetCase_ = 3;
           target_ = other.target_;
           onChanged();
           break;
         }
         case TARGET_NOT_SET: {
+          break;
+        }
+      }
+      switch (other.getWhatCase()) {
+        case LIMIT: {
+          mergeLimit(other.getLimit());
+          break;
+        }
+        case RECORD: {
+          mergeRecord(other.getRecord());
+          break;
+        }
+        case FORCED_RELEASE: {
+          mergeForcedRelease(other.getForcedRelease());
+          break;
+        }
+        case POLICY: {
+          mergePolicy(other.getPolicy());
+          break;
+        }
+        case WHAT_NOT_SET: {
           break;
         }
       }
@@ -962,11 +1124,12 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000001;
               break;
             } // case 10
-            case 16: {
-              kind_ = input.readEnum();
-              bitField0_ |= 0x00000002;
+            case 18: {
+              java.lang.String s = input.readStringRequireUtf8();
+              targetCase_ = 2;
+              target_ = s;
               break;
-            } // case 16
+            } // case 18
             case 26: {
               java.lang.String s = input.readStringRequireUtf8();
               targetCase_ = 3;
@@ -974,31 +1137,43 @@ private static final long serialVersionUID = 0L;
               break;
             } // case 26
             case 34: {
-              java.lang.String s = input.readStringRequireUtf8();
-              targetCase_ = 4;
-              target_ = s;
+              changedBy_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000008;
               break;
             } // case 34
             case 42: {
-              changedBy_ = input.readStringRequireUtf8();
+              reason_ = input.readStringRequireUtf8();
               bitField0_ |= 0x00000010;
               break;
             } // case 42
             case 50: {
-              from_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000020;
+              input.readMessage(
+                  getLimitFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              whatCase_ = 6;
               break;
             } // case 50
             case 58: {
-              to_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000040;
+              input.readMessage(
+                  getRecordFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              whatCase_ = 7;
               break;
             } // case 58
             case 66: {
-              reason_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000080;
+              input.readMessage(
+                  getForcedReleaseFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              whatCase_ = 8;
               break;
             } // case 66
+            case 74: {
+              input.readMessage(
+                  getPolicyFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              whatCase_ = 9;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1025,6 +1200,21 @@ private static final long serialVersionUID = 0L;
     public Builder clearTarget() {
       targetCase_ = 0;
       target_ = null;
+      onChanged();
+      return this;
+    }
+
+    private int whatCase_ = 0;
+    private java.lang.Object what_;
+    public WhatCase
+        getWhatCase() {
+      return WhatCase.forNumber(
+          whatCase_);
+    }
+
+    public Builder clearWhat() {
+      whatCase_ = 0;
+      what_ = null;
       onChanged();
       return this;
     }
@@ -1188,110 +1378,37 @@ private static final long serialVersionUID = 0L;
       return changedAtBuilder_;
     }
 
-    private int kind_ = 0;
-    /**
-     * <pre>
-     * What was changed.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ChangeKind kind = 2;</code>
-     * @return The enum numeric value on the wire for kind.
-     */
-    @java.lang.Override public int getKindValue() {
-      return kind_;
-    }
-    /**
-     * <pre>
-     * What was changed.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ChangeKind kind = 2;</code>
-     * @param value The enum numeric value on the wire for kind to set.
-     * @return This builder for chaining.
-     */
-    public Builder setKindValue(int value) {
-      kind_ = value;
-      bitField0_ |= 0x00000002;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * What was changed.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ChangeKind kind = 2;</code>
-     * @return The kind.
-     */
-    @java.lang.Override
-    public rowlock.v1.ChangeKind getKind() {
-      rowlock.v1.ChangeKind result = rowlock.v1.ChangeKind.forNumber(kind_);
-      return result == null ? rowlock.v1.ChangeKind.UNRECOGNIZED : result;
-    }
-    /**
-     * <pre>
-     * What was changed.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ChangeKind kind = 2;</code>
-     * @param value The kind to set.
-     * @return This builder for chaining.
-     */
-    public Builder setKind(rowlock.v1.ChangeKind value) {
-      if (value == null) {
-        throw new NullPointerException();
-      }
-      bitField0_ |= 0x00000002;
-      kind_ = value.getNumber();
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * What was changed.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ChangeKind kind = 2;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearKind() {
-      bitField0_ = (bitField0_ & ~0x00000002);
-      kind_ = 0;
-      onChanged();
-      return this;
-    }
-
     /**
      * <pre>
      * One lock.
      * </pre>
      *
-     * <code>string lock_name = 3;</code>
+     * <code>string lock_name = 2;</code>
      * @return Whether the lockName field is set.
      */
     @java.lang.Override
     public boolean hasLockName() {
-      return targetCase_ == 3;
+      return targetCase_ == 2;
     }
     /**
      * <pre>
      * One lock.
      * </pre>
      *
-     * <code>string lock_name = 3;</code>
+     * <code>string lock_name = 2;</code>
      * @return The lockName.
      */
     @java.lang.Override
     public java.lang.String getLockName() {
       java.lang.Object ref = "";
-      if (targetCase_ == 3) {
+      if (targetCase_ == 2) {
         ref = target_;
       }
       if (!(ref instanceof java.lang.String)) {
         com.google.protobuf.ByteString bs =
             (com.google.protobuf.ByteString) ref;
         java.lang.String s = bs.toStringUtf8();
-        if (targetCase_ == 3) {
+        if (targetCase_ == 2) {
           target_ = s;
         }
         return s;
@@ -1304,21 +1421,21 @@ private static final long serialVersionUID = 0L;
      * One lock.
      * </pre>
      *
-     * <code>string lock_name = 3;</code>
+     * <code>string lock_name = 2;</code>
      * @return The bytes for lockName.
      */
     @java.lang.Override
     public com.google.protobuf.ByteString
         getLockNameBytes() {
       java.lang.Object ref = "";
-      if (targetCase_ == 3) {
+      if (targetCase_ == 2) {
         ref = target_;
       }
       if (ref instanceof String) {
         com.google.protobuf.ByteString b = 
             com.google.protobuf.ByteString.copyFromUtf8(
                 (java.lang.String) ref);
-        if (targetCase_ == 3) {
+        if (targetCase_ == 2) {
           target_ = b;
         }
         return b;
@@ -1331,14 +1448,14 @@ private static final long serialVersionUID = 0L;
      * One lock.
      * </pre>
      *
-     * <code>string lock_name = 3;</code>
+     * <code>string lock_name = 2;</code>
      * @param value The lockName to set.
      * @return This builder for chaining.
      */
     public Builder setLockName(
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
-      targetCase_ = 3;
+      targetCase_ = 2;
       target_ = value;
       onChanged();
       return this;
@@ -1348,11 +1465,11 @@ private static final long serialVersionUID = 0L;
      * One lock.
      * </pre>
      *
-     * <code>string lock_name = 3;</code>
+     * <code>string lock_name = 2;</code>
      * @return This builder for chaining.
      */
     public Builder clearLockName() {
-      if (targetCase_ == 3) {
+      if (targetCase_ == 2) {
         targetCase_ = 0;
         target_ = null;
         onChanged();
@@ -1364,7 +1481,7 @@ private static final long serialVersionUID = 0L;
      * One lock.
      * </pre>
      *
-     * <code>string lock_name = 3;</code>
+     * <code>string lock_name = 2;</code>
      * @param value The bytes for lockName to set.
      * @return This builder for chaining.
      */
@@ -1372,7 +1489,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
-      targetCase_ = 3;
+      targetCase_ = 2;
       target_ = value;
       onChanged();
       return this;
@@ -1383,32 +1500,32 @@ private static final long serialVersionUID = 0L;
      * Every matching name.
      * </pre>
      *
-     * <code>string pattern = 4;</code>
+     * <code>string pattern = 3;</code>
      * @return Whether the pattern field is set.
      */
     @java.lang.Override
     public boolean hasPattern() {
-      return targetCase_ == 4;
+      return targetCase_ == 3;
     }
     /**
      * <pre>
      * Every matching name.
      * </pre>
      *
-     * <code>string pattern = 4;</code>
+     * <code>string pattern = 3;</code>
      * @return The pattern.
      */
     @java.lang.Override
     public java.lang.String getPattern() {
       java.lang.Object ref = "";
-      if (targetCase_ == 4) {
+      if (targetCase_ == 3) {
         ref = target_;
       }
       if (!(ref instanceof java.lang.String)) {
         com.google.protobuf.ByteString bs =
             (com.google.protobuf.ByteString) ref;
         java.lang.String s = bs.toStringUtf8();
-        if (targetCase_ == 4) {
+        if (targetCase_ == 3) {
           target_ = s;
         }
         return s;
@@ -1421,21 +1538,21 @@ private static final long serialVersionUID = 0L;
      * Every matching name.
      * </pre>
      *
-     * <code>string pattern = 4;</code>
+     * <code>string pattern = 3;</code>
      * @return The bytes for pattern.
      */
     @java.lang.Override
     public com.google.protobuf.ByteString
         getPatternBytes() {
       java.lang.Object ref = "";
-      if (targetCase_ == 4) {
+      if (targetCase_ == 3) {
         ref = target_;
       }
       if (ref instanceof String) {
         com.google.protobuf.ByteString b = 
             com.google.protobuf.ByteString.copyFromUtf8(
                 (java.lang.String) ref);
-        if (targetCase_ == 4) {
+        if (targetCase_ == 3) {
           target_ = b;
         }
         return b;
@@ -1448,14 +1565,14 @@ private static final long serialVersionUID = 0L;
      * Every matching name.
      * </pre>
      *
-     * <code>string pattern = 4;</code>
+     * <code>string pattern = 3;</code>
      * @param value The pattern to set.
      * @return This builder for chaining.
      */
     public Builder setPattern(
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
-      targetCase_ = 4;
+      targetCase_ = 3;
       target_ = value;
       onChanged();
       return this;
@@ -1465,11 +1582,11 @@ private static final long serialVersionUID = 0L;
      * Every matching name.
      * </pre>
      *
-     * <code>string pattern = 4;</code>
+     * <code>string pattern = 3;</code>
      * @return This builder for chaining.
      */
     public Builder clearPattern() {
-      if (targetCase_ == 4) {
+      if (targetCase_ == 3) {
         targetCase_ = 0;
         target_ = null;
         onChanged();
@@ -1481,7 +1598,7 @@ private static final long serialVersionUID = 0L;
      * Every matching name.
      * </pre>
      *
-     * <code>string pattern = 4;</code>
+     * <code>string pattern = 3;</code>
      * @param value The bytes for pattern to set.
      * @return This builder for chaining.
      */
@@ -1489,7 +1606,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
-      targetCase_ = 4;
+      targetCase_ = 3;
       target_ = value;
       onChanged();
       return this;
@@ -1502,7 +1619,7 @@ private static final long serialVersionUID = 0L;
      * that read it.
      * </pre>
      *
-     * <code>string changed_by = 5;</code>
+     * <code>string changed_by = 4;</code>
      * @return The changedBy.
      */
     public java.lang.String getChangedBy() {
@@ -1523,7 +1640,7 @@ private static final long serialVersionUID = 0L;
      * that read it.
      * </pre>
      *
-     * <code>string changed_by = 5;</code>
+     * <code>string changed_by = 4;</code>
      * @return The bytes for changedBy.
      */
     public com.google.protobuf.ByteString
@@ -1545,7 +1662,7 @@ private static final long serialVersionUID = 0L;
      * that read it.
      * </pre>
      *
-     * <code>string changed_by = 5;</code>
+     * <code>string changed_by = 4;</code>
      * @param value The changedBy to set.
      * @return This builder for chaining.
      */
@@ -1553,7 +1670,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       changedBy_ = value;
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000008;
       onChanged();
       return this;
     }
@@ -1563,12 +1680,12 @@ private static final long serialVersionUID = 0L;
      * that read it.
      * </pre>
      *
-     * <code>string changed_by = 5;</code>
+     * <code>string changed_by = 4;</code>
      * @return This builder for chaining.
      */
     public Builder clearChangedBy() {
       changedBy_ = getDefaultInstance().getChangedBy();
-      bitField0_ = (bitField0_ & ~0x00000010);
+      bitField0_ = (bitField0_ & ~0x00000008);
       onChanged();
       return this;
     }
@@ -1578,7 +1695,7 @@ private static final long serialVersionUID = 0L;
      * that read it.
      * </pre>
      *
-     * <code>string changed_by = 5;</code>
+     * <code>string changed_by = 4;</code>
      * @param value The bytes for changedBy to set.
      * @return This builder for chaining.
      */
@@ -1587,191 +1704,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       changedBy_ = value;
-      bitField0_ |= 0x00000010;
-      onChanged();
-      return this;
-    }
-
-    private java.lang.Object from_ = "";
-    /**
-     * <pre>
-     * What it was before, in the form that its kind names; empty: there was none.
-     * </pre>
-     *
-     * <code>string from = 6;</code>
-     * @return The from.
-     */
-    public java.lang.String getFrom() {
-      java.lang.Object ref = from_;
-      if (!(ref instanceof java.lang.String)) {
-        com.google.protobuf.ByteString bs =
-            (com.google.protobuf.ByteString) ref;
-        java.lang.String s = bs.toStringUtf8();
-        from_ = s;
-        return s;
-      } else {
-        return (java.lang.String) ref;
-      }
-    }
-    /**
-     * <pre>
-     * What it was before, in the form that its kind names; empty: there was none.
-     * </pre>
-     *
-     * <code>string from = 6;</code>
-     * @return The bytes for from.
-     */
-    public com.google.protobuf.ByteString
-        getFromBytes() {
-      java.lang.Object ref = from_;
-      if (ref instanceof String) {
-        com.google.protobuf.ByteString b = 
-            com.google.protobuf.ByteString.copyFromUtf8(
-                (java.lang.String) ref);
-        from_ = b;
-        return b;
-      } else {
-        return (com.google.protobuf.ByteString) ref;
-      }
-    }
-    /**
-     * <pre>
-     * What it was before, in the form that its kind names; empty: there was none.
-     * </pre>
-     *
-     * <code>string from = 6;</code>
-     * @param value The from to set.
-     * @return This builder for chaining.
-     */
-    public Builder setFrom(
-        java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      from_ = value;
-      bitField0_ |= 0x00000020;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * What it was before, in the form that its kind names; empty: there was none.
-     * </pre>
-     *
-     * <code>string from = 6;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearFrom() {
-      from_ = getDefaultInstance().getFrom();
-      bitField0_ = (bitField0_ & ~0x00000020);
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * What it was before, in the form that its kind names; empty: there was none.
-     * </pre>
-     *
-     * <code>string from = 6;</code>
-     * @param value The bytes for from to set.
-     * @return This builder for chaining.
-     */
-    public Builder setFromBytes(
-        com.google.protobuf.ByteString value) {
-      if (value == null) { throw new NullPointerException(); }
-      checkByteStringIsUtf8(value);
-      from_ = value;
-      bitField0_ |= 0x00000020;
-      onChanged();
-      return this;
-    }
-
-    private java.lang.Object to_ = "";
-    /**
-     * <pre>
-     * What it is since; empty: there is none.
-     * </pre>
-     *
-     * <code>string to = 7;</code>
-     * @return The to.
-     */
-    public java.lang.String getTo() {
-      java.lang.Object ref = to_;
-      if (!(ref instanceof java.lang.String)) {
-        com.google.protobuf.ByteString bs =
-            (com.google.protobuf.ByteString) ref;
-        java.lang.String s = bs.toStringUtf8();
-        to_ = s;
-        return s;
-      } else {
-        return (java.lang.String) ref;
-      }
-    }
-    /**
-     * <pre>
-     * What it is since; empty: there is none.
-     * </pre>
-     *
-     * <code>string to = 7;</code>
-     * @return The bytes for to.
-     */
-    public com.google.protobuf.ByteString
-        getToBytes() {
-      java.lang.Object ref = to_;
-      if (ref instanceof String) {
-        com.google.protobuf.ByteString b = 
-            com.google.protobuf.ByteString.copyFromUtf8(
-                (java.lang.String) ref);
-        to_ = b;
-        return b;
-      } else {
-        return (com.google.protobuf.ByteString) ref;
-      }
-    }
-    /**
-     * <pre>
-     * What it is since; empty: there is none.
-     * </pre>
-     *
-     * <code>string to = 7;</code>
-     * @param value The to to set.
-     * @return This builder for chaining.
-     */
-    public Builder setTo(
-        java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      to_ = value;
-      bitField0_ |= 0x00000040;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * What it is since; empty: there is none.
-     * </pre>
-     *
-     * <code>string to = 7;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearTo() {
-      to_ = getDefaultInstance().getTo();
-      bitField0_ = (bitField0_ & ~0x00000040);
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * What it is since; empty: there is none.
-     * </pre>
-     *
-     * <code>string to = 7;</code>
-     * @param value The bytes for to to set.
-     * @return This builder for chaining.
-     */
-    public Builder setToBytes(
-        com.google.protobuf.ByteString value) {
-      if (value == null) { throw new NullPointerException(); }
-      checkByteStringIsUtf8(value);
-      to_ = value;
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000008;
       onChanged();
       return this;
     }
@@ -1782,7 +1715,7 @@ private static final long serialVersionUID = 0L;
      * The reason that came with the change; empty if none came, and for policies.
      * </pre>
      *
-     * <code>string reason = 8;</code>
+     * <code>string reason = 5;</code>
      * @return The reason.
      */
     public java.lang.String getReason() {
@@ -1802,7 +1735,7 @@ private static final long serialVersionUID = 0L;
      * The reason that came with the change; empty if none came, and for policies.
      * </pre>
      *
-     * <code>string reason = 8;</code>
+     * <code>string reason = 5;</code>
      * @return The bytes for reason.
      */
     public com.google.protobuf.ByteString
@@ -1823,7 +1756,7 @@ private static final long serialVersionUID = 0L;
      * The reason that came with the change; empty if none came, and for policies.
      * </pre>
      *
-     * <code>string reason = 8;</code>
+     * <code>string reason = 5;</code>
      * @param value The reason to set.
      * @return This builder for chaining.
      */
@@ -1831,7 +1764,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       reason_ = value;
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }
@@ -1840,12 +1773,12 @@ private static final long serialVersionUID = 0L;
      * The reason that came with the change; empty if none came, and for policies.
      * </pre>
      *
-     * <code>string reason = 8;</code>
+     * <code>string reason = 5;</code>
      * @return This builder for chaining.
      */
     public Builder clearReason() {
       reason_ = getDefaultInstance().getReason();
-      bitField0_ = (bitField0_ & ~0x00000080);
+      bitField0_ = (bitField0_ & ~0x00000010);
       onChanged();
       return this;
     }
@@ -1854,7 +1787,7 @@ private static final long serialVersionUID = 0L;
      * The reason that came with the change; empty if none came, and for policies.
      * </pre>
      *
-     * <code>string reason = 8;</code>
+     * <code>string reason = 5;</code>
      * @param value The bytes for reason to set.
      * @return This builder for chaining.
      */
@@ -1863,9 +1796,721 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       reason_ = value;
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.LimitChange, rowlock.v1.LimitChange.Builder, rowlock.v1.LimitChangeOrBuilder> limitBuilder_;
+    /**
+     * <pre>
+     * A limit, by SetLimit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LimitChange limit = 6;</code>
+     * @return Whether the limit field is set.
+     */
+    @java.lang.Override
+    public boolean hasLimit() {
+      return whatCase_ == 6;
+    }
+    /**
+     * <pre>
+     * A limit, by SetLimit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LimitChange limit = 6;</code>
+     * @return The limit.
+     */
+    @java.lang.Override
+    public rowlock.v1.LimitChange getLimit() {
+      if (limitBuilder_ == null) {
+        if (whatCase_ == 6) {
+          return (rowlock.v1.LimitChange) what_;
+        }
+        return rowlock.v1.LimitChange.getDefaultInstance();
+      } else {
+        if (whatCase_ == 6) {
+          return limitBuilder_.getMessage();
+        }
+        return rowlock.v1.LimitChange.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A limit, by SetLimit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LimitChange limit = 6;</code>
+     */
+    public Builder setLimit(rowlock.v1.LimitChange value) {
+      if (limitBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        what_ = value;
+        onChanged();
+      } else {
+        limitBuilder_.setMessage(value);
+      }
+      whatCase_ = 6;
+      return this;
+    }
+    /**
+     * <pre>
+     * A limit, by SetLimit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LimitChange limit = 6;</code>
+     */
+    public Builder setLimit(
+        rowlock.v1.LimitChange.Builder builderForValue) {
+      if (limitBuilder_ == null) {
+        what_ = builderForValue.build();
+        onChanged();
+      } else {
+        limitBuilder_.setMessage(builderForValue.build());
+      }
+      whatCase_ = 6;
+      return this;
+    }
+    /**
+     * <pre>
+     * A limit, by SetLimit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LimitChange limit = 6;</code>
+     */
+    public Builder mergeLimit(rowlock.v1.LimitChange value) {
+      if (limitBuilder_ == null) {
+        if (whatCase_ == 6 &&
+            what_ != rowlock.v1.LimitChange.getDefaultInstance()) {
+          what_ = rowlock.v1.LimitChange.newBuilder((rowlock.v1.LimitChange) what_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          what_ = value;
+        }
+        onChanged();
+      } else {
+        if (whatCase_ == 6) {
+          limitBuilder_.mergeFrom(value);
+        } else {
+          limitBuilder_.setMessage(value);
+        }
+      }
+      whatCase_ = 6;
+      return this;
+    }
+    /**
+     * <pre>
+     * A limit, by SetLimit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LimitChange limit = 6;</code>
+     */
+    public Builder clearLimit() {
+      if (limitBuilder_ == null) {
+        if (whatCase_ == 6) {
+          whatCase_ = 0;
+          what_ = null;
+          onChanged();
+        }
+      } else {
+        if (whatCase_ == 6) {
+          whatCase_ = 0;
+          what_ = null;
+        }
+        limitBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * A limit, by SetLimit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LimitChange limit = 6;</code>
+     */
+    public rowlock.v1.LimitChange.Builder getLimitBuilder() {
+      return getLimitFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * A limit, by SetLimit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LimitChange limit = 6;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.LimitChangeOrBuilder getLimitOrBuilder() {
+      if ((whatCase_ == 6) && (limitBuilder_ != null)) {
+        return limitBuilder_.getMessageOrBuilder();
+      } else {
+        if (whatCase_ == 6) {
+          return (rowlock.v1.LimitChange) what_;
+        }
+        return rowlock.v1.LimitChange.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A limit, by SetLimit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.LimitChange limit = 6;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.LimitChange, rowlock.v1.LimitChange.Builder, rowlock.v1.LimitChangeOrBuilder> 
+        getLimitFieldBuilder() {
+      if (limitBuilder_ == null) {
+        if (!(whatCase_ == 6)) {
+          what_ = rowlock.v1.LimitChange.getDefaultInstance();
+        }
+        limitBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.LimitChange, rowlock.v1.LimitChange.Builder, rowlock.v1.LimitChangeOrBuilder>(
+                (rowlock.v1.LimitChange) what_,
+                getParentForChildren(),
+                isClean());
+        what_ = null;
+      }
+      whatCase_ = 6;
+      onChanged();
+      return limitBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.RecordChange, rowlock.v1.RecordChange.Builder, rowlock.v1.RecordChangeOrBuilder> recordBuilder_;
+    /**
+     * <pre>
+     * A record, by UpdateRecord or DeleteRecord.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RecordChange record = 7;</code>
+     * @return Whether the record field is set.
+     */
+    @java.lang.Override
+    public boolean hasRecord() {
+      return whatCase_ == 7;
+    }
+    /**
+     * <pre>
+     * A record, by UpdateRecord or DeleteRecord.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RecordChange record = 7;</code>
+     * @return The record.
+     */
+    @java.lang.Override
+    public rowlock.v1.RecordChange getRecord() {
+      if (recordBuilder_ == null) {
+        if (whatCase_ == 7) {
+          return (rowlock.v1.RecordChange) what_;
+        }
+        return rowlock.v1.RecordChange.getDefaultInstance();
+      } else {
+        if (whatCase_ == 7) {
+          return recordBuilder_.getMessage();
+        }
+        return rowlock.v1.RecordChange.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A record, by UpdateRecord or DeleteRecord.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RecordChange record = 7;</code>
+     */
+    public Builder setRecord(rowlock.v1.RecordChange value) {
+      if (recordBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        what_ = value;
+        onChanged();
+      } else {
+        recordBuilder_.setMessage(value);
+      }
+      whatCase_ = 7;
+      return this;
+    }
+    /**
+     * <pre>
+     * A record, by UpdateRecord or DeleteRecord.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RecordChange record = 7;</code>
+     */
+    public Builder setRecord(
+        rowlock.v1.RecordChange.Builder builderForValue) {
+      if (recordBuilder_ == null) {
+        what_ = builderForValue.build();
+        onChanged();
+      } else {
+        recordBuilder_.setMessage(builderForValue.build());
+      }
+      whatCase_ = 7;
+      return this;
+    }
+    /**
+     * <pre>
+     * A record, by UpdateRecord or DeleteRecord.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RecordChange record = 7;</code>
+     */
+    public Builder mergeRecord(rowlock.v1.RecordChange value) {
+      if (recordBuilder_ == null) {
+        if (whatCase_ == 7 &&
+            what_ != rowlock.v1.RecordChange.getDefaultInstance()) {
+          what_ = rowlock.v1.RecordChange.newBuilder((rowlock.v1.RecordChange) what_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          what_ = value;
+        }
+        onChanged();
+      } else {
+        if (whatCase_ == 7) {
+          recordBuilder_.mergeFrom(value);
+        } else {
+          recordBuilder_.setMessage(value);
+        }
+      }
+      whatCase_ = 7;
+      return this;
+    }
+    /**
+     * <pre>
+     * A record, by UpdateRecord or DeleteRecord.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RecordChange record = 7;</code>
+     */
+    public Builder clearRecord() {
+      if (recordBuilder_ == null) {
+        if (whatCase_ == 7) {
+          whatCase_ = 0;
+          what_ = null;
+          onChanged();
+        }
+      } else {
+        if (whatCase_ == 7) {
+          whatCase_ = 0;
+          what_ = null;
+        }
+        recordBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * A record, by UpdateRecord or DeleteRecord.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RecordChange record = 7;</code>
+     */
+    public rowlock.v1.RecordChange.Builder getRecordBuilder() {
+      return getRecordFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * A record, by UpdateRecord or DeleteRecord.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RecordChange record = 7;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.RecordChangeOrBuilder getRecordOrBuilder() {
+      if ((whatCase_ == 7) && (recordBuilder_ != null)) {
+        return recordBuilder_.getMessageOrBuilder();
+      } else {
+        if (whatCase_ == 7) {
+          return (rowlock.v1.RecordChange) what_;
+        }
+        return rowlock.v1.RecordChange.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A record, by UpdateRecord or DeleteRecord.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RecordChange record = 7;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.RecordChange, rowlock.v1.RecordChange.Builder, rowlock.v1.RecordChangeOrBuilder> 
+        getRecordFieldBuilder() {
+      if (recordBuilder_ == null) {
+        if (!(whatCase_ == 7)) {
+          what_ = rowlock.v1.RecordChange.getDefaultInstance();
+        }
+        recordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.RecordChange, rowlock.v1.RecordChange.Builder, rowlock.v1.RecordChangeOrBuilder>(
+                (rowlock.v1.RecordChange) what_,
+                getParentForChildren(),
+                isClean());
+        what_ = null;
+      }
+      whatCase_ = 7;
+      onChanged();
+      return recordBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ForcedRelease, rowlock.v1.ForcedRelease.Builder, rowlock.v1.ForcedReleaseOrBuilder> forcedReleaseBuilder_;
+    /**
+     * <pre>
+     * A claim was ended by ForceRelease.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+     * @return Whether the forcedRelease field is set.
+     */
+    @java.lang.Override
+    public boolean hasForcedRelease() {
+      return whatCase_ == 8;
+    }
+    /**
+     * <pre>
+     * A claim was ended by ForceRelease.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+     * @return The forcedRelease.
+     */
+    @java.lang.Override
+    public rowlock.v1.ForcedRelease getForcedRelease() {
+      if (forcedReleaseBuilder_ == null) {
+        if (whatCase_ == 8) {
+          return (rowlock.v1.ForcedRelease) what_;
+        }
+        return rowlock.v1.ForcedRelease.getDefaultInstance();
+      } else {
+        if (whatCase_ == 8) {
+          return forcedReleaseBuilder_.getMessage();
+        }
+        return rowlock.v1.ForcedRelease.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A claim was ended by ForceRelease.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+     */
+    public Builder setForcedRelease(rowlock.v1.ForcedRelease value) {
+      if (forcedReleaseBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        what_ = value;
+        onChanged();
+      } else {
+        forcedReleaseBuilder_.setMessage(value);
+      }
+      whatCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * A claim was ended by ForceRelease.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+     */
+    public Builder setForcedRelease(
+        rowlock.v1.ForcedRelease.Builder builderForValue) {
+      if (forcedReleaseBuilder_ == null) {
+        what_ = builderForValue.build();
+        onChanged();
+      } else {
+        forcedReleaseBuilder_.setMessage(builderForValue.build());
+      }
+      whatCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * A claim was ended by ForceRelease.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+     */
+    public Builder mergeForcedRelease(rowlock.v1.ForcedRelease value) {
+      if (forcedReleaseBuilder_ == null) {
+        if (whatCase_ == 8 &&
+            what_ != rowlock.v1.ForcedRelease.getDefaultInstance()) {
+          what_ = rowlock.v1.ForcedRelease.newBuilder((rowlock.v1.ForcedRelease) what_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          what_ = value;
+        }
+        onChanged();
+      } else {
+        if (whatCase_ == 8) {
+          forcedReleaseBuilder_.mergeFrom(value);
+        } else {
+          forcedReleaseBuilder_.setMessage(value);
+        }
+      }
+      whatCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * A claim was ended by ForceRelease.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+     */
+    public Builder clearForcedRelease() {
+      if (forcedReleaseBuilder_ == null) {
+        if (whatCase_ == 8) {
+          whatCase_ = 0;
+          what_ = null;
+          onChanged();
+        }
+      } else {
+        if (whatCase_ == 8) {
+          whatCase_ = 0;
+          what_ = null;
+        }
+        forcedReleaseBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * A claim was ended by ForceRelease.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+     */
+    public rowlock.v1.ForcedRelease.Builder getForcedReleaseBuilder() {
+      return getForcedReleaseFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * A claim was ended by ForceRelease.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ForcedReleaseOrBuilder getForcedReleaseOrBuilder() {
+      if ((whatCase_ == 8) && (forcedReleaseBuilder_ != null)) {
+        return forcedReleaseBuilder_.getMessageOrBuilder();
+      } else {
+        if (whatCase_ == 8) {
+          return (rowlock.v1.ForcedRelease) what_;
+        }
+        return rowlock.v1.ForcedRelease.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A claim was ended by ForceRelease.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ForcedRelease, rowlock.v1.ForcedRelease.Builder, rowlock.v1.ForcedReleaseOrBuilder> 
+        getForcedReleaseFieldBuilder() {
+      if (forcedReleaseBuilder_ == null) {
+        if (!(whatCase_ == 8)) {
+          what_ = rowlock.v1.ForcedRelease.getDefaultInstance();
+        }
+        forcedReleaseBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ForcedRelease, rowlock.v1.ForcedRelease.Builder, rowlock.v1.ForcedReleaseOrBuilder>(
+                (rowlock.v1.ForcedRelease) what_,
+                getParentForChildren(),
+                isClean());
+        what_ = null;
+      }
+      whatCase_ = 8;
+      onChanged();
+      return forcedReleaseBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.PolicyChange, rowlock.v1.PolicyChange.Builder, rowlock.v1.PolicyChangeOrBuilder> policyBuilder_;
+    /**
+     * <pre>
+     * A server read a changed policy file.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+     * @return Whether the policy field is set.
+     */
+    @java.lang.Override
+    public boolean hasPolicy() {
+      return whatCase_ == 9;
+    }
+    /**
+     * <pre>
+     * A server read a changed policy file.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+     * @return The policy.
+     */
+    @java.lang.Override
+    public rowlock.v1.PolicyChange getPolicy() {
+      if (policyBuilder_ == null) {
+        if (whatCase_ == 9) {
+          return (rowlock.v1.PolicyChange) what_;
+        }
+        return rowlock.v1.PolicyChange.getDefaultInstance();
+      } else {
+        if (whatCase_ == 9) {
+          return policyBuilder_.getMessage();
+        }
+        return rowlock.v1.PolicyChange.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A server read a changed policy file.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+     */
+    public Builder setPolicy(rowlock.v1.PolicyChange value) {
+      if (policyBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        what_ = value;
+        onChanged();
+      } else {
+        policyBuilder_.setMessage(value);
+      }
+      whatCase_ = 9;
+      return this;
+    }
+    /**
+     * <pre>
+     * A server read a changed policy file.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+     */
+    public Builder setPolicy(
+        rowlock.v1.PolicyChange.Builder builderForValue) {
+      if (policyBuilder_ == null) {
+        what_ = builderForValue.build();
+        onChanged();
+      } else {
+        policyBuilder_.setMessage(builderForValue.build());
+      }
+      whatCase_ = 9;
+      return this;
+    }
+    /**
+     * <pre>
+     * A server read a changed policy file.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+     */
+    public Builder mergePolicy(rowlock.v1.PolicyChange value) {
+      if (policyBuilder_ == null) {
+        if (whatCase_ == 9 &&
+            what_ != rowlock.v1.PolicyChange.getDefaultInstance()) {
+          what_ = rowlock.v1.PolicyChange.newBuilder((rowlock.v1.PolicyChange) what_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          what_ = value;
+        }
+        onChanged();
+      } else {
+        if (whatCase_ == 9) {
+          policyBuilder_.mergeFrom(value);
+        } else {
+          policyBuilder_.setMessage(value);
+        }
+      }
+      whatCase_ = 9;
+      return this;
+    }
+    /**
+     * <pre>
+     * A server read a changed policy file.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+     */
+    public Builder clearPolicy() {
+      if (policyBuilder_ == null) {
+        if (whatCase_ == 9) {
+          whatCase_ = 0;
+          what_ = null;
+          onChanged();
+        }
+      } else {
+        if (whatCase_ == 9) {
+          whatCase_ = 0;
+          what_ = null;
+        }
+        policyBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * A server read a changed policy file.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+     */
+    public rowlock.v1.PolicyChange.Builder getPolicyBuilder() {
+      return getPolicyFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * A server read a changed policy file.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.PolicyChangeOrBuilder getPolicyOrBuilder() {
+      if ((whatCase_ == 9) && (policyBuilder_ != null)) {
+        return policyBuilder_.getMessageOrBuilder();
+      } else {
+        if (whatCase_ == 9) {
+          return (rowlock.v1.PolicyChange) what_;
+        }
+        return rowlock.v1.PolicyChange.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * A server read a changed policy file.
+     * </pre>
+     *
+     * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.PolicyChange, rowlock.v1.PolicyChange.Builder, rowlock.v1.PolicyChangeOrBuilder> 
+        getPolicyFieldBuilder() {
+      if (policyBuilder_ == null) {
+        if (!(whatCase_ == 9)) {
+          what_ = rowlock.v1.PolicyChange.getDefaultInstance();
+        }
+        policyBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.PolicyChange, rowlock.v1.PolicyChange.Builder, rowlock.v1.PolicyChangeOrBuilder>(
+                (rowlock.v1.PolicyChange) what_,
+                getParentForChildren(),
+                isClean());
+        what_ = null;
+      }
+      whatCase_ = 9;
+      onChanged();
+      return policyBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

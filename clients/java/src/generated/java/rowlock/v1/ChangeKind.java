@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * What a change changed.
+ * The kinds of changes, as members of Change.what.
  * </pre>
  *
  * Protobuf enum {@code rowlock.v1.ChangeKind}
@@ -23,7 +23,7 @@ public enum ChangeKind
   CHANGE_KIND_UNSPECIFIED(0),
   /**
    * <pre>
-   * A limit, by SetLimit. `from` and `to` are the limits in decimal; empty: not set.
+   * Limits.
    * </pre>
    *
    * <code>CHANGE_KIND_LIMIT = 1;</code>
@@ -31,8 +31,7 @@ public enum ChangeKind
   CHANGE_KIND_LIMIT(1),
   /**
    * <pre>
-   * A record, by UpdateRecord or DeleteRecord. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
-   * (an instant in RFC 3339) and `version` (decimal); a member that is not set is left out.
+   * Records.
    * </pre>
    *
    * <code>CHANGE_KIND_RECORD = 2;</code>
@@ -40,8 +39,7 @@ public enum ChangeKind
   CHANGE_KIND_RECORD(2),
   /**
    * <pre>
-   * A claim was ended by ForceRelease. `from` is a JSON object with its `ticket_number` (decimal), `state` (`waiting` or
-   * `held`), `owner` and `principal`.
+   * Forced releases.
    * </pre>
    *
    * <code>CHANGE_KIND_FORCED_RELEASE = 3;</code>
@@ -49,7 +47,7 @@ public enum ChangeKind
   CHANGE_KIND_FORCED_RELEASE(3),
   /**
    * <pre>
-   * A server read a changed policy file. `from` and `to` are hashes of its content.
+   * Policies.
    * </pre>
    *
    * <code>CHANGE_KIND_POLICY = 4;</code>
@@ -68,7 +66,7 @@ public enum ChangeKind
   public static final int CHANGE_KIND_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * A limit, by SetLimit. `from` and `to` are the limits in decimal; empty: not set.
+   * Limits.
    * </pre>
    *
    * <code>CHANGE_KIND_LIMIT = 1;</code>
@@ -76,8 +74,7 @@ public enum ChangeKind
   public static final int CHANGE_KIND_LIMIT_VALUE = 1;
   /**
    * <pre>
-   * A record, by UpdateRecord or DeleteRecord. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
-   * (an instant in RFC 3339) and `version` (decimal); a member that is not set is left out.
+   * Records.
    * </pre>
    *
    * <code>CHANGE_KIND_RECORD = 2;</code>
@@ -85,8 +82,7 @@ public enum ChangeKind
   public static final int CHANGE_KIND_RECORD_VALUE = 2;
   /**
    * <pre>
-   * A claim was ended by ForceRelease. `from` is a JSON object with its `ticket_number` (decimal), `state` (`waiting` or
-   * `held`), `owner` and `principal`.
+   * Forced releases.
    * </pre>
    *
    * <code>CHANGE_KIND_FORCED_RELEASE = 3;</code>
@@ -94,7 +90,7 @@ public enum ChangeKind
   public static final int CHANGE_KIND_FORCED_RELEASE_VALUE = 3;
   /**
    * <pre>
-   * A server read a changed policy file. `from` and `to` are hashes of its content.
+   * Policies.
    * </pre>
    *
    * <code>CHANGE_KIND_POLICY = 4;</code>

@@ -37,29 +37,10 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
-   * What was changed.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ChangeKind kind = 2;</code>
-   * @return The enum numeric value on the wire for kind.
-   */
-  int getKindValue();
-  /**
-   * <pre>
-   * What was changed.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ChangeKind kind = 2;</code>
-   * @return The kind.
-   */
-  rowlock.v1.ChangeKind getKind();
-
-  /**
-   * <pre>
    * One lock.
    * </pre>
    *
-   * <code>string lock_name = 3;</code>
+   * <code>string lock_name = 2;</code>
    * @return Whether the lockName field is set.
    */
   boolean hasLockName();
@@ -68,7 +49,7 @@ public interface ChangeOrBuilder extends
    * One lock.
    * </pre>
    *
-   * <code>string lock_name = 3;</code>
+   * <code>string lock_name = 2;</code>
    * @return The lockName.
    */
   java.lang.String getLockName();
@@ -77,7 +58,7 @@ public interface ChangeOrBuilder extends
    * One lock.
    * </pre>
    *
-   * <code>string lock_name = 3;</code>
+   * <code>string lock_name = 2;</code>
    * @return The bytes for lockName.
    */
   com.google.protobuf.ByteString
@@ -88,7 +69,7 @@ public interface ChangeOrBuilder extends
    * Every matching name.
    * </pre>
    *
-   * <code>string pattern = 4;</code>
+   * <code>string pattern = 3;</code>
    * @return Whether the pattern field is set.
    */
   boolean hasPattern();
@@ -97,7 +78,7 @@ public interface ChangeOrBuilder extends
    * Every matching name.
    * </pre>
    *
-   * <code>string pattern = 4;</code>
+   * <code>string pattern = 3;</code>
    * @return The pattern.
    */
   java.lang.String getPattern();
@@ -106,7 +87,7 @@ public interface ChangeOrBuilder extends
    * Every matching name.
    * </pre>
    *
-   * <code>string pattern = 4;</code>
+   * <code>string pattern = 3;</code>
    * @return The bytes for pattern.
    */
   com.google.protobuf.ByteString
@@ -118,7 +99,7 @@ public interface ChangeOrBuilder extends
    * that read it.
    * </pre>
    *
-   * <code>string changed_by = 5;</code>
+   * <code>string changed_by = 4;</code>
    * @return The changedBy.
    */
   java.lang.String getChangedBy();
@@ -128,7 +109,7 @@ public interface ChangeOrBuilder extends
    * that read it.
    * </pre>
    *
-   * <code>string changed_by = 5;</code>
+   * <code>string changed_by = 4;</code>
    * @return The bytes for changedBy.
    */
   com.google.protobuf.ByteString
@@ -136,50 +117,10 @@ public interface ChangeOrBuilder extends
 
   /**
    * <pre>
-   * What it was before, in the form that its kind names; empty: there was none.
-   * </pre>
-   *
-   * <code>string from = 6;</code>
-   * @return The from.
-   */
-  java.lang.String getFrom();
-  /**
-   * <pre>
-   * What it was before, in the form that its kind names; empty: there was none.
-   * </pre>
-   *
-   * <code>string from = 6;</code>
-   * @return The bytes for from.
-   */
-  com.google.protobuf.ByteString
-      getFromBytes();
-
-  /**
-   * <pre>
-   * What it is since; empty: there is none.
-   * </pre>
-   *
-   * <code>string to = 7;</code>
-   * @return The to.
-   */
-  java.lang.String getTo();
-  /**
-   * <pre>
-   * What it is since; empty: there is none.
-   * </pre>
-   *
-   * <code>string to = 7;</code>
-   * @return The bytes for to.
-   */
-  com.google.protobuf.ByteString
-      getToBytes();
-
-  /**
-   * <pre>
    * The reason that came with the change; empty if none came, and for policies.
    * </pre>
    *
-   * <code>string reason = 8;</code>
+   * <code>string reason = 5;</code>
    * @return The reason.
    */
   java.lang.String getReason();
@@ -188,11 +129,121 @@ public interface ChangeOrBuilder extends
    * The reason that came with the change; empty if none came, and for policies.
    * </pre>
    *
-   * <code>string reason = 8;</code>
+   * <code>string reason = 5;</code>
    * @return The bytes for reason.
    */
   com.google.protobuf.ByteString
       getReasonBytes();
 
+  /**
+   * <pre>
+   * A limit, by SetLimit.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LimitChange limit = 6;</code>
+   * @return Whether the limit field is set.
+   */
+  boolean hasLimit();
+  /**
+   * <pre>
+   * A limit, by SetLimit.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LimitChange limit = 6;</code>
+   * @return The limit.
+   */
+  rowlock.v1.LimitChange getLimit();
+  /**
+   * <pre>
+   * A limit, by SetLimit.
+   * </pre>
+   *
+   * <code>.rowlock.v1.LimitChange limit = 6;</code>
+   */
+  rowlock.v1.LimitChangeOrBuilder getLimitOrBuilder();
+
+  /**
+   * <pre>
+   * A record, by UpdateRecord or DeleteRecord.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RecordChange record = 7;</code>
+   * @return Whether the record field is set.
+   */
+  boolean hasRecord();
+  /**
+   * <pre>
+   * A record, by UpdateRecord or DeleteRecord.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RecordChange record = 7;</code>
+   * @return The record.
+   */
+  rowlock.v1.RecordChange getRecord();
+  /**
+   * <pre>
+   * A record, by UpdateRecord or DeleteRecord.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RecordChange record = 7;</code>
+   */
+  rowlock.v1.RecordChangeOrBuilder getRecordOrBuilder();
+
+  /**
+   * <pre>
+   * A claim was ended by ForceRelease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+   * @return Whether the forcedRelease field is set.
+   */
+  boolean hasForcedRelease();
+  /**
+   * <pre>
+   * A claim was ended by ForceRelease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+   * @return The forcedRelease.
+   */
+  rowlock.v1.ForcedRelease getForcedRelease();
+  /**
+   * <pre>
+   * A claim was ended by ForceRelease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForcedRelease forced_release = 8;</code>
+   */
+  rowlock.v1.ForcedReleaseOrBuilder getForcedReleaseOrBuilder();
+
+  /**
+   * <pre>
+   * A server read a changed policy file.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+   * @return Whether the policy field is set.
+   */
+  boolean hasPolicy();
+  /**
+   * <pre>
+   * A server read a changed policy file.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+   * @return The policy.
+   */
+  rowlock.v1.PolicyChange getPolicy();
+  /**
+   * <pre>
+   * A server read a changed policy file.
+   * </pre>
+   *
+   * <code>.rowlock.v1.PolicyChange policy = 9;</code>
+   */
+  rowlock.v1.PolicyChangeOrBuilder getPolicyOrBuilder();
+
   rowlock.v1.Change.TargetCase getTargetCase();
+
+  rowlock.v1.Change.WhatCase getWhatCase();
 }

@@ -46,6 +46,26 @@ public final class LockProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_rowlock_v1_Change_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_LimitChange_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_LimitChange_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_RecordChange_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_RecordChange_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_ForcedRelease_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_ForcedRelease_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_PolicyChange_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_PolicyChange_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_rowlock_v1_WaitCause_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -139,83 +159,93 @@ public final class LockProto {
       "lock.v1.RefusalReason\022\020\n\010end_note\030\020 \001(\t\022" +
       "\020\n\010ended_by\030\021 \001(\t\022\017\n\007replica\030\022 \001(\t\032-\n\013La" +
       "belsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028" +
-      "\001\"\316\001\n\006Change\022.\n\nchanged_at\030\001 \001(\0132\032.googl" +
-      "e.protobuf.Timestamp\022$\n\004kind\030\002 \001(\0162\026.row" +
-      "lock.v1.ChangeKind\022\023\n\tlock_name\030\003 \001(\tH\000\022" +
-      "\021\n\007pattern\030\004 \001(\tH\000\022\022\n\nchanged_by\030\005 \001(\t\022\014" +
-      "\n\004from\030\006 \001(\t\022\n\n\002to\030\007 \001(\t\022\016\n\006reason\030\010 \001(\t" +
-      "B\010\n\006target\"\316\002\n\tWaitCause\022(\n\004held\030\001 \001(\0132\030" +
-      ".rowlock.v1.HeldByOthersH\000\022*\n\006queued\030\002 \001" +
-      "(\0132\030.rowlock.v1.QueuedBehindH\000\022*\n\005limit\030" +
-      "\003 \001(\0132\031.rowlock.v1.LimitInTheWayH\000\0220\n\nno" +
-      "t_before\030\004 \001(\0132\032.google.protobuf.Timesta" +
-      "mpH\000\022\023\n\texhausted\030\005 \001(\010H\000\022\020\n\006status\030\006 \001(" +
-      "\tH\000\0227\n\021failed_over_until\030\007 \001(\0132\032.google." +
-      "protobuf.TimestampH\000\022$\n\004rows\030\010 \001(\0132\024.row" +
-      "lock.v1.RowsHeldH\000B\007\n\005cause\"{\n\014HeldByOth" +
-      "ers\022\"\n\007holders\030\001 \003(\0132\021.rowlock.v1.Claim\022" +
-      "\024\n\014holder_count\030\002 \001(\r\0221\n\rfirst_ends_at\030\003" +
-      " \001(\0132\032.google.protobuf.Timestamp\"V\n\014Queu" +
-      "edBehind\022\r\n\005ahead\030\001 \001(\r\022\025\n\rpermits_ahead" +
-      "\030\002 \001(\004\022 \n\005first\030\003 \003(\0132\021.rowlock.v1.Claim" +
-      "\"m\n\rLimitInTheWay\022 \n\005limit\030\001 \001(\0132\021.rowlo" +
-      "ck.v1.Limit\022*\n\006set_at\030\002 \001(\0132\032.google.pro" +
-      "tobuf.Timestamp\022\016\n\006set_by\030\003 \001(\t\"\\\n\010RowsH" +
-      "eld\022\025\n\rconnection_id\030\001 \001(\004\022\014\n\004user\030\002 \001(\t" +
-      "\022+\n\010held_for\030\003 \001(\0132\031.google.protobuf.Dur" +
-      "ation\"\232\001\n\014WaitEstimate\022)\n\006median\030\001 \001(\0132\031" +
-      ".google.protobuf.Duration\022&\n\003low\030\002 \001(\0132\031" +
-      ".google.protobuf.Duration\022\'\n\004high\030\003 \001(\0132" +
-      "\031.google.protobuf.Duration\022\016\n\006leases\030\004 \001" +
-      "(\r\"q\n\005Limit\022\r\n\005limit\030\001 \001(\r\022\'\n\006source\030\002 \001" +
-      "(\0162\027.rowlock.v1.LimitSource\022\017\n\007pattern\030\003" +
-      " \001(\t\022\017\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t\"\262\001" +
-      "\n\nLockRecord\022.\n\nnot_before\030\001 \001(\0132\032.googl" +
-      "e.protobuf.Timestamp\022\032\n\rattempts_left\030\002 " +
-      "\001(\rH\000\210\001\001\022\016\n\006status\030\003 \001(\t\022%\n\010last_run\030\004 \001" +
-      "(\0132\023.rowlock.v1.LastRun\022\017\n\007version\030\005 \001(\004" +
-      "B\020\n\016_attempts_left\"\314\001\n\007LastRun\022\r\n\005owner\030" +
-      "\001 \001(\t\022\025\n\rfencing_token\030\002 \001(\004\022.\n\ngranted_" +
-      "at\030\003 \001(\0132\032.google.protobuf.Timestamp\022,\n\010" +
-      "ended_at\030\004 \001(\0132\032.google.protobuf.Timesta" +
-      "mp\022-\n\nend_reason\030\005 \001(\0162\031.rowlock.v1.Refu" +
-      "salReason\022\016\n\006status\030\006 \001(\t\"\221\002\n\004Lock\022\014\n\004na" +
-      "me\030\001 \001(\t\022 \n\005limit\030\002 \001(\0132\021.rowlock.v1.Lim" +
-      "it\022\024\n\014held_permits\030\003 \001(\004\022\024\n\014holder_count" +
-      "\030\004 \001(\r\022\017\n\007waiting\030\005 \001(\r\022\020\n\010draining\030\006 \001(" +
-      "\010\022\032\n\022last_fencing_token\030\007 \001(\004\022\"\n\007holders" +
-      "\030\010 \003(\0132\021.rowlock.v1.Claim\022\"\n\007waiters\030\t \003" +
-      "(\0132\021.rowlock.v1.Claim\022&\n\006record\030\n \001(\0132\026." +
-      "rowlock.v1.LockRecord*R\n\004Mode\022\024\n\020MODE_UN" +
-      "SPECIFIED\020\000\022\017\n\013MODE_PERMIT\020\001\022\017\n\013MODE_SHA" +
-      "RED\020\002\022\022\n\016MODE_EXCLUSIVE\020\003*f\n\010WhenBusy\022\031\n" +
-      "\025WHEN_BUSY_UNSPECIFIED\020\000\022\024\n\020WHEN_BUSY_RE" +
-      "FUSE\020\001\022\025\n\021WHEN_BUSY_ENQUEUE\020\002\022\022\n\016WHEN_BU" +
-      "SY_WAIT\020\003*\265\003\n\rRefusalReason\022\036\n\032REFUSAL_R" +
-      "EASON_UNSPECIFIED\020\000\022\027\n\023REFUSAL_REASON_BU" +
-      "SY\020\001\022\031\n\025REFUSAL_REASON_PAUSED\020\002\022\035\n\031REFUS" +
-      "AL_REASON_QUEUE_FULL\020\003\022\034\n\030REFUSAL_REASON" +
-      "_TIMED_OUT\020\004\022\035\n\031REFUSAL_REASON_NEVER_FIT" +
-      "S\020\005\022\034\n\030REFUSAL_REASON_CANCELLED\020\006\022\031\n\025REF" +
-      "USAL_REASON_LAPSED\020\007\022\032\n\026REFUSAL_REASON_E" +
-      "XPIRED\020\010\022\033\n\027REFUSAL_REASON_RELEASED\020\t\022!\n" +
-      "\035REFUSAL_REASON_FORCE_RELEASED\020\n\022\035\n\031REFU" +
-      "SAL_REASON_NOT_BEFORE\020\013\022\034\n\030REFUSAL_REASO" +
-      "N_EXHAUSTED\020\014\022\"\n\036REFUSAL_REASON_STATUS_M" +
-      "ISMATCH\020\r*o\n\nClaimState\022\033\n\027CLAIM_STATE_U" +
-      "NSPECIFIED\020\000\022\027\n\023CLAIM_STATE_WAITING\020\001\022\024\n" +
-      "\020CLAIM_STATE_HELD\020\002\022\025\n\021CLAIM_STATE_ENDED" +
-      "\020\003*\220\001\n\nChangeKind\022\033\n\027CHANGE_KIND_UNSPECI" +
-      "FIED\020\000\022\025\n\021CHANGE_KIND_LIMIT\020\001\022\026\n\022CHANGE_" +
-      "KIND_RECORD\020\002\022\036\n\032CHANGE_KIND_FORCED_RELE" +
-      "ASE\020\003\022\026\n\022CHANGE_KIND_POLICY\020\004*v\n\013LimitSo" +
-      "urce\022\034\n\030LIMIT_SOURCE_UNSPECIFIED\020\000\022\030\n\024LI" +
-      "MIT_SOURCE_DEFAULT\020\001\022\030\n\024LIMIT_SOURCE_PAT" +
-      "TERN\020\002\022\025\n\021LIMIT_SOURCE_NAME\020\003B\233\001\n\nrowloc" +
-      "k.v1B\tLockProtoP\001Z9github.com/rowlock/ro" +
-      "wlock/clients/go/rowlockv1;rowlockv1\242\002\003R" +
-      "LK\252\002\nRowlock.V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V" +
-      "1\\GPBMetadata\352\002\013Rowlock::V1b\006proto3"
+      "\001\"\315\002\n\006Change\022.\n\nchanged_at\030\001 \001(\0132\032.googl" +
+      "e.protobuf.Timestamp\022\023\n\tlock_name\030\002 \001(\tH" +
+      "\000\022\021\n\007pattern\030\003 \001(\tH\000\022\022\n\nchanged_by\030\004 \001(\t" +
+      "\022\016\n\006reason\030\005 \001(\t\022(\n\005limit\030\006 \001(\0132\027.rowloc" +
+      "k.v1.LimitChangeH\001\022*\n\006record\030\007 \001(\0132\030.row" +
+      "lock.v1.RecordChangeH\001\0223\n\016forced_release" +
+      "\030\010 \001(\0132\031.rowlock.v1.ForcedReleaseH\001\022*\n\006p" +
+      "olicy\030\t \001(\0132\030.rowlock.v1.PolicyChangeH\001B" +
+      "\010\n\006targetB\006\n\004what\"A\n\013LimitChange\022\021\n\004from" +
+      "\030\001 \001(\rH\000\210\001\001\022\017\n\002to\030\002 \001(\rH\001\210\001\001B\007\n\005_fromB\005\n" +
+      "\003_to\"X\n\014RecordChange\022$\n\004from\030\001 \001(\0132\026.row" +
+      "lock.v1.LockRecord\022\"\n\002to\030\002 \001(\0132\026.rowlock" +
+      ".v1.LockRecord\"1\n\rForcedRelease\022 \n\005claim" +
+      "\030\001 \001(\0132\021.rowlock.v1.Claim\"(\n\014PolicyChang" +
+      "e\022\014\n\004from\030\001 \001(\t\022\n\n\002to\030\002 \001(\t\"\316\002\n\tWaitCaus" +
+      "e\022(\n\004held\030\001 \001(\0132\030.rowlock.v1.HeldByOther" +
+      "sH\000\022*\n\006queued\030\002 \001(\0132\030.rowlock.v1.QueuedB" +
+      "ehindH\000\022*\n\005limit\030\003 \001(\0132\031.rowlock.v1.Limi" +
+      "tInTheWayH\000\0220\n\nnot_before\030\004 \001(\0132\032.google" +
+      ".protobuf.TimestampH\000\022\023\n\texhausted\030\005 \001(\010" +
+      "H\000\022\020\n\006status\030\006 \001(\tH\000\0227\n\021failed_over_unti" +
+      "l\030\007 \001(\0132\032.google.protobuf.TimestampH\000\022$\n" +
+      "\004rows\030\010 \001(\0132\024.rowlock.v1.RowsHeldH\000B\007\n\005c" +
+      "ause\"{\n\014HeldByOthers\022\"\n\007holders\030\001 \003(\0132\021." +
+      "rowlock.v1.Claim\022\024\n\014holder_count\030\002 \001(\r\0221" +
+      "\n\rfirst_ends_at\030\003 \001(\0132\032.google.protobuf." +
+      "Timestamp\"V\n\014QueuedBehind\022\r\n\005ahead\030\001 \001(\r" +
+      "\022\025\n\rpermits_ahead\030\002 \001(\004\022 \n\005first\030\003 \003(\0132\021" +
+      ".rowlock.v1.Claim\"m\n\rLimitInTheWay\022 \n\005li" +
+      "mit\030\001 \001(\0132\021.rowlock.v1.Limit\022*\n\006set_at\030\002" +
+      " \001(\0132\032.google.protobuf.Timestamp\022\016\n\006set_" +
+      "by\030\003 \001(\t\"\\\n\010RowsHeld\022\025\n\rconnection_id\030\001 " +
+      "\001(\004\022\014\n\004user\030\002 \001(\t\022+\n\010held_for\030\003 \001(\0132\031.go" +
+      "ogle.protobuf.Duration\"\232\001\n\014WaitEstimate\022" +
+      ")\n\006median\030\001 \001(\0132\031.google.protobuf.Durati" +
+      "on\022&\n\003low\030\002 \001(\0132\031.google.protobuf.Durati" +
+      "on\022\'\n\004high\030\003 \001(\0132\031.google.protobuf.Durat" +
+      "ion\022\016\n\006leases\030\004 \001(\r\"q\n\005Limit\022\r\n\005limit\030\001 " +
+      "\001(\r\022\'\n\006source\030\002 \001(\0162\027.rowlock.v1.LimitSo" +
+      "urce\022\017\n\007pattern\030\003 \001(\t\022\017\n\007version\030\004 \001(\004\022\016" +
+      "\n\006reason\030\005 \001(\t\"\262\001\n\nLockRecord\022.\n\nnot_bef" +
+      "ore\030\001 \001(\0132\032.google.protobuf.Timestamp\022\032\n" +
+      "\rattempts_left\030\002 \001(\rH\000\210\001\001\022\016\n\006status\030\003 \001(" +
+      "\t\022%\n\010last_run\030\004 \001(\0132\023.rowlock.v1.LastRun" +
+      "\022\017\n\007version\030\005 \001(\004B\020\n\016_attempts_left\"\314\001\n\007" +
+      "LastRun\022\r\n\005owner\030\001 \001(\t\022\025\n\rfencing_token\030" +
+      "\002 \001(\004\022.\n\ngranted_at\030\003 \001(\0132\032.google.proto" +
+      "buf.Timestamp\022,\n\010ended_at\030\004 \001(\0132\032.google" +
+      ".protobuf.Timestamp\022-\n\nend_reason\030\005 \001(\0162" +
+      "\031.rowlock.v1.RefusalReason\022\016\n\006status\030\006 \001" +
+      "(\t\"\221\002\n\004Lock\022\014\n\004name\030\001 \001(\t\022 \n\005limit\030\002 \001(\013" +
+      "2\021.rowlock.v1.Limit\022\024\n\014held_permits\030\003 \001(" +
+      "\004\022\024\n\014holder_count\030\004 \001(\r\022\017\n\007waiting\030\005 \001(\r" +
+      "\022\020\n\010draining\030\006 \001(\010\022\032\n\022last_fencing_token" +
+      "\030\007 \001(\004\022\"\n\007holders\030\010 \003(\0132\021.rowlock.v1.Cla" +
+      "im\022\"\n\007waiters\030\t \003(\0132\021.rowlock.v1.Claim\022&" +
+      "\n\006record\030\n \001(\0132\026.rowlock.v1.LockRecord*R" +
+      "\n\004Mode\022\024\n\020MODE_UNSPECIFIED\020\000\022\017\n\013MODE_PER" +
+      "MIT\020\001\022\017\n\013MODE_SHARED\020\002\022\022\n\016MODE_EXCLUSIVE" +
+      "\020\003*f\n\010WhenBusy\022\031\n\025WHEN_BUSY_UNSPECIFIED\020" +
+      "\000\022\024\n\020WHEN_BUSY_REFUSE\020\001\022\025\n\021WHEN_BUSY_ENQ" +
+      "UEUE\020\002\022\022\n\016WHEN_BUSY_WAIT\020\003*\265\003\n\rRefusalRe" +
+      "ason\022\036\n\032REFUSAL_REASON_UNSPECIFIED\020\000\022\027\n\023" +
+      "REFUSAL_REASON_BUSY\020\001\022\031\n\025REFUSAL_REASON_" +
+      "PAUSED\020\002\022\035\n\031REFUSAL_REASON_QUEUE_FULL\020\003\022" +
+      "\034\n\030REFUSAL_REASON_TIMED_OUT\020\004\022\035\n\031REFUSAL" +
+      "_REASON_NEVER_FITS\020\005\022\034\n\030REFUSAL_REASON_C" +
+      "ANCELLED\020\006\022\031\n\025REFUSAL_REASON_LAPSED\020\007\022\032\n" +
+      "\026REFUSAL_REASON_EXPIRED\020\010\022\033\n\027REFUSAL_REA" +
+      "SON_RELEASED\020\t\022!\n\035REFUSAL_REASON_FORCE_R" +
+      "ELEASED\020\n\022\035\n\031REFUSAL_REASON_NOT_BEFORE\020\013" +
+      "\022\034\n\030REFUSAL_REASON_EXHAUSTED\020\014\022\"\n\036REFUSA" +
+      "L_REASON_STATUS_MISMATCH\020\r*o\n\nClaimState" +
+      "\022\033\n\027CLAIM_STATE_UNSPECIFIED\020\000\022\027\n\023CLAIM_S" +
+      "TATE_WAITING\020\001\022\024\n\020CLAIM_STATE_HELD\020\002\022\025\n\021" +
+      "CLAIM_STATE_ENDED\020\003*\220\001\n\nChangeKind\022\033\n\027CH" +
+      "ANGE_KIND_UNSPECIFIED\020\000\022\025\n\021CHANGE_KIND_L" +
+      "IMIT\020\001\022\026\n\022CHANGE_KIND_RECORD\020\002\022\036\n\032CHANGE" +
+      "_KIND_FORCED_RELEASE\020\003\022\026\n\022CHANGE_KIND_PO" +
+      "LICY\020\004*v\n\013LimitSource\022\034\n\030LIMIT_SOURCE_UN" +
+      "SPECIFIED\020\000\022\030\n\024LIMIT_SOURCE_DEFAULT\020\001\022\030\n" +
+      "\024LIMIT_SOURCE_PATTERN\020\002\022\025\n\021LIMIT_SOURCE_" +
+      "NAME\020\003B\233\001\n\nrowlock.v1B\tLockProtoP\001Z9gith" +
+      "ub.com/rowlock/rowlock/clients/go/rowloc" +
+      "kv1;rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowlo" +
+      "ck\\V1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowlock" +
+      "::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -258,63 +288,87 @@ public final class LockProto {
     internal_static_rowlock_v1_Change_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Change_descriptor,
-        new java.lang.String[] { "ChangedAt", "Kind", "LockName", "Pattern", "ChangedBy", "From", "To", "Reason", "Target", });
-    internal_static_rowlock_v1_WaitCause_descriptor =
+        new java.lang.String[] { "ChangedAt", "LockName", "Pattern", "ChangedBy", "Reason", "Limit", "Record", "ForcedRelease", "Policy", "Target", "What", });
+    internal_static_rowlock_v1_LimitChange_descriptor =
       getDescriptor().getMessageTypes().get(5);
+    internal_static_rowlock_v1_LimitChange_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_LimitChange_descriptor,
+        new java.lang.String[] { "From", "To", });
+    internal_static_rowlock_v1_RecordChange_descriptor =
+      getDescriptor().getMessageTypes().get(6);
+    internal_static_rowlock_v1_RecordChange_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_RecordChange_descriptor,
+        new java.lang.String[] { "From", "To", });
+    internal_static_rowlock_v1_ForcedRelease_descriptor =
+      getDescriptor().getMessageTypes().get(7);
+    internal_static_rowlock_v1_ForcedRelease_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_ForcedRelease_descriptor,
+        new java.lang.String[] { "Claim", });
+    internal_static_rowlock_v1_PolicyChange_descriptor =
+      getDescriptor().getMessageTypes().get(8);
+    internal_static_rowlock_v1_PolicyChange_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_PolicyChange_descriptor,
+        new java.lang.String[] { "From", "To", });
+    internal_static_rowlock_v1_WaitCause_descriptor =
+      getDescriptor().getMessageTypes().get(9);
     internal_static_rowlock_v1_WaitCause_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_WaitCause_descriptor,
         new java.lang.String[] { "Held", "Queued", "Limit", "NotBefore", "Exhausted", "Status", "FailedOverUntil", "Rows", "Cause", });
     internal_static_rowlock_v1_HeldByOthers_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(10);
     internal_static_rowlock_v1_HeldByOthers_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_HeldByOthers_descriptor,
         new java.lang.String[] { "Holders", "HolderCount", "FirstEndsAt", });
     internal_static_rowlock_v1_QueuedBehind_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(11);
     internal_static_rowlock_v1_QueuedBehind_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_QueuedBehind_descriptor,
         new java.lang.String[] { "Ahead", "PermitsAhead", "First", });
     internal_static_rowlock_v1_LimitInTheWay_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(12);
     internal_static_rowlock_v1_LimitInTheWay_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LimitInTheWay_descriptor,
         new java.lang.String[] { "Limit", "SetAt", "SetBy", });
     internal_static_rowlock_v1_RowsHeld_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_rowlock_v1_RowsHeld_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RowsHeld_descriptor,
         new java.lang.String[] { "ConnectionId", "User", "HeldFor", });
     internal_static_rowlock_v1_WaitEstimate_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(14);
     internal_static_rowlock_v1_WaitEstimate_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_WaitEstimate_descriptor,
         new java.lang.String[] { "Median", "Low", "High", "Leases", });
     internal_static_rowlock_v1_Limit_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(15);
     internal_static_rowlock_v1_Limit_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Limit_descriptor,
         new java.lang.String[] { "Limit", "Source", "Pattern", "Version", "Reason", });
     internal_static_rowlock_v1_LockRecord_descriptor =
-      getDescriptor().getMessageTypes().get(12);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_rowlock_v1_LockRecord_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LockRecord_descriptor,
         new java.lang.String[] { "NotBefore", "AttemptsLeft", "Status", "LastRun", "Version", });
     internal_static_rowlock_v1_LastRun_descriptor =
-      getDescriptor().getMessageTypes().get(13);
+      getDescriptor().getMessageTypes().get(17);
     internal_static_rowlock_v1_LastRun_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LastRun_descriptor,
         new java.lang.String[] { "Owner", "FencingToken", "GrantedAt", "EndedAt", "EndReason", "Status", });
     internal_static_rowlock_v1_Lock_descriptor =
-      getDescriptor().getMessageTypes().get(14);
+      getDescriptor().getMessageTypes().get(18);
     internal_static_rowlock_v1_Lock_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Lock_descriptor,
