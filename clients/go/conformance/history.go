@@ -3,6 +3,8 @@
 package main
 
 import (
+	"strconv"
+
 	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
@@ -38,7 +40,8 @@ func (d *driver) listChanges(asked *command) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		one := object{"kind": change.Kind, "from": change.From, "to": change.To, "reason": change.Reason}
+		one := changedOf(change)
+		one["kind"], one["changedBy"], one["reason"] = change.Kind, change.ChangedBy, change.Reason
 		if change.Pattern != "" {
 			one["pattern"] = change.Pattern
 		} else if change.LockName != "" {
@@ -47,6 +50,36 @@ func (d *driver) listChanges(asked *command) (any, error) {
 		changes = append(changes, one)
 	}
 	return object{"changes": changes}, nil
+}
+
+// changedOf is what the change has before and after.
+func changedOf(change rowlock.ChangeView) object {
+	shown := object{}
+	switch {
+	case change.Limit != nil:
+		if from := change.Limit.From; from != nil {
+			shown["from"] = *from
+		}
+		if to := change.Limit.To; to != nil {
+			shown["to"] = *to
+		}
+	case change.Record != nil:
+		if from := change.Record.From; from != nil {
+			shown["from"] = recordOf(from)
+		}
+		if to := change.Record.To; to != nil {
+			shown["to"] = recordOf(to)
+		}
+	case change.ForcedRelease != nil:
+		claim := change.ForcedRelease
+		shown["claim"] = object{
+			"ticketNumber": strconv.FormatUint(claim.TicketNumber, 10), "state": claim.State, "owner": claim.Owner,
+			"principal": claim.Principal,
+		}
+	case change.Policy != nil:
+		shown["from"], shown["to"] = change.Policy.From, change.Policy.To
+	}
+	return shown
 }
 
 func (d *driver) explainWait(asked *command) (any, error) {

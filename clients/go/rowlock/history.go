@@ -62,47 +62,10 @@ type ListChangesOptions struct {
 	CompleteFrom func(from time.Time) `json:"-"`
 }
 
-// ChangeKind is what a change changed.
-type ChangeKind string
-
-const (
-	// ChangedLimit: a limit, by SetLimit. From and To are limits.
-	ChangedLimit ChangeKind = "limit"
-	// ChangedRecord: a record, by UpdateRecord or DeleteRecord. From and To are JSON objects.
-	ChangedRecord ChangeKind = "record"
-	// ForcedRelease: a claim ended by ForceRelease. From is a JSON object that says which.
-	ForcedRelease ChangeKind = "forced release"
-	// ChangedPolicy: a server read a changed policy file. From and To are hashes of its content.
-	ChangedPolicy ChangeKind = "policy"
-)
-
-var protoChangeKinds = map[ChangeKind]rowlockv1.ChangeKind{
-	ChangedLimit:  rowlockv1.ChangeKind_CHANGE_KIND_LIMIT,
-	ChangedRecord: rowlockv1.ChangeKind_CHANGE_KIND_RECORD,
-	ForcedRelease: rowlockv1.ChangeKind_CHANGE_KIND_FORCED_RELEASE,
-	ChangedPolicy: rowlockv1.ChangeKind_CHANGE_KIND_POLICY,
-}
-
 var protoClaimStates = map[ClaimState]rowlockv1.ClaimState{
 	ClaimWaiting: rowlockv1.ClaimState_CLAIM_STATE_WAITING,
 	ClaimHeld:    rowlockv1.ClaimState_CLAIM_STATE_HELD,
 	ClaimEnded:   rowlockv1.ClaimState_CLAIM_STATE_ENDED,
-}
-
-// ChangeView is a change that somebody made, as the server's history keeps it.
-type ChangeView struct {
-	ChangedAt time.Time  `json:"changedAt,omitzero"`
-	Kind      ChangeKind `json:"kind"`
-	// Either LockName or Pattern is set; neither is for a policy.
-	LockName string `json:"lockName"`
-	Pattern  string `json:"pattern"`
-	// ChangedBy is a principal, or an address if the server asks nobody who they are; for a policy, the server that read
-	// it.
-	ChangedBy string `json:"changedBy"`
-	// From and To are what it was before and is since; empty: there was or is none.
-	From   string `json:"from"`
-	To     string `json:"to"`
-	Reason string `json:"reason"`
 }
 
 // ListClaims lists claims over all pages: live ones in the order of their locks' names, then ended ones, newest first,
@@ -173,24 +136,6 @@ func reportBegin(from *timestamppb.Timestamp, report func(time.Time)) {
 	if from != nil && report != nil {
 		report(from.AsTime())
 	}
-}
-
-func changeOf(change *rowlockv1.Change) ChangeView {
-	view := ChangeView{
-		ChangedAt: timeOf(change.GetChangedAt()),
-		LockName:  change.GetLockName(),
-		Pattern:   change.GetPattern(),
-		ChangedBy: change.GetChangedBy(),
-		From:      change.GetFrom(),
-		To:        change.GetTo(),
-		Reason:    change.GetReason(),
-	}
-	for kind, value := range protoChangeKinds {
-		if value == change.GetKind() {
-			view.Kind = kind
-		}
-	}
-	return view
 }
 
 // failing is a listing that cannot be asked for.
