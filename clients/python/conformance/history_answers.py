@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from answers import claim_json
+from answers import claim_json, record_json
 
 from rowlock import (
     ChangeView,
     ClaimView,
     Exhausted,
     FailedOver,
+    ForcedRelease,
     HeldByOthers,
+    LimitChange,
     LimitInTheWay,
     NotBefore,
+    PolicyChange,
     QueuedBehind,
+    RecordChange,
     UnwantedStatus,
     WaitCause,
     WaitExplanation,
@@ -37,10 +41,33 @@ def change_json(change: ChangeView) -> dict[str, Any]:
         "kind": change.kind,
         **({} if change.name is None else {"name": change.name}),
         **({} if change.pattern is None else {"pattern": change.pattern}),
-        "from": change.before,
-        "to": change.after,
+        "changedBy": change.changed_by,
         "reason": change.reason,
+        **_what_json(change),
     }
+
+
+def _what_json(change: ChangeView) -> dict[str, Any]:
+    match change.what:
+        case LimitChange(before, after) | PolicyChange(before, after):
+            return _from_to(before, after)
+        case RecordChange(before, after):
+            return _from_to(before and record_json(before), after and record_json(after))
+        case ForcedRelease() as claim:
+            return {
+                "claim": {
+                    "ticketNumber": str(claim.ticket_number),
+                    "state": claim.state,
+                    "owner": claim.owner,
+                    "principal": claim.principal,
+                }
+            }
+        case None:
+            return {}
+
+
+def _from_to(before: Any, after: Any) -> dict[str, Any]:
+    return {key: value for key, value in (("from", before), ("to", after)) if value is not None}
 
 
 def explanation_json(explained: WaitExplanation) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -14,7 +15,7 @@ from rowlock_server import RowlockServer
 
 import rowlock
 import rowlock.aio
-from rowlock import LockState, Reason
+from rowlock import LockState, Reason, RecordChange
 
 
 async def until(holds: Callable[[], Awaitable[bool]]) -> None:
@@ -204,7 +205,8 @@ def test_captures_in_a_scope_and_by_await(server: RowlockServer, name: str) -> N
             assert await client.try_lock(f"{name}/0") is None
             assert await client.delete_record(f"{name}/0", if_version=record_now.version, reason="old")
             changes = [each async for each in client.list_changes(name=f"{name}/0")]
-            assert changes[0].reason == "old"
+            deleted = RecordChange(dataclasses.replace(record_now, last_run=None), None)
+            assert (changes[0].what, changes[0].reason) == (deleted, "old")
             (one,) = await client.capture(names=[f"{name}/0"])
             assert await client.release(one.lease_id, status="again")
             none = await client.capture(prefix=f"{name}/", if_status="never", wait=0.05)

@@ -15,7 +15,7 @@ from conftest import MakeClient
 from rowlock_server import RowlockServer, until
 
 import rowlock
-from rowlock import FOREVER, Lock, LockState, Place, Reason, Refusal
+from rowlock import FOREVER, ForcedRelease, LimitChange, Lock, LockState, Place, Reason, Refusal
 from rowlock.options import asked_of
 from rowlock.telemetry import LockSpan
 
@@ -291,6 +291,7 @@ def test_the_past_is_listed_and_a_wait_explained(client: rowlock.Client, name: s
     assert [past.granted_at - begin < timedelta(days=8) for begin in begins] == [True, True]
     assert all(begin < past.ended_at for begin in begins)
     with pytest.raises(rowlock.LockLost), client.lock(name):
+        held = next(client.list_claims(prefix=name))
         assert [claim.state for claim in client.list_claims(prefix=name, page_size=1)] == ["held", "ended"]
         explained = client.explain_wait(name)
         (cause,) = explained.causes
@@ -302,7 +303,8 @@ def test_the_past_is_listed_and_a_wait_explained(client: rowlock.Client, name: s
     client.set_limit(0, name=name, reason="night")
     forced, limit = reversed(list(client.list_changes(name=name)))
     assert (forced.kind, forced.name, forced.reason) == ("forced release", name, "hung")
-    assert (limit.kind, limit.before, limit.after, limit.reason) == ("limit", "", "0", "night")
+    assert forced.what == ForcedRelease(held.ticket_number, "held", "tester", held.principal)
+    assert (limit.kind, limit.what, limit.reason) == ("limit", LimitChange(None, 0), "night")
     (paused,) = client.explain_wait(name).causes
     assert isinstance(paused, rowlock.LimitInTheWay)
     assert (paused.limit.limit, paused.set_by) == (0, limit.changed_by)

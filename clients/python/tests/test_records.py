@@ -11,7 +11,7 @@ from conftest import MakeClient
 from rowlock_server import RowlockServer, until
 
 import rowlock
-from rowlock import LockState, Reason, RecordView, Refusal
+from rowlock import LockState, Reason, RecordChange, RecordView, Refusal
 from rowlock.telemetry import LockSpan
 
 _HOUR = 3_600.0
@@ -53,12 +53,18 @@ def test_is_set_by_version_until_it_is_deleted(client: rowlock.Client, name: str
     assert client.get_lock(name).record is None
 
 
-def test_each_change_has_its_reason(client: rowlock.Client, name: str) -> None:
-    client.update_record(name, status="new", reason="first try")
-    client.update_record(name, status="old")
+def test_each_change_is_listed_with_its_reason(client: rowlock.Client, name: str) -> None:
+    due = datetime(2020, 2, 2, 20, 20, 20, 202_303, tzinfo=timezone.utc)
+    new = client.update_record(name, status="new", attempts_left=3, not_before=due, reason="first try")
+    old = client.update_record(name, status="old", attempts_left=None, not_before=None)
     client.delete_record(name, reason="no longer needed")
     changes = list(client.list_changes(name=name, kinds=["record"]))
     assert [each.reason for each in reversed(changes)] == ["first try", "", "no longer needed"]
+    assert [(each.kind, each.what) for each in reversed(changes)] == [
+        ("record", RecordChange(None, new)),
+        ("record", RecordChange(new, old)),
+        ("record", RecordChange(old, None)),
+    ]
     with pytest.raises(rowlock.RowlockError) as wrong:
         client.update_record(name, status="new", reason="x" * 256)
     assert [each.field for each in wrong.value.violations] == ["reason"]

@@ -17,6 +17,15 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 from rowlock.bridge import Lost
 from rowlock.cancellation import Cancellation
 from rowlock.captured import Captured
+from rowlock.changes import (
+    ChangeKind,
+    ChangeView,
+    ForcedRelease,
+    LimitChange,
+    PolicyChange,
+    RecordChange,
+    WhatChanged,
+)
 from rowlock.checks import OptionError
 from rowlock.client import Client, connect
 from rowlock.diagnosis import Diagnosis, DiagnosisKind
@@ -24,8 +33,6 @@ from rowlock.engine.held_lease import LockState
 from rowlock.engine.verbs import ListOrder
 from rowlock.errors import LockLost, LockRefused, LockTimeout, RowlockError, Violation
 from rowlock.history import (
-    ChangeKind,
-    ChangeView,
     Exhausted,
     FailedOver,
     HeldByOthers,
@@ -90,9 +97,11 @@ __all__ = [
     "Exhausted",
     "FailedOver",
     "ForceReleased",
+    "ForcedRelease",
     "HandedOver",
     "HeldByOthers",
     "LastRunView",
+    "LimitChange",
     "LimitInForce",
     "LimitInTheWay",
     "LimitSetting",
@@ -112,8 +121,10 @@ __all__ = [
     "NotBefore",
     "OptionError",
     "Place",
+    "PolicyChange",
     "QueuedBehind",
     "Reason",
+    "RecordChange",
     "RecordChanges",
     "RecordOptions",
     "RecordView",
@@ -134,6 +145,7 @@ __all__ = [
     "WaitOptions",
     "Waiting",
     "WatchUpdate",
+    "WhatChanged",
     "WorkOptions",
     "connect",
     "release_on_signal",

@@ -12,15 +12,14 @@ from rowlock.bridge import Bridge, MakeHeaders, MakeToken
 from rowlock.captured import Captured
 from rowlock.lock import Lock
 from rowlock.worker import run_work
+from rowlock.changes import ChangeView, change_view
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.verbs import ListOrder
 from rowlock.errors import refused
 from rowlock.history import (
-    ChangeView,
     ListChangesOptions,
     ListClaimsOptions,
     WaitExplanation,
-    change_view,
     changes_request,
     claims_request,
     report_begin,

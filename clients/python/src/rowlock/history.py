@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, TypedDict, TypeVar, cast
+from typing import TypedDict, TypeVar, cast
 
+from rowlock.changes import ChangeKind
 from rowlock.reason import Reason
 from rowlock.times import instant_of, seconds_of, timestamp_of
 from rowlock.v1 import lock_pb2
@@ -29,9 +30,6 @@ from rowlock.v1.lock_service_pb2 import (
     ListClaimsResponse,
 )
 from rowlock.views import ClaimState, ClaimView, LimitView, LockView, claim_view, limit_view, lock_view
-
-ChangeKind = Literal["limit", "record", "forced release", "policy"]
-"""What a change changed: a limit, a record, a claim that was ended by force, or the policy file of a server."""
 
 _KINDS: dict[str, lock_pb2.ChangeKind] = {
     "limit": CHANGE_KIND_LIMIT,
@@ -95,23 +93,6 @@ class ListChangesOptions(TypedDict, total=False):
     complete_from: Callable[[datetime], object]
     """Called with each page, before its items. What is earlier than this time may have been forgotten, so that finding
     nothing then proves nothing."""
-
-
-@dataclass(frozen=True)
-class ChangeView:
-    """A change that somebody made, as the server's history keeps it."""
-
-    changed_at: datetime | None
-    kind: ChangeKind
-    name: str | None
-    """The changed lock. For a change of many it is None and `pattern` set; for a policy both are None."""
-    pattern: str | None
-    changed_by: str
-    """A principal, or an address if the server asks nobody who they are; for a policy, the server that read it."""
-    before: str
-    """What it was before, "" if there was nothing: a limit, a record or a claim as JSON, or the hash of a policy."""
-    after: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -280,25 +261,6 @@ def explain_request(name: str | None, ticket_number: int | None, ticket_id: str 
     if ticket_number is not None:
         return ExplainWaitRequest(claim=ClaimReference(lock_name=name, ticket_number=ticket_number))
     return ExplainWaitRequest(name=name)
-
-
-def change_view(change: lock_pb2.Change) -> ChangeView:
-    """Return a change as a plain value."""
-    kinds: dict[lock_pb2.ChangeKind, ChangeKind] = {
-        CHANGE_KIND_LIMIT: "limit",
-        CHANGE_KIND_RECORD: "record",
-        CHANGE_KIND_FORCED_RELEASE: "forced release",
-    }
-    return ChangeView(
-        changed_at=instant_of(change.changed_at) if change.HasField("changed_at") else None,
-        kind=kinds.get(change.kind, "policy"),
-        name=change.lock_name if change.HasField("lock_name") else None,
-        pattern=change.pattern if change.HasField("pattern") else None,
-        changed_by=change.changed_by,
-        before=getattr(change, "from"),
-        after=change.to,
-        reason=change.reason,
-    )
 
 
 def explanation_view(explained: ExplainWaitResponse) -> WaitExplanation:

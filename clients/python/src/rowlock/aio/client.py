@@ -12,15 +12,14 @@ from rowlock.aio.captured import Captured
 from rowlock.aio.lock import Lock
 from rowlock.aio.request import requested
 from rowlock.aio.worker import run_work
+from rowlock.changes import ChangeView, change_view
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.verbs import ListOrder
 from rowlock.errors import refused
 from rowlock.history import (
-    ChangeView,
     ListChangesOptions,
     ListClaimsOptions,
     WaitExplanation,
-    change_view,
     changes_request,
     claims_request,
     report_begin,
