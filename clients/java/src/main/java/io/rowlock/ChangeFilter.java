@@ -41,8 +41,11 @@ public final class ChangeFilter {
    *
    * @param kind what was changed
    * @return a filter
+   * @throws IllegalArgumentException for {@link ChangeView.Kind#UNKNOWN}
    */
   public ChangeFilter of(ChangeView.Kind kind) {
+    if (kind == ChangeView.Kind.UNKNOWN)
+      throw new IllegalArgumentException("changes of an unknown kind cannot be asked for");
     return new ChangeFilter(begin, request.toBuilder().addKinds(kind.proto));
   }
 

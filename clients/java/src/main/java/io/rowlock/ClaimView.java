@@ -44,16 +44,19 @@ public record ClaimView(
     /** It holds its lock. */
     HELD,
     /** It is over, for good. */
-    ENDED
+    ENDED;
+
+    static State of(rowlock.v1.ClaimState state) {
+      return switch (state) {
+        case CLAIM_STATE_HELD -> HELD;
+        case CLAIM_STATE_ENDED -> ENDED;
+        default -> WAITING;
+      };
+    }
   }
 
   static ClaimView of(rowlock.v1.Claim claim) {
-    State state =
-        switch (claim.getState()) {
-          case CLAIM_STATE_HELD -> State.HELD;
-          case CLAIM_STATE_ENDED -> State.ENDED;
-          default -> State.WAITING;
-        };
+    State state = State.of(claim.getState());
     boolean isOver = state == State.ENDED;
     boolean hasToken = state == State.HELD || (isOver && claim.getFencingToken() != 0);
     return new ClaimView(

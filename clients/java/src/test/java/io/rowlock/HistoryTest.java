@@ -7,15 +7,20 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnknownFieldSet;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import rowlock.v1.Change;
+import rowlock.v1.PolicyChange;
 
 @Timeout(120)
 class HistoryTest {
@@ -71,15 +76,63 @@ class HistoryTest {
         List.of(ChangeView.Kind.RECORD, ChangeView.Kind.LIMIT),
         changes.stream().map(ChangeView::kind).toList());
     assertEquals(Optional.of("changed/1"), changes.get(0).lockName());
-    assertTrue(changes.get(0).to().contains("new"), changes.get(0).to());
+    ChangeView.OfRecord made =
+        assertInstanceOf(ChangeView.OfRecord.class, changes.get(0).what());
+    assertEquals(Optional.empty(), made.from());
+    assertEquals(rowlock.getLock("changed/1").record(), made.to());
     assertEquals("imported", changes.get(0).reason());
     ChangeView limit = rowlock.listChanges(all.of(ChangeView.Kind.LIMIT)).findFirst().orElseThrow();
     assertEquals(Optional.of("changed/*"), limit.pattern());
-    assertEquals("3", limit.to());
+    assertEquals(new ChangeView.OfLimit(OptionalInt.empty(), OptionalInt.of(3)), limit.what());
     assertEquals("night shift", limit.reason());
     assertEquals(0, rowlock.listChanges(all.from(Instant.now().plusSeconds(600))).count());
     assertTrue(rowlock.deleteRecord(RecordDeletion.of("changed/1").reason("imported twice")));
-    assertEquals("imported twice", rowlock.listChanges(all).findFirst().orElseThrow().reason());
+    ChangeView deletion = rowlock.listChanges(all).findFirst().orElseThrow();
+    assertEquals("imported twice", deletion.reason());
+    assertEquals(new ChangeView.OfRecord(made.to(), Optional.empty()), deletion.what());
+  }
+
+  @Test
+  void listChangesHasLimitsThatWereRemovedOrZero() {
+    rowlock.setLimit(LimitChange.ofName("paused").to(0));
+    rowlock.setLimit(LimitChange.ofName("paused").unset());
+    assertEquals(
+        List.of(
+            new ChangeView.OfLimit(OptionalInt.of(0), OptionalInt.empty()),
+            new ChangeView.OfLimit(OptionalInt.empty(), OptionalInt.of(0))),
+        rowlock.listChanges(ChangeFilter.ofLock("paused")).map(ChangeView::what).toList());
+  }
+
+  @Test
+  void listChangesSaysWhichClaimWasForceReleased() throws Exception {
+    rowlock.lock("forced", with -> with.owner("ben"));
+    long number = rowlock.getLock("forced").holders().get(0).ticketNumber();
+    rowlock.forceRelease("forced", "too long");
+    ChangeView change = rowlock.listChanges(ChangeFilter.ofLock("forced")).findFirst().orElseThrow();
+    assertEquals(ChangeView.Kind.FORCED_RELEASE, change.kind());
+    assertEquals(
+        new ChangeView.OfForcedRelease(number, ClaimView.State.HELD, "ben", ""), change.what());
+    assertEquals("too long", change.reason());
+  }
+
+  @Test
+  void aChangeMayBeOfAPolicyOrOfAKindThatThisClientDoesNotKnow() throws Exception {
+    Change.Builder change = Change.newBuilder().setChangedBy("server-1");
+    ChangeView policy =
+        ChangeView.of(change.setPolicy(PolicyChange.newBuilder().setTo("abc")).build());
+    assertEquals(ChangeView.Kind.POLICY, policy.kind());
+    assertEquals(new ChangeView.OfPolicy("", "abc"), policy.what());
+    UnknownFieldSet newer =
+        UnknownFieldSet.newBuilder()
+            .addField(100, UnknownFieldSet.Field.newBuilder().addLengthDelimited(ByteString.EMPTY).build())
+            .build();
+    Change sent = change.clearPolicy().setUnknownFields(newer).build();
+    ChangeView unknown = ChangeView.of(Change.parseFrom(sent.toByteArray()));
+    assertEquals(ChangeView.Kind.UNKNOWN, unknown.kind());
+    assertEquals(new ChangeView.OfUnknown(), unknown.what());
+    assertEquals("server-1", unknown.by());
+    ChangeFilter all = ChangeFilter.ofPrefix("");
+    assertThrows(IllegalArgumentException.class, () -> all.of(ChangeView.Kind.UNKNOWN));
   }
 
   @Test

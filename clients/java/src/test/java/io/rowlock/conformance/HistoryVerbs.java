@@ -58,10 +58,35 @@ record HistoryVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("kind", change.kind().name().toLowerCase(Locale.ROOT).replace('_', ' '));
     change.lockName().ifPresent(name -> shown.put("name", name));
     change.pattern().ifPresent(pattern -> shown.put("pattern", pattern));
-    shown.put("from", change.from());
-    shown.put("to", change.to());
+    shown.put("changedBy", change.by());
     shown.put("reason", change.reason());
+    shown.putAll(shown(change.what()));
     return shown;
+  }
+
+  private static Map<String, ?> shown(ChangeView.What what) {
+    Map<String, Object> shown = new HashMap<>();
+    if (what instanceof ChangeView.OfLimit limit) {
+      limit.from().ifPresent(from -> shown.put("from", from));
+      limit.to().ifPresent(to -> shown.put("to", to));
+    } else if (what instanceof ChangeView.OfRecord record) {
+      record.from().ifPresent(from -> shown.put("from", RecordWords.shown(from)));
+      record.to().ifPresent(to -> shown.put("to", RecordWords.shown(to)));
+    } else if (what instanceof ChangeView.OfForcedRelease released) {
+      shown.put("claim", shown(released));
+    } else if (what instanceof ChangeView.OfPolicy policy) {
+      shown.put("from", policy.from());
+      shown.put("to", policy.to());
+    }
+    return shown;
+  }
+
+  private static Map<String, ?> shown(ChangeView.OfForcedRelease released) {
+    return Map.of(
+        "ticketNumber", String.valueOf(released.ticketNumber()),
+        "state", released.state().name().toLowerCase(Locale.ROOT),
+        "owner", released.owner(),
+        "principal", released.principal());
   }
 
   private Map<String, ?> explainWait(JsonObject asked) {
