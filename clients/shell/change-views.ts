@@ -1,6 +1,6 @@
 // What people see of changes that somebody made: of limits, records and policies, and of forced releases.
 
-import type { ChangeView } from "../typescript/src/index.ts";
+import type { ChangeView, RecordState, ReleasedClaim } from "../typescript/src/index.ts";
 import { localTime } from "./past-times.ts";
 import { columns, counted, type Paint, shown } from "./print.ts";
 
@@ -13,54 +13,51 @@ export function changeTable(changes: readonly ChangeView[], paint: Paint): strin
   return columns([titles, ...changes.map(changeCells)]);
 }
 
-function changeCells({ changedAt, kind, name, pattern, changedBy, from, to, reason }: ChangeView): string[] {
-  const words = WORDS[kind];
+function changeCells(change: ChangeView): string[] {
+  const { changedAt, kind, name, pattern, changedBy, reason } = change;
+  const [from, to] = fromTo(change);
   return [
     changedAt ? localTime(changedAt) : "",
     kind,
     shown(name ?? pattern ?? ""),
     shown(changedBy),
-    shown(words(from)),
-    shown(kind === "forced release" ? "ended" : words(to)),
+    shown(from),
+    shown(to),
     shown(reason),
   ];
 }
 
-/** What the text of a change before and after it says. */
-const WORDS: Readonly<Record<ChangeView["kind"], (text: string) => string>> = {
-  limit: (text) => (text === "" ? "not set" : text),
-  record: (text) => (text === "" ? "none" : recordWords(text)),
-  "forced release": claimWords,
-  policy: (text) => text.slice(0, HASH_CHARS),
-};
+function fromTo(change: ChangeView): readonly [from: string, to: string] {
+  switch (change.kind) {
+    case "limit":
+      return [limitWords(change.from), limitWords(change.to)];
+    case "record":
+      return [recordWords(change.from), recordWords(change.to)];
+    case "forced release":
+      return [claimWords(change.claim), "ended"];
+    case "policy":
+      return [change.from.slice(0, HASH_CHARS), change.to.slice(0, HASH_CHARS)];
+    case "unknown":
+      return ["", ""];
+  }
+}
 
-function recordWords(text: string): string {
-  const fields = fieldsOf(text);
-  if (!fields) return text;
-  const { status = "", attempts_left, not_before } = fields;
+function limitWords(limit: number | undefined): string {
+  return limit === undefined ? "not set" : String(limit);
+}
+
+function recordWords(record: RecordState | undefined): string {
+  if (!record) return "none";
+  const { status, attemptsLeft, notBefore } = record;
   const words = [
     ...(status === "" ? [] : [`status ${status}`]),
-    ...(attempts_left === undefined ? [] : [`${counted(Number(attempts_left), "attempt")} left`]),
-    ...(not_before === undefined ? [] : [`not before ${not_before}`]),
+    ...(attemptsLeft === undefined ? [] : [`${counted(attemptsLeft, "attempt")} left`]),
+    ...(notBefore === undefined ? [] : [`not before ${localTime(notBefore)}`]),
   ];
   return words.length === 0 ? "empty" : words.join(", ");
 }
 
-function claimWords(text: string): string {
-  const fields = fieldsOf(text);
-  if (!fields) return text;
-  const { ticket_number, state, owner, principal } = fields;
+function claimWords({ ticketNumber, state, owner, principal }: ReleasedClaim): string {
   const who = principal ? `${owner} (${principal})` : owner;
-  return `#${ticket_number} of ${who}, which ${state === "held" ? "held it" : "waited"}`;
-}
-
-/** The fields of a JSON object; undefined: the text is none, as of a newer server. */
-function fieldsOf(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? { ...value } : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  return `#${ticketNumber} of ${who}, which ${state === "held" ? "held it" : "waited"}`;
 }

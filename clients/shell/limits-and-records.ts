@@ -178,17 +178,20 @@ export const update: Declare = (command, { out }) =>
     )
     .option("--reason <text>", "why; `rowlock history --changes` shows it")
     .option("--json", "one object")
-    .asks(UPDATE_HELP, ({ notBefore, attempts, status, json, ...flags }: UpdateFlags, name: string) => {
-      if (!command.hasFaults && !notBefore && !attempts && status === undefined)
-        command.fault("say what to set: --status, --attempts or --not-before");
-      return async (rowlock) => {
-        const changes = { ...notBefore, ...attempts, ...given({ status, ...flags }) };
-        const record = await rowlock.updateRecord(name, changes);
-        if (json) out(jsonLine({ name, ...record }));
-        else out(columns([["name", shown(name)], ...recordRows(record, Date.now())]));
-        return EXIT.ok;
-      };
-    });
+    .asks(
+      UPDATE_HELP,
+      ({ notBefore, attempts, status, ifVersion, reason, json }: UpdateFlags, name: string) => {
+        if (!command.hasFaults && !notBefore && !attempts && status === undefined)
+          command.fault("say what to set: --status, --attempts or --not-before");
+        return async (rowlock) => {
+          const changes = { ...notBefore, ...attempts, ...given({ status, ifVersion, reason }) };
+          const record = await rowlock.updateRecord(name, changes);
+          if (json) out(jsonLine({ name, ...record }));
+          else out(columns([["name", shown(name)], ...recordRows(record, Date.now())]));
+          return EXIT.ok;
+        };
+      },
+    );
 
 const DELETE_HELP = `
 Deletes the lock's record, as if it had never had one. Its limit stays, and its fencing tokens go on rising. The
@@ -207,9 +210,9 @@ const deleteRecord: Declare = (command, { out }) =>
     .option("--json", "one object")
     .asks(
       DELETE_HELP,
-      ({ json, ...flags }: { ifVersion?: number; reason?: string; json?: true }, name: string) =>
+      ({ ifVersion, reason, json }: { ifVersion?: number; reason?: string; json?: true }, name: string) =>
         async (rowlock) => {
-          const deleted = await rowlock.deleteRecord(name, given(flags));
+          const deleted = await rowlock.deleteRecord(name, given({ ifVersion, reason }));
           if (json) out(jsonLine({ name, deleted }));
           else out(deleted ? "Deleted.\n" : "There was no record.\n");
           return EXIT.ok;

@@ -1,6 +1,14 @@
 // The end of a run: a new request must be granted, everything comes to rest, and then what is there is written down.
 
-import { ChangeKind, ClaimState, RefusalReason, Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
+import { toJsonString } from "@bufbuild/protobuf";
+import {
+  type Change,
+  ClaimState,
+  type LockRecord,
+  LockRecordSchema,
+  RefusalReason,
+  Mode as WireMode,
+} from "#proto/rowlock/v1/lock_pb.js";
 import type { WatchLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { wronglyRested } from "../faults/checker/rests.ts";
@@ -203,9 +211,9 @@ async function note({ world, history }: House, client: SimClient): Promise<void>
   for (let pageToken = ""; ; ) {
     const startMs = world.nowMs;
     const answer = await client.calls.repeat("listChanges", { pageSize: PAGE, pageToken });
-    for (const { kind, target, from: before, to: after } of answer.changes) {
+    for (const { target, what } of answer.changes) {
       const call = { did: "note", who: client.name, startMs, endMs: world.nowMs } as const;
-      notes.push({ ...call, kind: KIND_OF[kind] ?? "", target: target.value ?? "", before, after });
+      notes.push({ ...call, target: target.value ?? "", ...noted(what) });
     }
     pageToken = answer.nextPageToken;
     if (pageToken === "") break;
@@ -219,8 +227,20 @@ const MODE_OF: Readonly<Record<number, Mode>> = {
   [WireMode.SHARED]: "shared",
   [WireMode.EXCLUSIVE]: "exclusive",
 };
-const KIND_OF: Readonly<Record<number, string>> = {
-  [ChangeKind.LIMIT]: "limit",
-  [ChangeKind.RECORD]: "record",
-  [ChangeKind.FORCED_RELEASE]: "forced release",
-};
+/** As the checker compares it: what was before, and after, as text; "": nothing. */
+function noted({ case: kind, value }: Change["what"]): Pick<Noted, "kind" | "before" | "after"> {
+  switch (kind) {
+    case "limit":
+      return { kind, before: String(value.from ?? ""), after: String(value.to ?? "") };
+    case "record":
+      return { kind, before: recordText(value.from), after: recordText(value.to) };
+    case "forcedRelease":
+      return { kind: "forced release", before: "", after: "" };
+    default:
+      return { kind: "", before: "", after: "" };
+  }
+}
+
+function recordText(record: LockRecord | undefined): string {
+  return record ? toJsonString(LockRecordSchema, record) : "";
+}

@@ -1,6 +1,6 @@
 // The last changes that somebody has made: of limits, records and policies, and forced releases.
 
-import type { ChangeJson, ChangeKindJson } from "#proto/rowlock/v1/lock_pb.js";
+import type { ChangeJson, ClaimJson, LockRecordJson } from "#proto/rowlock/v1/lock_pb.js";
 import { call } from "./api.ts";
 import { LockLink, Name, Text, Trouble, useAsked } from "./parts.tsx";
 import { setOption } from "./route.ts";
@@ -40,18 +40,18 @@ export function ChangesView({ prefix }: { prefix: string }) {
         )
       ) : null}
       {value?.nextPageToken ? (
-        <p class="dim">There are older ones; `rowlock changes` in a shell has them.</p>
+        <p class="dim">There are older ones; `rowlock history --changes` in a shell has them.</p>
       ) : null}
     </>
   );
 }
 
-const KINDS: Partial<Readonly<Record<ChangeKindJson, string>>> = {
-  CHANGE_KIND_LIMIT: "limit",
-  CHANGE_KIND_RECORD: "record",
-  CHANGE_KIND_FORCED_RELEASE: "forced release",
-  CHANGE_KIND_POLICY: "policy",
-};
+function kindOf({ limit, record, forcedRelease, policy }: ChangeJson): string {
+  if (limit) return "limit";
+  if (record) return "record";
+  if (forcedRelease) return "forced release";
+  return policy ? "policy" : "another";
+}
 
 export function ChangeTable({
   changes,
@@ -85,7 +85,7 @@ export function ChangeTable({
           {changes.map((change, at) => (
             <tr key={`${change.changedAt}${at}`}>
               <td>{change.changedAt ? clockWords(instantMs(change.changedAt)) : ""}</td>
-              <td>{KINDS[change.kind ?? "CHANGE_KIND_UNSPECIFIED"] ?? "another"}</td>
+              <td>{kindOf(change)}</td>
               {isOneLock ? null : (
                 <td>
                   {change.lockName ? (
@@ -112,42 +112,26 @@ export function ChangeTable({
   );
 }
 
-function fromTo({ kind, from = "", to = "" }: ChangeJson): string {
-  switch (kind) {
-    case "CHANGE_KIND_LIMIT":
-      return `${from || "not set"} → ${to || "not set"}`;
-    case "CHANGE_KIND_RECORD":
-      return `${recordWords(from)} → ${recordWords(to)}`;
-    case "CHANGE_KIND_FORCED_RELEASE":
-      return claimWords(from);
-    case "CHANGE_KIND_POLICY":
-      return `${from.slice(0, 12)} → ${to.slice(0, 12)}`;
-    default:
-      return `${from} → ${to}`;
-  }
+function fromTo({ limit, record, forcedRelease, policy }: ChangeJson): string {
+  if (limit) return `${limit.from ?? "not set"} → ${limit.to ?? "not set"}`;
+  if (record) return `${recordWords(record.from)} → ${recordWords(record.to)}`;
+  if (forcedRelease) return claimWords(forcedRelease.claim ?? {});
+  if (policy) return `${policy.from?.slice(0, 12) ?? ""} → ${policy.to?.slice(0, 12) ?? ""}`;
+  return "";
 }
 
-function recordWords(text: string): string {
-  if (text === "") return "none";
-  const { status = "", attempts_left, not_before } = fieldsOf(text);
+function recordWords(record: LockRecordJson | undefined): string {
+  if (!record) return "none";
+  const { status = "", attemptsLeft, notBefore } = record;
   const words = [
-    ...(status === "" ? [] : [String(status)]),
-    ...(attempts_left === undefined ? [] : [`${counted(Number(attempts_left), "attempt")} left`]),
-    ...(not_before === undefined ? [] : [`not before ${clockWords(instantMs(String(not_before)))}`]),
+    ...(status === "" ? [] : [status]),
+    ...(attemptsLeft === undefined ? [] : [`${counted(attemptsLeft, "attempt")} left`]),
+    ...(notBefore === undefined ? [] : [`not before ${clockWords(instantMs(notBefore))}`]),
   ];
-  return words.join(", ") || "empty";
+  return words.length === 0 ? "empty" : words.join(", ");
 }
 
-function claimWords(text: string): string {
-  const { ticket_number, state, owner = "", principal } = fieldsOf(text);
-  return `#${ticket_number} of ${owner}${principal ? ` (${principal})` : ""}, which ${state === "held" ? "held it" : "waited"}`;
-}
-
-/** The fields of a JSON object; none if it is none, as of a newer server. */
-function fieldsOf(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return { ...(JSON.parse(text) as object) };
-  } catch {
-    return {};
-  }
+function claimWords({ ticketNumber, state, owner = "", principal }: ClaimJson): string {
+  const who = `${owner}${principal ? ` (${principal})` : ""}`;
+  return `#${ticketNumber} of ${who}, which ${state === "CLAIM_STATE_HELD" ? "held it" : "waited"}`;
 }

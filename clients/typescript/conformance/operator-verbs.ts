@@ -1,6 +1,7 @@
 // The verbs that need a client but no held lock: limits, listings, and leases by their ids.
 
 import type {
+  ChangeView,
   ClaimView,
   LimitSetting,
   LimitTarget,
@@ -78,11 +79,8 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
     listChanges: async (asked) => {
       const { name, prefix } = asked;
       const changes: object[] = [];
-      for await (const { changedAt: _, changedBy: __, ...change } of clientOf(asked).listChanges({
-        name,
-        prefix,
-      }))
-        changes.push(change);
+      for await (const { changedAt: _, ...change } of clientOf(asked).listChanges({ name, prefix }))
+        changes.push(changeOf(change));
       return { changes };
     },
     explainWait: async (asked) => {
@@ -98,6 +96,16 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
       return { ended: ended.length, remaining };
     },
   };
+}
+
+function changeOf(change: Omit<ChangeView, "changedAt">): object {
+  const view = change as ChangeView;
+  if (view.kind === "record") {
+    const { from, to } = view;
+    return { ...view, from: from && recordOf(from), to: to && recordOf(to) };
+  }
+  if (view.kind !== "forced release") return view;
+  return { ...view, claim: { ...view.claim, ticketNumber: String(view.claim.ticketNumber) } };
 }
 
 function claimOf({ owner, principal, token, permits, mode, ticketNumber, labels }: ClaimView): object {

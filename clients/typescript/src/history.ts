@@ -1,8 +1,15 @@
 // What happened to locks, and why a claim waits: the options of these listings, and their answers as plain objects.
 
-import type { Change, WaitCause as ProtoCause, RowsHeld, WaitEstimate } from "#proto/rowlock/v1/lock_pb.js";
+import type {
+  Change,
+  Claim,
+  WaitCause as ProtoCause,
+  RowsHeld,
+  WaitEstimate,
+} from "#proto/rowlock/v1/lock_pb.js";
 import { ClaimState, ChangeKind as ProtoKind, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { ExplainWaitResponse, ListClaimsResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import { type RecordView, recordView } from "./records.ts";
 import type { RefusalName } from "./refusal.ts";
 import { dateOf, msOf, timestampOf } from "./times.ts";
 import { type ClaimView, claimView, type LimitView, type LockView, limitView, lockView } from "./views.ts";
@@ -56,20 +63,34 @@ export interface ListChangesOptions extends PastOptions {
   readonly changedBy?: string;
 }
 
-/** A change that somebody made. */
-export interface ChangeView {
+/**
+ * A change that somebody made: what was before, and what is since. No limit and no record are unset; no policy is "". The
+ * kind is "unknown" if the server is newer.
+ */
+export type ChangeView = ChangeFrame &
+  (
+    | { readonly kind: "limit"; readonly from?: number; readonly to?: number }
+    | { readonly kind: "record"; readonly from?: RecordState; readonly to?: RecordState }
+    | { readonly kind: "forced release"; readonly claim: ReleasedClaim }
+    | { readonly kind: "policy"; readonly from: string; readonly to: string }
+    | { readonly kind: "unknown" }
+  );
+
+interface ChangeFrame {
   readonly changedAt?: Date;
-  readonly kind: ChangeKind;
   /** The changed lock. For a change of many it is unset and `pattern` set; for a policy neither is. */
   readonly name?: string;
   readonly pattern?: string;
   /** Who: a principal, or an address if the server asks nobody who they are; for a policy, the server that read it. */
   readonly changedBy: string;
-  /** Before and after; "" if there was or is none. Limits are numbers, records are JSON, policies are hashes. */
-  readonly from: string;
-  readonly to: string;
   readonly reason: string;
 }
+
+/** A record as a change knows it. */
+export type RecordState = Omit<RecordView, "lastRun">;
+
+/** A claim that was force-released, as it was before. */
+export type ReleasedClaim = Pick<ClaimView, "ticketNumber" | "state" | "owner" | "principal">;
 
 /** A request for a lock that would come now, or a waiter by its ticket or its public number. */
 export type WaitTarget =
@@ -220,18 +241,48 @@ export function reportBegin(
   if (completeFrom) report?.(dateOf(completeFrom));
 }
 
-export function changeView({ changedAt, kind, target, changedBy, from, to, reason }: Change): ChangeView {
-  const [word = "policy"] = Object.entries(KINDS).find(([, each]) => each === kind) ?? [];
+export function changeView({ changedAt, target, changedBy, reason, what }: Change): ChangeView {
   return {
     ...(changedAt && { changedAt: dateOf(changedAt) }),
-    kind: word as ChangeKind,
     ...(target.case === "lockName" && { name: target.value }),
     ...(target.case === "pattern" && { pattern: target.value }),
     changedBy,
-    from,
-    to,
     reason,
+    ...whatView(what),
   };
+}
+
+function whatView(what: Change["what"]) {
+  switch (what.case) {
+    case "limit": {
+      const { from, to } = what.value;
+      return {
+        kind: "limit",
+        ...(from !== undefined && { from }),
+        ...(to !== undefined && { to }),
+      } as const;
+    }
+    case "record": {
+      const { from, to } = what.value;
+      return {
+        kind: "record",
+        ...(from && { from: recordView(from) }),
+        ...(to && { to: recordView(to) }),
+      } as const;
+    }
+    case "forcedRelease": {
+      // The server always sets it.
+      const { ticketNumber, state, owner, principal } = claimView(what.value.claim as Claim);
+      return {
+        kind: "forced release",
+        claim: { ticketNumber, state, owner, ...(principal !== undefined && { principal }) },
+      } as const;
+    }
+    case "policy":
+      return { kind: "policy", from: what.value.from, to: what.value.to } as const;
+    case undefined:
+      return { kind: "unknown" } as const;
+  }
 }
 
 export function explanationView({

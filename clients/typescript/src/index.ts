@@ -14,6 +14,8 @@ export type {
   ChangeView,
   ListChangesOptions,
   ListClaimsOptions,
+  RecordState,
+  ReleasedClaim,
   WaitCause,
   WaitEstimateView,
   WaitExplanation,

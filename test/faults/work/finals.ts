@@ -156,7 +156,7 @@ async function noted({ history, clients }: Run): Promise<void> {
   if (!lister) return;
   const startMs = monotonicMs();
   const { changes } = (await lister.ask({ do: "listChanges", prefix: "" })) as {
-    changes: readonly { kind: string; name?: string; pattern?: string; from: string; to: string }[];
+    changes: readonly { kind: string; name?: string; pattern?: string; from?: unknown; to?: unknown }[];
   };
   const endMs = monotonicMs();
   for (const { kind, name, pattern, from, to } of changes.toReversed())
@@ -165,9 +165,15 @@ async function noted({ history, clients }: Run): Promise<void> {
       who: lister.name,
       kind,
       target: name ?? pattern ?? "",
-      before: from,
-      after: to,
+      before: textOf(from),
+      after: textOf(to),
       startMs,
       endMs,
     });
+}
+
+/** What a change shows of before or after, so that it can be compared; "": nothing. */
+function textOf(shown: unknown): string {
+  if (shown === undefined) return "";
+  return typeof shown === "object" ? JSON.stringify(shown) : String(shown);
 }

@@ -1,11 +1,12 @@
 // What the listings of the past and the explanation of a wait put into requests and read from answers, without a server.
 
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import type { ListChangesOptions, ListClaimsOptions } from "../../../../clients/typescript/src/history.ts";
 import { Verbs } from "../../../../clients/typescript/src/verbs.ts";
 import {
   ChangeKind,
+  type ChangeSchema,
   ClaimState,
   LimitSource,
   Mode,
@@ -205,19 +206,24 @@ describe("a listing of changes", () => {
       pageSize: 3,
     };
     expect(asked[0]?.command.value).toMatchObject({ ...said, pageToken: "" });
-    const change = {
-      changedAt: at(5),
-      kind: ChangeKind.LIMIT,
-      target: { case: "pattern" as const, value: "e*" },
-      changedBy: "ops",
-      from: "1",
-      to: "2",
-      reason: "night",
-    };
-    const changes = [
-      change,
-      { ...change, kind: ChangeKind.FORCED_RELEASE, target: { case: "lockName" as const, value: "etl" } },
-      { kind: ChangeKind.POLICY },
+    const change = { changedAt: at(5), changedBy: "ops", reason: "night" };
+    const lock = { case: "lockName", value: "etl" } as const;
+    const claim = { ticketNumber: 7n, state: ClaimState.WAITING, owner: "anna" };
+    const changes: MessageInitShape<typeof ChangeSchema>[] = [
+      {
+        ...change,
+        target: { case: "pattern", value: "e*" },
+        what: { case: "limit", value: { from: 1, to: 2 } },
+      },
+      { ...change, target: lock, what: { case: "limit", value: {} } },
+      { ...change, target: lock, what: { case: "forcedRelease", value: { claim } } },
+      {
+        ...change,
+        target: lock,
+        what: { case: "record", value: { to: { status: "new", attemptsLeft: 4, version: 8n } } },
+      },
+      { what: { case: "policy", value: { from: "", to: "a hash" } } },
+      {},
     ];
     answer({
       case: "listChanges",
@@ -226,11 +232,20 @@ describe("a listing of changes", () => {
     await turn();
     expect(asked[1]?.command.value).toMatchObject({ ...said, pageToken: "t" });
     answer({ case: "listChanges", value: create(ListChangesResponseSchema, {}) });
-    const view = { changedAt: new Date(5_000), changedBy: "ops", from: "1", to: "2", reason: "night" };
+    const view = { changedAt: new Date(5_000), changedBy: "ops", reason: "night" };
     expect(await found).toEqual([
-      { ...view, kind: "limit", pattern: "e*" },
-      { ...view, kind: "forced release", name: "etl" },
-      { kind: "policy", changedBy: "", from: "", to: "", reason: "" },
+      { ...view, kind: "limit", pattern: "e*", from: 1, to: 2 },
+      { ...view, kind: "limit", name: "etl" },
+      {
+        ...{ ...view, kind: "forced release", name: "etl" },
+        claim: { ticketNumber: 7n, state: "waiting", owner: "anna" },
+      },
+      {
+        ...{ ...view, kind: "record", name: "etl" },
+        to: { status: "new", attemptsLeft: 4, version: 8n },
+      },
+      { kind: "policy", changedBy: "", reason: "", from: "", to: "a hash" },
+      { kind: "unknown", changedBy: "", reason: "" },
     ]);
     expect(searched).toEqual([new Date(9_000)]);
   });
