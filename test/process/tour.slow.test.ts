@@ -1,7 +1,6 @@
-// Pastes the README's shell lines, from the tour to the calls, into real shells, and checks that each step shows what
-// the README says. The test changes only what differs between machines: addresses, and the ids that the README asks
-// the reader to paste. For other languages the README has the clients' first examples, which those clients' tests
-// run.
+// Pastes the lines of docs/tour.md, from the shell to the calls, into real shells, and checks that each step shows what
+// the page says. The test changes only what differs between machines: addresses, and the ids that the page asks the
+// reader to paste. It must not run the README's lines, which install and test.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -10,16 +9,16 @@ import { CTRL_C, HAS_PTY, Pty } from "./pty.ts";
 import { processStage } from "./stage.ts";
 import { Terminal } from "./terminal.ts";
 
-const README = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+const TOUR = readFileSync(new URL("../../docs/tour.md", import.meta.url), "utf8");
 
 /** The blocks of a section that a reader pastes into a shell. */
 function blocksOf(heading: string): string[] {
-  const section = README.split(`## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
+  const section = TOUR.split(`## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
   return [...section.matchAll(/```sh\n([\s\S]*?)\n```/g)].map(([, lines]) => lines as string);
 }
 
-const tour = blocksOf("A tour of five minutes");
-const shell = blocksOf("From the shell, and from your language");
+const tour = blocksOf("Five minutes in the shell");
+const shell = blocksOf("Lines for every day");
 const calls = blocksOf("The calls beneath");
 
 /** Each call starts a client process, on a machine that also runs other tests. */
@@ -61,7 +60,7 @@ function withId(text = "", id = ""): string {
 
 const idIn = (screen: string, field: string) => new RegExp(`"${field}": "([^"]+)"`).exec(screen)?.[1];
 
-describe("the README", () => {
+describe("docs/tour.md", () => {
   test.skipIf(!HAS_PTY)(
     "prints at each step of the tour what it says there",
     { timeout: TOUR_MS },
@@ -75,7 +74,7 @@ describe("the README", () => {
         string,
       ];
       expect(others).toEqual([]);
-      expect(README).toContain("Start the server with `npm start`");
+      expect(TOUR).toContain("Start the server with `npm start`");
       const sqlite = await stage.database(freshSqlite);
       const { grpc } = await serving("npm start", { ROWLOCK_DATABASE_URL: sqlite });
       const second = terminal({ ROWLOCK_ADDR: grpc });
@@ -132,7 +131,8 @@ describe("the README", () => {
   );
 
   test("prints what it says of each call, and leaves the lock free", { timeout: TOUR_MS }, async () => {
-    const [define, acquire, wait, release, renew, look, ...others] = calls as [
+    const [define, acquire, wait, release, renew, limit, look, ...others] = calls as [
+      string,
       string,
       string,
       string,
@@ -156,13 +156,18 @@ describe("the README", () => {
     expect(refused).toContain('"retryAfter"');
 
     const waiting = third.start(wait);
-    const [, ticketId] = await third.shows(/"position": \{[\s\S]*"ticketId": "([^"]+)"/);
+    const [position, ticketId] = await third.shows(/"position": \{[\s\S]*"ticketId": "([^"]+)"[\s\S]*?\}/);
+    expect(position).toMatch(/"ahead": 0\b/);
     expect(await second.run(withId(release, idIn(lease, "leaseId")))).toContain('"released": true');
     const [granted] = await third.shows(/"granted": \{[\s\S]*?\}\n\}/);
     await waiting.done;
     expect(idIn(granted, "leaseId")).toBe(ticketId);
     expect(granted).toContain('"provisional": true');
     expect(await third.run(withId(renew, ticketId))).toMatch(/"ttl": "(600|5\d\d\.\d+)s"/);
+
+    const set = await second.run(limit);
+    expect(set).toMatch(/"limit": 2\b/);
+    expect(idIn(set, "version")).toMatch(/^\d+$/);
 
     const [getLock, listLocks, listLimits, scrape, letGo] = look.split("\n") as [
       string,
@@ -178,15 +183,16 @@ describe("the README", () => {
       expect(shown).toContain('"grantedAt"');
       expect(shown).not.toContain(ticketId);
     }
-    expect(await second.run(listLimits)).toContain("{}");
+    expect(await second.run(listLimits)).toContain('"reason": "two books today"');
     expect(await second.run(at(metrics, "127.0.0.1:9464", scrape))).toMatch(/outcome="granted"\} 1\n/);
-    expect(await second.run(letGo)).toContain('"owner": "ben"');
+    const ended = await second.run(letGo);
+    expect(ended).toMatch(/"ended": \[[\s\S]*"owner": "ben"[\s\S]*"remaining": 0\b/);
+    expect(ended).not.toContain(ticketId);
     expect(await second.run(listLocks)).not.toContain('"holderCount"');
   });
 
   test("has no block of the shell that is not pasted here", () => {
-    // The two commands stand before the tour.
-    expect(README.match(/^```sh$/gm)).toHaveLength(1 + tour.length + shell.length + calls.length);
+    expect(TOUR.match(/^```sh$/gm)).toHaveLength(tour.length + shell.length + calls.length);
     expect(shell).toHaveLength(1);
   });
 
