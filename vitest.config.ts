@@ -3,15 +3,15 @@ import { globSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
 // Starting a process and loading the modules takes longer than most files, so files share processes and modules. A file
-// that replaces modules, or imports the tests of others, has a process of its own. A real timer that a file has left
-// behind must not run on fake ones: files with fake timers share theirs only with each other.
+// that replaces modules, imports the tests of others, or counts objects has a process of its own. A real timer that a file
+// has left behind must not run on fake ones: files with fake timers share theirs only with each other.
 const kindOf = (path: string) => {
   const isLong = path.endsWith(".long.test.ts");
   if (path.startsWith("test/attacks/")) return isLong ? "long attacks" : "attacks";
   if (isLong) return "long";
   if (path.endsWith(".slow.test.ts")) return "slow";
   const text = readFileSync(path, "utf8");
-  if (/\bvi\.(mock|doMock)\(|\bawait import\(/.test(text)) return "own modules";
+  if (/\bvi\.(mock|doMock)\(|\bawait import\(|\bqueryObjects\(/.test(text)) return "own modules";
   return text.includes("useFakeTimers") ? "fake timers" : "real timers";
 };
 const ISOLATED = ["slow", "long", "own modules", "attacks", "long attacks"];
