@@ -74,7 +74,11 @@ test("of the history, of explanations and of usage", async () => {
   // It did not wait, so no server kept its place.
   expect(fields(ended)).toEqual(without([...documented("an ended claim"), ...times].sort(), "replica"));
   const [change] = await json("history", "past/a", "--forced");
-  expect(fields(change)).toEqual(without(documented("`history --changes`"), "pattern"));
+  const ofChanges = documented("`history --changes`");
+  expect(fields(change)).toEqual(without(ofChanges, "pattern", "from", "to"));
+  await json("limit", "past/a", "3");
+  const [limit] = await json("history", "past/a", "--limits");
+  expect(fields(limit)).toEqual(without(ofChanges, "pattern", "from", "claim"));
   for (let lease = 0; lease < 5; lease++) {
     const { leaseId } = await server.client.lease({ name: "past/b" });
     await server.client.call("release", { leaseId });

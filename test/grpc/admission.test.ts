@@ -277,11 +277,11 @@ describe("of the verbs", () => {
     renew: { leaseId: LEASE_ID },
     renewLeases: { leases: [{ leaseId: LEASE_ID }] },
     forceRelease: { target: { case: "name", value: name }, reason: "a test" },
-    setLimit: { target: { case: "name", value: name }, limit: 1 },
+    setLimit: { target: { case: "name", value: name }, newLimit: { case: "limit", value: 1 } },
     updateRecord: { name, status: "new" },
     deleteRecord: { name },
     acquire: { name },
-    capture: { prefix: "", maxLeases: 1 },
+    capture: { from: { case: "prefix", value: "" }, maxLeases: 1 },
     waitInQueue: { target: { case: "acquire", value: { name } } },
     getLock: { name },
     listLocks: {},
@@ -292,7 +292,7 @@ describe("of the verbs", () => {
     watchLocks: {},
   };
   const OTHERS: readonly (readonly [VerbName, object])[] = [
-    ["setLimit", { target: { case: "pattern", value: "a*" }, limit: 1 }],
+    ["setLimit", { target: { case: "pattern", value: "a*" }, newLimit: { case: "limit", value: 1 } }],
     ["acquire", { name, whenBusy: 3 }],
     ["waitInQueue", { target: { case: "ticketId", value: LEASE_ID } }],
   ];

@@ -133,7 +133,12 @@ test("the waits of one caller are bounded by its share, over all carriers and co
   endless(bySession.call("acquire", wait));
   const watch = byCall.watch("");
   await watch.complete();
-  const capture = { names: ["held"], maxLeases: 1, maxWait: LONG, ttl: TTL };
+  const capture = {
+    from: { case: "names" as const, value: { names: ["held"] } },
+    maxLeases: 1,
+    maxWait: LONG,
+    ttl: TTL,
+  };
   endless(bySession.call("capture", capture));
   await waitsAre(4);
   expect(used("principal_waits")).toBe(4);

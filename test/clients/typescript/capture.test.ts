@@ -138,14 +138,17 @@ describe("a capture", () => {
 
   test("with mistakes is an error that names all of them", async () => {
     const rowlock = client((await start()).address);
-    const wrong = rowlock.capture({ prefix: "a", names: ["b"], count: 101, ifStatus: "x".repeat(64) });
+    const wrong = rowlock.capture({ names: ["b", "b"], count: 101, ifStatus: "x".repeat(64) });
     await expect(wrong).rejects.toMatchObject({ reason: "BAD_REQUEST" });
     const { violations } = await wrong.catch((error) => error);
     expect(violations.map(({ field }: { field: string }) => field).toSorted()).toEqual([
       "if_status[0]",
       "max_leases",
-      "names",
+      "names.names[1]",
     ]);
+    await expect(rowlock.capture({ prefix: "a", names: ["b"] })).rejects.toThrow(/prefix and names: set one/);
+    const twice = { notBefore: new Date(), notBeforeIn: 1 };
+    await expect(rowlock.updateRecord("a", twice)).rejects.toThrow(/notBefore and notBeforeIn: set one/);
     await expect(rowlock.capture({ prefix: "", ttl: 2_000, margin: 1_000 })).rejects.toThrow(RangeError);
   });
 

@@ -11,7 +11,7 @@ test("a cancelled repeat leaves the leases that the first call was answered with
   const server = await startServer({ wrapStore });
   const { client } = server;
   const session = new BareSession(client);
-  const ask = { prefix: "t/", maxLeases: 1, requestId: "r" };
+  const ask = { from: { case: "prefix" as const, value: "t/" }, maxLeases: 1, requestId: "r" };
   const [first] = session.ask(capture({ ...ask, maxWait: { seconds: 1n, nanos: 0 } }));
   await until(() => server.engine.waitingCaptures === 1);
   await client.call("updateRecord", { name: "t/1", status: "new" });

@@ -92,7 +92,7 @@ test("a repeat that is cancelled gives back nothing that another attempt has tol
     status: "new",
     newAttemptsLeft: { case: "attemptsLeft", value: 1 },
   });
-  const request = { prefix: "t/", maxLeases: 2, requestId: "r", ...TERMS };
+  const request = { from: { case: "prefix" as const, value: "t/" }, maxLeases: 2, requestId: "r", ...TERMS };
   const [told] = (await client.call("capture", request)).leases;
   // A request that was held up on its way, and then the cancel.
   holds = true;

@@ -323,7 +323,10 @@ describe("a session", () => {
 
   test("gives its owner and labels also to captures, and to waits in the queue", async () => {
     const { send, acquired, cutOff } = await stage();
-    const capture = { case: "capture" as const, value: { names: ["a"], maxLeases: 1 } };
+    const capture = {
+      case: "capture" as const,
+      value: { from: { case: "names" as const, value: { names: ["a"] } }, maxLeases: 1 },
+    };
     const target = { case: "acquire" as const, value: { name: "b" } };
     const wait = { case: "waitInQueue" as const, value: { target } };
     await send({

@@ -86,7 +86,10 @@ describe("the opening", () => {
       acquire({ name: "own", owner: "me", labels: { app: "y" } }),
     );
     for (const call of calls) await leaseOf(session, call);
-    const [capture] = session.ask({ case: "capture", value: { names: ["taken"], maxLeases: 1 } } as Command);
+    const [capture] = session.ask({
+      case: "capture",
+      value: { from: { case: "names", value: { names: ["taken"] } }, maxLeases: 1 },
+    } as Command);
     await session.last(capture as bigint);
     const holderOf = async (name: string) => (await server.client.call("getLock", { name })).lock?.holders[0];
     expect(await holderOf("inherits")).toMatchObject({ owner: "etl", labels: { host: "a1", app: "x" } });
@@ -188,11 +191,17 @@ describe("calls", () => {
     const session = new BareSession(server.client);
     await session.until(([first]) => first);
     const hour = { seconds: 3_600n };
-    const asked = { prefix: "task/", maxLeases: 1, requestId: "r", maxWait: hour, minInterval: hour };
+    const asked = {
+      from: { case: "prefix" as const, value: "task/" },
+      maxLeases: 1,
+      requestId: "r",
+      maxWait: hour,
+      minInterval: hour,
+    };
     session.send({ commands: [{ call: 1n, command: capture(asked) }] });
     session.send({ commands: [{ command: cancel(1n) }] });
     expect(await session.last(1n)).toMatchObject({ case: "error", value: { code: 1 } });
-    const again = { prefix: "task/", maxLeases: 1, maxWait: hour };
+    const again = { from: { case: "prefix" as const, value: "task/" }, maxLeases: 1, maxWait: hour };
     const [lease] = (await server.client.call("capture", again)).leases;
     expect(lease).toMatchObject({ lockName: "task/1" });
     session.cancel();
@@ -554,7 +563,10 @@ describe("leases of a capture", () => {
   const put = (server: TestServer, name: string) =>
     server.client.call("updateRecord", { name, status: "new" });
   const capture = (value: object) =>
-    ({ case: "capture", value: { prefix: "t/", maxLeases: 2, ...value } }) as Command;
+    ({
+      case: "capture",
+      value: { from: { case: "prefix", value: "t/" }, maxLeases: 2, ...value },
+    }) as Command;
   const leasesOf = async (session: BareSession, call: bigint) => {
     const result = await session.last(call);
     if (result.case !== "capture") throw new Error(`expected leases, got ${result.case}`);

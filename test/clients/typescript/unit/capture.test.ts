@@ -61,8 +61,7 @@ describe("a request", () => {
     const { latest, request } = stage();
     expect(latest().command.case).toBe("capture");
     expect(request()).toMatchObject({
-      prefix: "",
-      names: [],
+      from: { case: "prefix", value: "" },
       maxLeases: 1,
       ttl: { seconds: 30n },
       owner: "",

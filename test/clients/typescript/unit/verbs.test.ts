@@ -137,8 +137,7 @@ describe("a limit", () => {
       case: "setLimit",
       value: {
         target: { case: "name", value: "etl" },
-        limit: 0,
-        unset: false,
+        newLimit: { case: "limit", value: 0 },
         expectedVersion: 0n,
         reason: "night",
       },
@@ -205,8 +204,11 @@ describe("a record", () => {
     const { verbs, latest, answer } = stage();
     const changed = verbs.updateRecord("job", {});
     const { value } = latest().command;
-    expect(value).toMatchObject({ name: "job", unsetNotBefore: false, unsetAttemptsLeft: false });
-    for (const field of ["notBefore", "notBeforeIn", "attemptsLeft", "status", "expectedVersion"])
+    expect(value).toMatchObject({
+      ...{ name: "job", reason: "" },
+      ...{ newNotBefore: { case: undefined }, newAttemptsLeft: { case: undefined } },
+    });
+    for (const field of ["status", "expectedVersion"])
       expect((value as unknown as Record<string, unknown>)[field]).toBeUndefined();
     answer({ case: "updateRecord", value: create(UpdateRecordResponseSchema, { record: { version: 3n } }) });
     expect(await changed).toEqual({ status: "", version: 3n });
@@ -214,20 +216,25 @@ describe("a record", () => {
 
   test("changes to empty, 0 or null, too", () => {
     const { verbs, latest } = stage();
-    verbs.updateRecord("job", { notBeforeIn: 0, attemptsLeft: 0, status: "", ifVersion: 5 }).catch(() => {});
+    const changes = { notBeforeIn: 0, attemptsLeft: 0, status: "", ifVersion: 5, reason: "anew" };
+    verbs.updateRecord("job", changes).catch(() => {});
     expect(latest().command.value).toMatchObject({
-      notBeforeIn: at(0),
-      attemptsLeft: 0,
+      newNotBefore: { case: "notBeforeIn", value: at(0) },
+      newAttemptsLeft: { case: "attemptsLeft", value: 0 },
       status: "",
       expectedVersion: 5n,
-      unsetAttemptsLeft: false,
+      reason: "anew",
     });
     verbs.updateRecord("job", { notBefore: null, attemptsLeft: null }).catch(() => {});
     const { value } = latest().command;
-    expect(value).toMatchObject({ unsetNotBefore: true, unsetAttemptsLeft: true });
-    expect((value as { attemptsLeft?: number }).attemptsLeft).toBeUndefined();
+    expect(value).toMatchObject({
+      newNotBefore: { case: "unsetNotBefore" },
+      newAttemptsLeft: { case: "unsetAttemptsLeft" },
+    });
     verbs.updateRecord("job", { notBefore: new Date(1_500) }).catch(() => {});
-    expect(latest().command.value).toMatchObject({ notBefore: at(1, 500_000_000), unsetNotBefore: false });
+    expect(latest().command.value).toMatchObject({
+      newNotBefore: { case: "notBefore", value: at(1, 500_000_000) },
+    });
   });
 
   test("is shown with all that the server returns, and how its last run went", async () => {
