@@ -130,7 +130,7 @@ describe("failures", () => {
       target: { case: "name", value: "x" },
       newLimit: { case: "limit", value: 2 },
     });
-    const wrong = { limit: 2, expectedVersion: 7n };
+    const wrong = { newLimit: { case: "limit" as const, value: 2 }, expectedVersion: 7n };
     expect(
       await same(
         server,

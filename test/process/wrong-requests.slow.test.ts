@@ -128,8 +128,8 @@ const CASES: Case[] = [
         ifStatus: Array(17).fill("new"),
       }),
     badRequest(
-      "names[1]",
-      "names[2]",
+      "names.names[1]",
+      "names.names[2]",
       "ttl",
       "max_wait",
       "request_id",

@@ -331,7 +331,7 @@ export class SimClient {
         status: "new",
         newAttemptsLeft: { case: "attemptsLeft", value: attempts },
         expectedVersion: 0n,
-        ...(restMs > 0 && { notBeforeIn: ttlOf(restMs) }),
+        ...(restMs > 0 && { newNotBefore: { case: "notBeforeIn", value: ttlOf(restMs) } as const }),
       });
       return { outcome: "done" };
     });
