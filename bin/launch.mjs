@@ -12,6 +12,9 @@ import { ignored, PASSED_ON } from "./inherited.mjs";
 const OLDEST_NODE_MAJOR = 24;
 /** How often a server that cannot outlive its parent checks whether the parent is gone. */
 const PARENT_LOOKED_AFTER_MS = 250;
+/** A process that was asked to stop is looked at this often, and at most for two seconds. */
+const STOPS_LOOK_MS = 10;
+const STOPS_LOOKS_MAX = 200;
 /**
  * How a process knows that its parent has handed over to it; the parent's id follows. The environment would also reach
  * commands that it runs.
@@ -125,14 +128,23 @@ function handOver(node) {
   // Since Node 22.15, but not on Windows.
   if (process.execve && process.platform !== "win32") process.execve(node, ["node", ...args], process.env);
   let child;
+  let isToStop = false;
   const passedOn = PASSED_ON.filter((signal) => !ignored.includes(signal));
   const listeners = new Map(passedOn.map((signal) => [signal, () => child.kill(signal)]));
   if (!ignored.includes("SIGTSTP"))
     listeners.set("SIGTSTP", () => {
+      isToStop = true;
       child.kill("SIGTSTP");
-      process.kill(process.pid, "SIGSTOP");
+      // What let this process go on before the other one has stopped would not reach that one.
+      whenStopped(child.pid, STOPS_LOOKS_MAX, () => {
+        if (isToStop) process.kill(process.pid, "SIGSTOP");
+        else child.kill("SIGCONT");
+      });
     });
-  listeners.set("SIGCONT", () => child.kill("SIGCONT"));
+  listeners.set("SIGCONT", () => {
+    isToStop = false;
+    child.kill("SIGCONT");
+  });
   for (const [signal, listener] of listeners) process.on(signal, listener);
   // In a session of its own, it does not get the signals of a terminal a second time: only what is passed on. A server
   // takes a signal twice as once, and stays in the group of this process: whoever stops or kills the group means it.
@@ -156,4 +168,19 @@ function bytesOfArguments() {
 
 function isText(bytes) {
   return Buffer.from(bytes.toString()).equals(bytes);
+}
+
+function whenStopped(pid, looksLeft, then) {
+  if (looksLeft > 0 && isRunning(pid)) setTimeout(() => whenStopped(pid, looksLeft - 1, then), STOPS_LOOK_MS);
+  else then();
+}
+
+/** Where Linux's /proc shows it. */
+function isRunning(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat[stat.lastIndexOf(")") + 2] !== "T";
+  } catch {
+    return false;
+  }
 }
