@@ -91,9 +91,9 @@ export class FrontDoor {
 
   /** Whether the call may go on. Otherwise it is answered. `raw`: the headers, names and values by turns. */
   admits(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): boolean {
-    const { streams, standing, headerBytesMax } = this.#options;
+    const { streams, standing, reading, headerBytesMax } = this.#options;
     const { session } = stream;
-    const openedAtOnce = session ? this.#options.reading.opened(session) : 0;
+    const openedAtOnce = session ? reading.opened(session) : 0;
     if (session && openedAtOnce > UNKNOWN_OPENED_AT_ONCE_MAX && !standing.isKnown(session))
       standing.cutOff(session);
     if (!session || standing.isEnding(session)) {

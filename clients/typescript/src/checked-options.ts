@@ -154,19 +154,15 @@ export const WORK: Checks<WorkOptions> = {
   statusWhenFailed: text,
 };
 export const RELEASE: Checks<ReleaseOptions> = { status: text, coolDown: ms, attemptsLeft: whole(0) };
+/** Also of the other changes: of a record, and of its deletion. */
+export const SET_LIMIT: Checks<SetLimitOptions> = { ifVersion: version, reason: text };
 export const CHANGES: Checks<RecordChanges> = {
   notBefore: either(date, nothing),
   notBeforeIn: ms,
   attemptsLeft: either(whole(0), nothing),
   status: text,
-  ifVersion: version,
-  reason: text,
+  ...SET_LIMIT,
 };
-export const DELETION: Checks<Pick<RecordChanges, "ifVersion" | "reason">> = {
-  ifVersion: version,
-  reason: text,
-};
-export const SET_LIMIT: Checks<SetLimitOptions> = { ifVersion: version, reason: text };
 export const LIST: Checks<ListOptions> = {
   prefix: text,
   busyOnly: flag,

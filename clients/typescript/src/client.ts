@@ -10,7 +10,6 @@ import {
   checkFunction,
   checkName,
   checkOptions,
-  DELETION,
   LOCK,
   RELEASE,
   SET_LIMIT,
@@ -372,7 +371,7 @@ export class RowlockClient implements AsyncDisposable {
     name: string,
     options: Pick<RecordChanges, "ifVersion" | "reason"> = {},
   ): Promise<boolean> {
-    checkOptions(options, DELETION);
+    checkOptions(options, SET_LIMIT);
     return await this.#open().deleteRecord(name, options);
   }
 

@@ -22,7 +22,6 @@ import {
   RefusalReason,
   type Ticket,
   TicketSchema,
-  ChangeKind as WireChangeKind,
   ClaimState as WireClaimState,
   Mode as WireMode,
 } from "#proto/rowlock/v1/lock_pb.js";
@@ -41,7 +40,7 @@ import {
 import type { Place, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
-import { type ChangeKind, releasedOf } from "../../core/noted-change.ts";
+import { releasedOf } from "../../core/noted-change.ts";
 import type { LastRun, LockRecord } from "../../core/record.ts";
 import type { KeptChange } from "../../engine/history.ts";
 import type { LimitSetting, ViewedLock } from "../../engine/lock-engine.ts";
@@ -58,13 +57,6 @@ export const STATES: Readonly<Record<ClaimState, WireClaimState>> = {
   waiting: WireClaimState.WAITING,
   held: WireClaimState.HELD,
   ended: WireClaimState.ENDED,
-};
-
-export const CHANGE_KINDS: Readonly<Record<ChangeKind, WireChangeKind>> = {
-  limit: WireChangeKind.LIMIT,
-  record: WireChangeKind.RECORD,
-  forced_release: WireChangeKind.FORCED_RELEASE,
-  policy: WireChangeKind.POLICY,
 };
 
 const SOURCES: Record<EffectiveLimit["source"], LimitSource> = {

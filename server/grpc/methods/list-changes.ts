@@ -1,5 +1,6 @@
 // ListChanges: changes of limits, records and policies, and forced releases, for people and tools.
 
+import { ChangeKind as WireChangeKind } from "#proto/rowlock/v1/lock_pb.js";
 import {
   type ListChangesRequest,
   ListChangesRequestSchema,
@@ -9,7 +10,7 @@ import { TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import type { ChangeKind, NotedChange } from "../../core/noted-change.ts";
 import type { ChangePosition, ChangesQuery } from "../../engine/history.ts";
 import type { Call, MethodContext } from "../call.ts";
-import { CHANGE_KINDS, changeMessage } from "../messages/messages.ts";
+import { changeMessage } from "../messages/messages.ts";
 import { timestampMessage } from "../messages/times.ts";
 import { maySeeAllUnder, seenUnder } from "../shown.ts";
 import { checkEnums, checkInstant, checkNameOrPrefix, checkText, type Violations } from "./fields.ts";
@@ -84,10 +85,13 @@ export function checkListChanges(message: ListChangesRequest, violations: Violat
   };
 }
 
-const KIND_OF: Readonly<Record<number, ChangeKind>> = Object.fromEntries(
-  Object.entries(CHANGE_KINDS).map(([kind, value]) => [value, kind as ChangeKind]),
-);
-const KIND_NAMES = Object.keys(CHANGE_KINDS)
+const KIND_OF: Readonly<Record<number, ChangeKind>> = {
+  [WireChangeKind.LIMIT]: "limit",
+  [WireChangeKind.RECORD]: "record",
+  [WireChangeKind.FORCED_RELEASE]: "forced_release",
+  [WireChangeKind.POLICY]: "policy",
+};
+const KIND_NAMES = Object.values(KIND_OF)
   .map((kind) => `CHANGE_KIND_${kind.toUpperCase()}`)
   .join(", ");
 
