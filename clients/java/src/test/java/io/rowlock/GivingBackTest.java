@@ -186,9 +186,10 @@ class GivingBackTest {
         }
         pipe.mend();
         until("the lock is free", () -> looker.getLock("inherited").holderCount() == 0);
+        // Their answers have to come through the pipe, too: without one, an heir asks for as long as the program lives.
+        until("the heirs are gone", () -> threadsOfClients() == 1);
       }
     }
-    until("the heirs are gone", () -> threadsOfClients() == 1);
   }
 
   /** Each client has one such thread. */
