@@ -22,6 +22,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	emptypb "google.golang.org/protobuf/types/known/emptypb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -93,140 +94,52 @@ func (Mode) EnumDescriptor() ([]byte, []int) {
 	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{0}
 }
 
-// What an Acquire does if the server cannot grant the lock at once.
-type WhenBusy int32
-
-const (
-	// Means WHEN_BUSY_REFUSE.
-	WhenBusy_WHEN_BUSY_UNSPECIFIED WhenBusy = 0
-	// Return a refusal (BUSY or PAUSED) and leave nothing behind. This is "try-lock".
-	WhenBusy_WHEN_BUSY_REFUSE WhenBusy = 1
-	// Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
-	// request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
-	WhenBusy_WHEN_BUSY_ENQUEUE WhenBusy = 2
-	// Take a place in the queue and return when the server grants the lock, or a refusal after max_wait. Set a
-	// request_id: only then the place survives a lost connection. A lease after a wait is provisional: see Lease.
-	WhenBusy_WHEN_BUSY_WAIT WhenBusy = 3
-)
-
-// Enum value maps for WhenBusy.
-var (
-	WhenBusy_name = map[int32]string{
-		0: "WHEN_BUSY_UNSPECIFIED",
-		1: "WHEN_BUSY_REFUSE",
-		2: "WHEN_BUSY_ENQUEUE",
-		3: "WHEN_BUSY_WAIT",
-	}
-	WhenBusy_value = map[string]int32{
-		"WHEN_BUSY_UNSPECIFIED": 0,
-		"WHEN_BUSY_REFUSE":      1,
-		"WHEN_BUSY_ENQUEUE":     2,
-		"WHEN_BUSY_WAIT":        3,
-	}
-)
-
-func (x WhenBusy) Enum() *WhenBusy {
-	p := new(WhenBusy)
-	*p = x
-	return p
-}
-
-func (x WhenBusy) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (WhenBusy) Descriptor() protoreflect.EnumDescriptor {
-	return file_rowlock_v1_lock_proto_enumTypes[1].Descriptor()
-}
-
-func (WhenBusy) Type() protoreflect.EnumType {
-	return &file_rowlock_v1_lock_proto_enumTypes[1]
-}
-
-func (x WhenBusy) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use WhenBusy.Descriptor instead.
-func (WhenBusy) EnumDescriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{1}
-}
-
-// Why the server refused an Acquire, or why a claim ended.
+// Why the server grants no lease. A later version may have more reasons: treat one that you do not know as BUSY.
 type RefusalReason int32
 
 const (
 	// Never sent.
 	RefusalReason_REFUSAL_REASON_UNSPECIFIED RefusalReason = 0
-	// The claim does not fit beside the holders, or others wait before it. Only for WHEN_BUSY_REFUSE.
+	// The claim does not fit beside the holders, or others wait before it. Only for a request that does not wait.
 	RefusalReason_REFUSAL_REASON_BUSY RefusalReason = 1
-	// The server grants nothing at present. Only for WHEN_BUSY_REFUSE; other requests wait. Either the limit is 0; then
+	// The server grants nothing at present. Only for a request that does not wait. Either the limit is 0; then
 	// the refusal's limit shows the setting and its reason. Or the database has failed over, and until retry_after
 	// somebody may hold a lease that the database has lost.
 	RefusalReason_REFUSAL_REASON_PAUSED RefusalReason = 2
+	// The not_before of the lock's record lies ahead; retry_after says how far. Only for a request that does not wait; others
+	// are granted when that time comes.
+	RefusalReason_REFUSAL_REASON_NOT_BEFORE RefusalReason = 3
 	// The queue is full.
-	RefusalReason_REFUSAL_REASON_QUEUE_FULL RefusalReason = 3
-	// max_wait has passed.
-	RefusalReason_REFUSAL_REASON_TIMED_OUT RefusalReason = 4
-	// The caller asked for more permits than the limit, so a wait cannot help. If the limit was lowered during the wait,
-	// the claim ends for this reason only when it is first in the queue: until then the limit may rise again.
+	RefusalReason_REFUSAL_REASON_QUEUE_FULL RefusalReason = 4
+	// The caller asks for more permits than the limit, so a wait cannot help.
 	RefusalReason_REFUSAL_REASON_NEVER_FITS RefusalReason = 5
-	// The waiter gave up its place with Release, or its call ended early and the client could not return (it had neither
-	// chosen a request_id nor seen the ticket_id).
-	RefusalReason_REFUSAL_REASON_CANCELLED RefusalReason = 6
-	// The ticket had no sign of life for the grace period. Or nobody confirmed the lease within that time, or within its
-	// ttl if that is shorter: see Lease.provisional.
-	RefusalReason_REFUSAL_REASON_LAPSED RefusalReason = 7
-	// The lease's ttl has passed.
-	RefusalReason_REFUSAL_REASON_EXPIRED RefusalReason = 8
-	// The holder released the lease.
-	RefusalReason_REFUSAL_REASON_RELEASED RefusalReason = 9
-	// An operator ended the claim with ForceRelease.
-	RefusalReason_REFUSAL_REASON_FORCE_RELEASED RefusalReason = 10
-	// The not_before of the lock's record lies ahead; retry_after says how far. Only for WHEN_BUSY_REFUSE; other requests
-	// wait and are granted when that time comes.
-	RefusalReason_REFUSAL_REASON_NOT_BEFORE RefusalReason = 11
-	// The lock's record has no attempts left. A new request is refused at once, even during the last attempt. A waiter
-	// ends for this reason when it is first in the queue: until then the holder may reset the attempts.
-	RefusalReason_REFUSAL_REASON_EXHAUSTED RefusalReason = 12
-	// The lock's status is not in AcquireRequest.if_status; the refusal shows it. The server compares the status at the
-	// moment of the grant, so a waiter ends for this reason when it is first in the queue.
-	RefusalReason_REFUSAL_REASON_STATUS_MISMATCH RefusalReason = 13
+	// The lock's record has no attempts left. A new request is refused at once, even during the last attempt.
+	RefusalReason_REFUSAL_REASON_EXHAUSTED RefusalReason = 6
+	// The lock is free, and its status is not in LeaseTerms.if_status; the refusal shows it.
+	RefusalReason_REFUSAL_REASON_STATUS_MISMATCH RefusalReason = 7
 )
 
 // Enum value maps for RefusalReason.
 var (
 	RefusalReason_name = map[int32]string{
-		0:  "REFUSAL_REASON_UNSPECIFIED",
-		1:  "REFUSAL_REASON_BUSY",
-		2:  "REFUSAL_REASON_PAUSED",
-		3:  "REFUSAL_REASON_QUEUE_FULL",
-		4:  "REFUSAL_REASON_TIMED_OUT",
-		5:  "REFUSAL_REASON_NEVER_FITS",
-		6:  "REFUSAL_REASON_CANCELLED",
-		7:  "REFUSAL_REASON_LAPSED",
-		8:  "REFUSAL_REASON_EXPIRED",
-		9:  "REFUSAL_REASON_RELEASED",
-		10: "REFUSAL_REASON_FORCE_RELEASED",
-		11: "REFUSAL_REASON_NOT_BEFORE",
-		12: "REFUSAL_REASON_EXHAUSTED",
-		13: "REFUSAL_REASON_STATUS_MISMATCH",
+		0: "REFUSAL_REASON_UNSPECIFIED",
+		1: "REFUSAL_REASON_BUSY",
+		2: "REFUSAL_REASON_PAUSED",
+		3: "REFUSAL_REASON_NOT_BEFORE",
+		4: "REFUSAL_REASON_QUEUE_FULL",
+		5: "REFUSAL_REASON_NEVER_FITS",
+		6: "REFUSAL_REASON_EXHAUSTED",
+		7: "REFUSAL_REASON_STATUS_MISMATCH",
 	}
 	RefusalReason_value = map[string]int32{
 		"REFUSAL_REASON_UNSPECIFIED":     0,
 		"REFUSAL_REASON_BUSY":            1,
 		"REFUSAL_REASON_PAUSED":          2,
-		"REFUSAL_REASON_QUEUE_FULL":      3,
-		"REFUSAL_REASON_TIMED_OUT":       4,
+		"REFUSAL_REASON_NOT_BEFORE":      3,
+		"REFUSAL_REASON_QUEUE_FULL":      4,
 		"REFUSAL_REASON_NEVER_FITS":      5,
-		"REFUSAL_REASON_CANCELLED":       6,
-		"REFUSAL_REASON_LAPSED":          7,
-		"REFUSAL_REASON_EXPIRED":         8,
-		"REFUSAL_REASON_RELEASED":        9,
-		"REFUSAL_REASON_FORCE_RELEASED":  10,
-		"REFUSAL_REASON_NOT_BEFORE":      11,
-		"REFUSAL_REASON_EXHAUSTED":       12,
-		"REFUSAL_REASON_STATUS_MISMATCH": 13,
+		"REFUSAL_REASON_EXHAUSTED":       6,
+		"REFUSAL_REASON_STATUS_MISMATCH": 7,
 	}
 )
 
@@ -241,11 +154,11 @@ func (x RefusalReason) String() string {
 }
 
 func (RefusalReason) Descriptor() protoreflect.EnumDescriptor {
-	return file_rowlock_v1_lock_proto_enumTypes[2].Descriptor()
+	return file_rowlock_v1_lock_proto_enumTypes[1].Descriptor()
 }
 
 func (RefusalReason) Type() protoreflect.EnumType {
-	return &file_rowlock_v1_lock_proto_enumTypes[2]
+	return &file_rowlock_v1_lock_proto_enumTypes[1]
 }
 
 func (x RefusalReason) Number() protoreflect.EnumNumber {
@@ -254,6 +167,90 @@ func (x RefusalReason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RefusalReason.Descriptor instead.
 func (RefusalReason) EnumDescriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{1}
+}
+
+// How a claim ended. A later version may have more reasons: treat one that you do not know as an end like any other.
+type EndReason int32
+
+const (
+	// Never sent.
+	EndReason_END_REASON_UNSPECIFIED EndReason = 0
+	// The holder released the lease.
+	EndReason_END_REASON_RELEASED EndReason = 1
+	// The lease's ttl has passed.
+	EndReason_END_REASON_EXPIRED EndReason = 2
+	// An operator ended the claim with ForceRelease.
+	EndReason_END_REASON_FORCE_RELEASED EndReason = 3
+	// The ticket had no sign of life for the grace period. Or nobody confirmed the lease within that time, or within its
+	// ttl if that is shorter: see Lease.provisional.
+	EndReason_END_REASON_LAPSED EndReason = 4
+	// The waiter gave up its place with Release, or its call ended early and the client could not return (it had neither
+	// chosen a request_id nor seen the ticket_id).
+	EndReason_END_REASON_CANCELLED EndReason = 5
+	// max_wait has passed.
+	EndReason_END_REASON_TIMED_OUT EndReason = 6
+	// The limit was lowered during the wait and is below the permits asked for. The claim ends only when it is first in the
+	// queue: until then the limit may rise again.
+	EndReason_END_REASON_NEVER_FITS EndReason = 7
+	// The lock's record had no attempts left when the waiter was first in the queue: until then the holder may reset them.
+	EndReason_END_REASON_EXHAUSTED EndReason = 8
+	// The lock's status was not in LeaseTerms.if_status when the waiter was first in the queue.
+	EndReason_END_REASON_STATUS_MISMATCH EndReason = 9
+)
+
+// Enum value maps for EndReason.
+var (
+	EndReason_name = map[int32]string{
+		0: "END_REASON_UNSPECIFIED",
+		1: "END_REASON_RELEASED",
+		2: "END_REASON_EXPIRED",
+		3: "END_REASON_FORCE_RELEASED",
+		4: "END_REASON_LAPSED",
+		5: "END_REASON_CANCELLED",
+		6: "END_REASON_TIMED_OUT",
+		7: "END_REASON_NEVER_FITS",
+		8: "END_REASON_EXHAUSTED",
+		9: "END_REASON_STATUS_MISMATCH",
+	}
+	EndReason_value = map[string]int32{
+		"END_REASON_UNSPECIFIED":     0,
+		"END_REASON_RELEASED":        1,
+		"END_REASON_EXPIRED":         2,
+		"END_REASON_FORCE_RELEASED":  3,
+		"END_REASON_LAPSED":          4,
+		"END_REASON_CANCELLED":       5,
+		"END_REASON_TIMED_OUT":       6,
+		"END_REASON_NEVER_FITS":      7,
+		"END_REASON_EXHAUSTED":       8,
+		"END_REASON_STATUS_MISMATCH": 9,
+	}
+)
+
+func (x EndReason) Enum() *EndReason {
+	p := new(EndReason)
+	*p = x
+	return p
+}
+
+func (x EndReason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (EndReason) Descriptor() protoreflect.EnumDescriptor {
+	return file_rowlock_v1_lock_proto_enumTypes[2].Descriptor()
+}
+
+func (EndReason) Type() protoreflect.EnumType {
+	return &file_rowlock_v1_lock_proto_enumTypes[2]
+}
+
+func (x EndReason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use EndReason.Descriptor instead.
+func (EndReason) EnumDescriptor() ([]byte, []int) {
 	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{2}
 }
 
@@ -432,6 +429,151 @@ func (LimitSource) EnumDescriptor() ([]byte, []int) {
 	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
 }
 
+// What a caller asks of a lease, of Acquire, WaitInQueue and Capture alike. Everything may stay unset.
+type LeaseTerms struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How long the lease lasts; 30 s if none is set.
+	//
+	// Types that are valid to be assigned to Lasting:
+	//
+	//	*LeaseTerms_Ttl
+	//	*LeaseTerms_NoExpiry
+	Lasting isLeaseTerms_Lasting `protobuf_oneof:"lasting"`
+	// Who asks, for people who look at the lock; up to 255 bytes.
+	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
+	// What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
+	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+	// to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+	MinInterval *durationpb.Duration `protobuf:"bytes,5,opt,name=min_interval,json=minInterval,proto3" json:"min_interval,omitempty"`
+	// When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+	// years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
+	LockDelay *durationpb.Duration `protobuf:"bytes,6,opt,name=lock_delay,json=lockDelay,proto3" json:"lock_delay,omitempty"`
+	// The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+	// ever. "" is a status too; unset: the status stays.
+	StatusIfLost *string `protobuf:"bytes,7,opt,name=status_if_lost,json=statusIfLost,proto3,oneof" json:"status_if_lost,omitempty"`
+	// Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+	// also matches a lock without a record. Empty: any status.
+	IfStatus      []string `protobuf:"bytes,8,rep,name=if_status,json=ifStatus,proto3" json:"if_status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeaseTerms) Reset() {
+	*x = LeaseTerms{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeaseTerms) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeaseTerms) ProtoMessage() {}
+
+func (x *LeaseTerms) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeaseTerms.ProtoReflect.Descriptor instead.
+func (*LeaseTerms) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *LeaseTerms) GetLasting() isLeaseTerms_Lasting {
+	if x != nil {
+		return x.Lasting
+	}
+	return nil
+}
+
+func (x *LeaseTerms) GetTtl() *durationpb.Duration {
+	if x != nil {
+		if x, ok := x.Lasting.(*LeaseTerms_Ttl); ok {
+			return x.Ttl
+		}
+	}
+	return nil
+}
+
+func (x *LeaseTerms) GetNoExpiry() *emptypb.Empty {
+	if x != nil {
+		if x, ok := x.Lasting.(*LeaseTerms_NoExpiry); ok {
+			return x.NoExpiry
+		}
+	}
+	return nil
+}
+
+func (x *LeaseTerms) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *LeaseTerms) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *LeaseTerms) GetMinInterval() *durationpb.Duration {
+	if x != nil {
+		return x.MinInterval
+	}
+	return nil
+}
+
+func (x *LeaseTerms) GetLockDelay() *durationpb.Duration {
+	if x != nil {
+		return x.LockDelay
+	}
+	return nil
+}
+
+func (x *LeaseTerms) GetStatusIfLost() string {
+	if x != nil && x.StatusIfLost != nil {
+		return *x.StatusIfLost
+	}
+	return ""
+}
+
+func (x *LeaseTerms) GetIfStatus() []string {
+	if x != nil {
+		return x.IfStatus
+	}
+	return nil
+}
+
+type isLeaseTerms_Lasting interface {
+	isLeaseTerms_Lasting()
+}
+
+type LeaseTerms_Ttl struct {
+	// Time to live from the grant, 1 s to 24 days.
+	Ttl *durationpb.Duration `protobuf:"bytes,1,opt,name=ttl,proto3,oneof"`
+}
+
+type LeaseTerms_NoExpiry struct {
+	// Without end: until it is released or force-released.
+	NoExpiry *emptypb.Empty `protobuf:"bytes,2,opt,name=no_expiry,json=noExpiry,proto3,oneof"`
+}
+
+func (*LeaseTerms_Ttl) isLeaseTerms_Lasting() {}
+
+func (*LeaseTerms_NoExpiry) isLeaseTerms_Lasting() {}
+
 // The right to run, until its ttl has passed or it is released.
 type Lease struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -472,7 +614,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[0]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -484,7 +626,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[0]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -497,7 +639,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{0}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *Lease) GetLeaseId() string {
@@ -594,7 +736,7 @@ type Ticket struct {
 
 func (x *Ticket) Reset() {
 	*x = Ticket{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[1]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -606,7 +748,7 @@ func (x *Ticket) String() string {
 func (*Ticket) ProtoMessage() {}
 
 func (x *Ticket) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[1]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -619,7 +761,7 @@ func (x *Ticket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ticket.ProtoReflect.Descriptor instead.
 func (*Ticket) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{1}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Ticket) GetTicketId() string {
@@ -671,23 +813,22 @@ func (x *Ticket) GetKeptFor() *durationpb.Duration {
 	return nil
 }
 
-// Why there is no lease. An expected answer, not an error.
+// Why the server grants no lease. An expected answer, not an error: nothing is left behind.
 type Refusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// For programs.
 	Reason RefusalReason `protobuf:"varint,1,opt,name=reason,proto3,enum=rowlock.v1.RefusalReason" json:"reason,omitempty"`
 	// For people. Not stable.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+	// The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
 	Holders []*Claim `protobuf:"bytes,3,rep,name=holders,proto3" json:"holders,omitempty"`
 	// When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
 	// of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
 	// not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
 	// servers see may differ by some milliseconds.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
-	// The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-	// PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-	// changed since.
+	// The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+	// for PAUSED by a limit of 0.
 	Limit *Limit `protobuf:"bytes,5,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The lock's status; set for STATUS_MISMATCH.
 	Status        string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
@@ -697,7 +838,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[2]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -709,7 +850,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[2]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -722,7 +863,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{2}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Refusal) GetReason() RefusalReason {
@@ -767,6 +908,127 @@ func (x *Refusal) GetStatus() string {
 	return ""
 }
 
+// How a claim ended. An ended claim never comes back: ask anew, with a new request id.
+type ClaimEnd struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// For programs.
+	Reason EndReason `protobuf:"varint,1,opt,name=reason,proto3,enum=rowlock.v1.EndReason" json:"reason,omitempty"`
+	// When, by the database's clock. For an expired lease this is the moment when the server ended it, shortly after its ttl
+	// had passed.
+	EndedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
+	// Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+	// Otherwise empty, and empty for a caller who may not see the lock.
+	EndedBy string `protobuf:"bytes,3,opt,name=ended_by,json=endedBy,proto3" json:"ended_by,omitempty"`
+	// The reason that came with its ForceRelease; otherwise empty.
+	Note string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	// The lock's status at that time; set for STATUS_MISMATCH.
+	Status string `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`
+	// For people. Not stable. This field and the next three are set only in the answer to a caller who has asked for the
+	// lock or waited for it.
+	Message string `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
+	// The holders now, as in a Refusal; set for TIMED_OUT.
+	Holders []*Claim `protobuf:"bytes,7,rep,name=holders,proto3" json:"holders,omitempty"`
+	// The time until the first of these leases ends.
+	RetryAfter *durationpb.Duration `protobuf:"bytes,8,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
+	// The limit now, which may have changed since; set for NEVER_FITS, and for TIMED_OUT if it is 0.
+	Limit         *Limit `protobuf:"bytes,9,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClaimEnd) Reset() {
+	*x = ClaimEnd{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClaimEnd) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClaimEnd) ProtoMessage() {}
+
+func (x *ClaimEnd) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClaimEnd.ProtoReflect.Descriptor instead.
+func (*ClaimEnd) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ClaimEnd) GetReason() EndReason {
+	if x != nil {
+		return x.Reason
+	}
+	return EndReason_END_REASON_UNSPECIFIED
+}
+
+func (x *ClaimEnd) GetEndedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndedAt
+	}
+	return nil
+}
+
+func (x *ClaimEnd) GetEndedBy() string {
+	if x != nil {
+		return x.EndedBy
+	}
+	return ""
+}
+
+func (x *ClaimEnd) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *ClaimEnd) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *ClaimEnd) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *ClaimEnd) GetHolders() []*Claim {
+	if x != nil {
+		return x.Holders
+	}
+	return nil
+}
+
+func (x *ClaimEnd) GetRetryAfter() *durationpb.Duration {
+	if x != nil {
+		return x.RetryAfter
+	}
+	return nil
+}
+
+func (x *ClaimEnd) GetLimit() *Limit {
+	if x != nil {
+		return x.Limit
+	}
+	return nil
+}
+
 // A claim as listings show it: by its public number, never by its secret id.
 type Claim struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -775,7 +1037,7 @@ type Claim struct {
 	// Its number at this lock, in order of arrival. The lock's name and this number identify the claim, for example in
 	// ForceRelease.
 	TicketNumber uint64 `protobuf:"varint,2,opt,name=ticket_number,json=ticketNumber,proto3" json:"ticket_number,omitempty"`
-	// Waiting or held.
+	// What it is doing.
 	State ClaimState `protobuf:"varint,3,opt,name=state,proto3,enum=rowlock.v1.ClaimState" json:"state,omitempty"`
 	// Its mode.
 	Mode Mode `protobuf:"varint,4,opt,name=mode,proto3,enum=rowlock.v1.Mode" json:"mode,omitempty"`
@@ -794,32 +1056,25 @@ type Claim struct {
 	// When the lease ends without a Renew, or when the ticket ends without a sign of life or because max_wait is over.
 	// Unset for a lease without end.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
-	// for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
-	// even one that was granted at once: it never expires, and perhaps nobody knows of it.
-	Unclaimed bool `protobuf:"varint,12,opt,name=unclaimed,proto3" json:"unclaimed,omitempty"`
+	// Granted and not yet confirmed: no Renew, no repeated Acquire, no acknowledgement in a session. A lease after a wait
+	// then ends with the grace period: see Lease.provisional. Also set for a lease without end that nobody has confirmed, even
+	// one that was granted at once: it never expires, and perhaps nobody knows of it.
+	Provisional bool `protobuf:"varint,12,opt,name=provisional,proto3" json:"provisional,omitempty"`
 	// Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
 	// says. Empty if the server asks nobody who they are.
 	Principal string `protobuf:"bytes,13,opt,name=principal,proto3" json:"principal,omitempty"`
-	// When it ended. This field and the next three are set for an ended claim only.
-	EndedAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
-	EndReason RefusalReason `protobuf:"varint,15,opt,name=end_reason,json=endReason,proto3,enum=rowlock.v1.RefusalReason" json:"end_reason,omitempty"`
-	// The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
-	EndNote string `protobuf:"bytes,16,opt,name=end_note,json=endNote,proto3" json:"end_note,omitempty"`
-	// Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
-	// Otherwise empty.
-	EndedBy string `protobuf:"bytes,17,opt,name=ended_by,json=endedBy,proto3" json:"ended_by,omitempty"`
-	// The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
-	// did not wait.
-	Replica       string `protobuf:"bytes,18,opt,name=replica,proto3" json:"replica,omitempty"`
+	// How it ended; set for an ended claim only.
+	End *ClaimEnd `protobuf:"bytes,14,opt,name=end,proto3" json:"end,omitempty"`
+	// Of an ended claim, the server that kept its place in the queue, as the log and the metrics of the servers name it. Empty
+	// for a claim that did not wait.
+	Replica       string `protobuf:"bytes,15,opt,name=replica,proto3" json:"replica,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[3]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -831,7 +1086,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[3]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -844,7 +1099,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{3}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Claim) GetLockName() string {
@@ -924,9 +1179,9 @@ func (x *Claim) GetExpiresAt() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *Claim) GetUnclaimed() bool {
+func (x *Claim) GetProvisional() bool {
 	if x != nil {
-		return x.Unclaimed
+		return x.Provisional
 	}
 	return false
 }
@@ -938,32 +1193,11 @@ func (x *Claim) GetPrincipal() string {
 	return ""
 }
 
-func (x *Claim) GetEndedAt() *timestamppb.Timestamp {
+func (x *Claim) GetEnd() *ClaimEnd {
 	if x != nil {
-		return x.EndedAt
+		return x.End
 	}
 	return nil
-}
-
-func (x *Claim) GetEndReason() RefusalReason {
-	if x != nil {
-		return x.EndReason
-	}
-	return RefusalReason_REFUSAL_REASON_UNSPECIFIED
-}
-
-func (x *Claim) GetEndNote() string {
-	if x != nil {
-		return x.EndNote
-	}
-	return ""
-}
-
-func (x *Claim) GetEndedBy() string {
-	if x != nil {
-		return x.EndedBy
-	}
-	return ""
 }
 
 func (x *Claim) GetReplica() string {
@@ -1005,7 +1239,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1017,7 +1251,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1030,7 +1264,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{4}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Change) GetChangedAt() *timestamppb.Timestamp {
@@ -1185,7 +1419,7 @@ type LimitChange struct {
 
 func (x *LimitChange) Reset() {
 	*x = LimitChange{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1197,7 +1431,7 @@ func (x *LimitChange) String() string {
 func (*LimitChange) ProtoMessage() {}
 
 func (x *LimitChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1210,7 +1444,7 @@ func (x *LimitChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitChange.ProtoReflect.Descriptor instead.
 func (*LimitChange) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LimitChange) GetFrom() uint32 {
@@ -1240,7 +1474,7 @@ type RecordChange struct {
 
 func (x *RecordChange) Reset() {
 	*x = RecordChange{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1252,7 +1486,7 @@ func (x *RecordChange) String() string {
 func (*RecordChange) ProtoMessage() {}
 
 func (x *RecordChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1265,7 +1499,7 @@ func (x *RecordChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordChange.ProtoReflect.Descriptor instead.
 func (*RecordChange) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{6}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RecordChange) GetFrom() *LockRecord {
@@ -1293,7 +1527,7 @@ type ForcedRelease struct {
 
 func (x *ForcedRelease) Reset() {
 	*x = ForcedRelease{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1305,7 +1539,7 @@ func (x *ForcedRelease) String() string {
 func (*ForcedRelease) ProtoMessage() {}
 
 func (x *ForcedRelease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1318,7 +1552,7 @@ func (x *ForcedRelease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForcedRelease.ProtoReflect.Descriptor instead.
 func (*ForcedRelease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{7}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ForcedRelease) GetClaim() *Claim {
@@ -1341,7 +1575,7 @@ type PolicyChange struct {
 
 func (x *PolicyChange) Reset() {
 	*x = PolicyChange{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1353,7 +1587,7 @@ func (x *PolicyChange) String() string {
 func (*PolicyChange) ProtoMessage() {}
 
 func (x *PolicyChange) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1366,7 +1600,7 @@ func (x *PolicyChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyChange.ProtoReflect.Descriptor instead.
 func (*PolicyChange) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{8}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PolicyChange) GetFrom() string {
@@ -1405,7 +1639,7 @@ type WaitCause struct {
 
 func (x *WaitCause) Reset() {
 	*x = WaitCause{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1417,7 +1651,7 @@ func (x *WaitCause) String() string {
 func (*WaitCause) ProtoMessage() {}
 
 func (x *WaitCause) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1430,7 +1664,7 @@ func (x *WaitCause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitCause.ProtoReflect.Descriptor instead.
 func (*WaitCause) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{9}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WaitCause) GetCause() isWaitCause_Cause {
@@ -1588,7 +1822,7 @@ type HeldByOthers struct {
 
 func (x *HeldByOthers) Reset() {
 	*x = HeldByOthers{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1600,7 +1834,7 @@ func (x *HeldByOthers) String() string {
 func (*HeldByOthers) ProtoMessage() {}
 
 func (x *HeldByOthers) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1613,7 +1847,7 @@ func (x *HeldByOthers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldByOthers.ProtoReflect.Descriptor instead.
 func (*HeldByOthers) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{10}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *HeldByOthers) GetHolders() []*Claim {
@@ -1652,7 +1886,7 @@ type QueuedBehind struct {
 
 func (x *QueuedBehind) Reset() {
 	*x = QueuedBehind{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +1898,7 @@ func (x *QueuedBehind) String() string {
 func (*QueuedBehind) ProtoMessage() {}
 
 func (x *QueuedBehind) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +1911,7 @@ func (x *QueuedBehind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuedBehind.ProtoReflect.Descriptor instead.
 func (*QueuedBehind) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{11}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *QueuedBehind) GetAhead() uint32 {
@@ -1716,7 +1950,7 @@ type LimitInTheWay struct {
 
 func (x *LimitInTheWay) Reset() {
 	*x = LimitInTheWay{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1728,7 +1962,7 @@ func (x *LimitInTheWay) String() string {
 func (*LimitInTheWay) ProtoMessage() {}
 
 func (x *LimitInTheWay) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1741,7 +1975,7 @@ func (x *LimitInTheWay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitInTheWay.ProtoReflect.Descriptor instead.
 func (*LimitInTheWay) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{12}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LimitInTheWay) GetLimit() *Limit {
@@ -1781,7 +2015,7 @@ type RowsHeld struct {
 
 func (x *RowsHeld) Reset() {
 	*x = RowsHeld{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1793,7 +2027,7 @@ func (x *RowsHeld) String() string {
 func (*RowsHeld) ProtoMessage() {}
 
 func (x *RowsHeld) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1806,7 +2040,7 @@ func (x *RowsHeld) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowsHeld.ProtoReflect.Descriptor instead.
 func (*RowsHeld) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{13}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RowsHeld) GetConnectionId() uint64 {
@@ -1847,7 +2081,7 @@ type WaitEstimate struct {
 
 func (x *WaitEstimate) Reset() {
 	*x = WaitEstimate{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1859,7 +2093,7 @@ func (x *WaitEstimate) String() string {
 func (*WaitEstimate) ProtoMessage() {}
 
 func (x *WaitEstimate) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1872,7 +2106,7 @@ func (x *WaitEstimate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitEstimate.ProtoReflect.Descriptor instead.
 func (*WaitEstimate) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{14}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WaitEstimate) GetMedian() *durationpb.Duration {
@@ -1906,8 +2140,8 @@ func (x *WaitEstimate) GetLeases() uint32 {
 // How many permits may be held at once, and why that many.
 type Limit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The limit in force. 0 pauses the lock in every mode.
-	Limit uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Permits that may be held at once, now. 0 pauses the lock in every mode.
+	Permits uint32 `protobuf:"varint,1,opt,name=permits,proto3" json:"permits,omitempty"`
 	// Where it comes from. Everybody who sees the limit sees this.
 	Source LimitSource `protobuf:"varint,2,opt,name=source,proto3,enum=rowlock.v1.LimitSource" json:"source,omitempty"`
 	// The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
@@ -1924,7 +2158,7 @@ type Limit struct {
 
 func (x *Limit) Reset() {
 	*x = Limit{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1936,7 +2170,7 @@ func (x *Limit) String() string {
 func (*Limit) ProtoMessage() {}
 
 func (x *Limit) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1949,12 +2183,12 @@ func (x *Limit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limit.ProtoReflect.Descriptor instead.
 func (*Limit) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{15}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{17}
 }
 
-func (x *Limit) GetLimit() uint32 {
+func (x *Limit) GetPermits() uint32 {
 	if x != nil {
-		return x.Limit
+		return x.Permits
 	}
 	return 0
 }
@@ -2001,7 +2235,7 @@ type LockRecord struct {
 	// ended, gives its attempt back, unless attempts_left was set since.
 	AttemptsLeft *uint32 `protobuf:"varint,2,opt,name=attempts_left,json=attemptsLeft,proto3,oneof" json:"attempts_left,omitempty"`
 	// A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
-	// AcquireRequest.if_status.
+	// LeaseTerms.if_status.
 	Status string `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
 	// The lease that ended last; unset if none has ended since the record exists.
 	LastRun *LastRun `protobuf:"bytes,4,opt,name=last_run,json=lastRun,proto3" json:"last_run,omitempty"`
@@ -2014,7 +2248,7 @@ type LockRecord struct {
 
 func (x *LockRecord) Reset() {
 	*x = LockRecord{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2026,7 +2260,7 @@ func (x *LockRecord) String() string {
 func (*LockRecord) ProtoMessage() {}
 
 func (x *LockRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2039,7 +2273,7 @@ func (x *LockRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockRecord.ProtoReflect.Descriptor instead.
 func (*LockRecord) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{16}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LockRecord) GetNotBefore() *timestamppb.Timestamp {
@@ -2089,7 +2323,7 @@ type LastRun struct {
 	// When it ended. For an expired lease this is the moment when the server ended it, shortly after its ttl had passed.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
 	// RELEASED, EXPIRED or FORCE_RELEASED.
-	EndReason RefusalReason `protobuf:"varint,5,opt,name=end_reason,json=endReason,proto3,enum=rowlock.v1.RefusalReason" json:"end_reason,omitempty"`
+	EndReason EndReason `protobuf:"varint,5,opt,name=end_reason,json=endReason,proto3,enum=rowlock.v1.EndReason" json:"end_reason,omitempty"`
 	// The lock's status after it ended: from its Release or its status_if_lost, or unchanged.
 	Status        string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2098,7 +2332,7 @@ type LastRun struct {
 
 func (x *LastRun) Reset() {
 	*x = LastRun{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2110,7 +2344,7 @@ func (x *LastRun) String() string {
 func (*LastRun) ProtoMessage() {}
 
 func (x *LastRun) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2123,7 +2357,7 @@ func (x *LastRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastRun.ProtoReflect.Descriptor instead.
 func (*LastRun) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{17}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LastRun) GetOwner() string {
@@ -2154,11 +2388,11 @@ func (x *LastRun) GetEndedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *LastRun) GetEndReason() RefusalReason {
+func (x *LastRun) GetEndReason() EndReason {
 	if x != nil {
 		return x.EndReason
 	}
-	return RefusalReason_REFUSAL_REASON_UNSPECIFIED
+	return EndReason_END_REASON_UNSPECIFIED
 }
 
 func (x *LastRun) GetStatus() string {
@@ -2180,7 +2414,7 @@ type Lock struct {
 	// The number of holders.
 	HolderCount uint32 `protobuf:"varint,4,opt,name=holder_count,json=holderCount,proto3" json:"holder_count,omitempty"`
 	// The number of waiters.
-	Waiting uint32 `protobuf:"varint,5,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	WaiterCount uint32 `protobuf:"varint,5,opt,name=waiter_count,json=waiterCount,proto3" json:"waiter_count,omitempty"`
 	// More is held than the limit allows, because the limit was lowered. The server grants nothing until holders release
 	// enough.
 	Draining bool `protobuf:"varint,6,opt,name=draining,proto3" json:"draining,omitempty"`
@@ -2198,7 +2432,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2210,7 +2444,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2223,7 +2457,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{18}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Lock) GetName() string {
@@ -2254,9 +2488,9 @@ func (x *Lock) GetHolderCount() uint32 {
 	return 0
 }
 
-func (x *Lock) GetWaiting() uint32 {
+func (x *Lock) GetWaiterCount() uint32 {
 	if x != nil {
-		return x.Waiting
+		return x.WaiterCount
 	}
 	return 0
 }
@@ -2301,7 +2535,23 @@ var File_rowlock_v1_lock_proto protoreflect.FileDescriptor
 const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\n" +
 	"\x15rowlock/v1/lock.proto\x12\n" +
-	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x88\x03\n" +
+	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdd\x03\n" +
+	"\n" +
+	"LeaseTerms\x12-\n" +
+	"\x03ttl\x18\x01 \x01(\v2\x19.google.protobuf.DurationH\x00R\x03ttl\x125\n" +
+	"\tno_expiry\x18\x02 \x01(\v2\x16.google.protobuf.EmptyH\x00R\bnoExpiry\x12\x14\n" +
+	"\x05owner\x18\x03 \x01(\tR\x05owner\x12:\n" +
+	"\x06labels\x18\x04 \x03(\v2\".rowlock.v1.LeaseTerms.LabelsEntryR\x06labels\x12<\n" +
+	"\fmin_interval\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\vminInterval\x128\n" +
+	"\n" +
+	"lock_delay\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\tlockDelay\x12)\n" +
+	"\x0estatus_if_lost\x18\a \x01(\tH\x01R\fstatusIfLost\x88\x01\x01\x12\x1b\n" +
+	"\tif_status\x18\b \x03(\tR\bifStatus\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\t\n" +
+	"\alastingB\x11\n" +
+	"\x0f_status_if_lost\"\x88\x03\n" +
 	"\x05Lease\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1b\n" +
 	"\tlock_name\x18\x02 \x01(\tR\blockName\x12$\n" +
@@ -2332,7 +2582,18 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\vretry_after\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"retryAfter\x12'\n" +
 	"\x05limit\x18\x05 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12\x16\n" +
-	"\x06status\x18\x06 \x01(\tR\x06status\"\x96\x06\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\"\xe3\x02\n" +
+	"\bClaimEnd\x12-\n" +
+	"\x06reason\x18\x01 \x01(\x0e2\x15.rowlock.v1.EndReasonR\x06reason\x125\n" +
+	"\bended_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x12\x19\n" +
+	"\bended_by\x18\x03 \x01(\tR\aendedBy\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\x12\x16\n" +
+	"\x06status\x18\x05 \x01(\tR\x06status\x12\x18\n" +
+	"\amessage\x18\x06 \x01(\tR\amessage\x12+\n" +
+	"\aholders\x18\a \x03(\v2\x11.rowlock.v1.ClaimR\aholders\x12:\n" +
+	"\vretry_after\x18\b \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"retryAfter\x12'\n" +
+	"\x05limit\x18\t \x01(\v2\x11.rowlock.v1.LimitR\x05limit\"\x9b\x05\n" +
 	"\x05Claim\x12\x1b\n" +
 	"\tlock_name\x18\x01 \x01(\tR\blockName\x12#\n" +
 	"\rticket_number\x18\x02 \x01(\x04R\fticketNumber\x12,\n" +
@@ -2347,15 +2608,11 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"granted_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tgrantedAt\x129\n" +
 	"\n" +
-	"expires_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1c\n" +
-	"\tunclaimed\x18\f \x01(\bR\tunclaimed\x12\x1c\n" +
-	"\tprincipal\x18\r \x01(\tR\tprincipal\x125\n" +
-	"\bended_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x128\n" +
-	"\n" +
-	"end_reason\x18\x0f \x01(\x0e2\x19.rowlock.v1.RefusalReasonR\tendReason\x12\x19\n" +
-	"\bend_note\x18\x10 \x01(\tR\aendNote\x12\x19\n" +
-	"\bended_by\x18\x11 \x01(\tR\aendedBy\x12\x18\n" +
-	"\areplica\x18\x12 \x01(\tR\areplica\x1a9\n" +
+	"expires_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12 \n" +
+	"\vprovisional\x18\f \x01(\bR\vprovisional\x12\x1c\n" +
+	"\tprincipal\x18\r \x01(\tR\tprincipal\x12&\n" +
+	"\x03end\x18\x0e \x01(\v2\x14.rowlock.v1.ClaimEndR\x03end\x12\x18\n" +
+	"\areplica\x18\x0f \x01(\tR\areplica\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa4\x03\n" +
@@ -2417,9 +2674,9 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x06median\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06median\x12+\n" +
 	"\x03low\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03low\x12-\n" +
 	"\x04high\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04high\x12\x16\n" +
-	"\x06leases\x18\x04 \x01(\rR\x06leases\"\x9a\x01\n" +
-	"\x05Limit\x12\x14\n" +
-	"\x05limit\x18\x01 \x01(\rR\x05limit\x12/\n" +
+	"\x06leases\x18\x04 \x01(\rR\x06leases\"\x9e\x01\n" +
+	"\x05Limit\x12\x18\n" +
+	"\apermits\x18\x01 \x01(\rR\apermits\x12/\n" +
 	"\x06source\x18\x02 \x01(\x0e2\x17.rowlock.v1.LimitSourceR\x06source\x12\x18\n" +
 	"\apattern\x18\x03 \x01(\tR\apattern\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\x04R\aversion\x12\x16\n" +
@@ -2432,22 +2689,22 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x06status\x18\x03 \x01(\tR\x06status\x12.\n" +
 	"\blast_run\x18\x04 \x01(\v2\x13.rowlock.v1.LastRunR\alastRun\x12\x18\n" +
 	"\aversion\x18\x05 \x01(\x04R\aversionB\x10\n" +
-	"\x0e_attempts_left\"\x88\x02\n" +
+	"\x0e_attempts_left\"\x84\x02\n" +
 	"\aLastRun\x12\x14\n" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12#\n" +
 	"\rfencing_token\x18\x02 \x01(\x04R\ffencingToken\x129\n" +
 	"\n" +
 	"granted_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\tgrantedAt\x125\n" +
-	"\bended_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x128\n" +
+	"\bended_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x124\n" +
 	"\n" +
-	"end_reason\x18\x05 \x01(\x0e2\x19.rowlock.v1.RefusalReasonR\tendReason\x12\x16\n" +
-	"\x06status\x18\x06 \x01(\tR\x06status\"\xf7\x02\n" +
+	"end_reason\x18\x05 \x01(\x0e2\x15.rowlock.v1.EndReasonR\tendReason\x12\x16\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\"\x80\x03\n" +
 	"\x04Lock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
 	"\x05limit\x18\x02 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12!\n" +
 	"\fheld_permits\x18\x03 \x01(\x04R\vheldPermits\x12!\n" +
-	"\fholder_count\x18\x04 \x01(\rR\vholderCount\x12\x18\n" +
-	"\awaiting\x18\x05 \x01(\rR\awaiting\x12\x1a\n" +
+	"\fholder_count\x18\x04 \x01(\rR\vholderCount\x12!\n" +
+	"\fwaiter_count\x18\x05 \x01(\rR\vwaiterCount\x12\x1a\n" +
 	"\bdraining\x18\x06 \x01(\bR\bdraining\x12,\n" +
 	"\x12last_fencing_token\x18\a \x01(\x04R\x10lastFencingToken\x12+\n" +
 	"\aholders\x18\b \x03(\v2\x11.rowlock.v1.ClaimR\aholders\x12+\n" +
@@ -2458,28 +2715,27 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x10MODE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vMODE_PERMIT\x10\x01\x12\x0f\n" +
 	"\vMODE_SHARED\x10\x02\x12\x12\n" +
-	"\x0eMODE_EXCLUSIVE\x10\x03*f\n" +
-	"\bWhenBusy\x12\x19\n" +
-	"\x15WHEN_BUSY_UNSPECIFIED\x10\x00\x12\x14\n" +
-	"\x10WHEN_BUSY_REFUSE\x10\x01\x12\x15\n" +
-	"\x11WHEN_BUSY_ENQUEUE\x10\x02\x12\x12\n" +
-	"\x0eWHEN_BUSY_WAIT\x10\x03*\xb5\x03\n" +
+	"\x0eMODE_EXCLUSIVE\x10\x03*\x82\x02\n" +
 	"\rRefusalReason\x12\x1e\n" +
 	"\x1aREFUSAL_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13REFUSAL_REASON_BUSY\x10\x01\x12\x19\n" +
 	"\x15REFUSAL_REASON_PAUSED\x10\x02\x12\x1d\n" +
-	"\x19REFUSAL_REASON_QUEUE_FULL\x10\x03\x12\x1c\n" +
-	"\x18REFUSAL_REASON_TIMED_OUT\x10\x04\x12\x1d\n" +
+	"\x19REFUSAL_REASON_NOT_BEFORE\x10\x03\x12\x1d\n" +
+	"\x19REFUSAL_REASON_QUEUE_FULL\x10\x04\x12\x1d\n" +
 	"\x19REFUSAL_REASON_NEVER_FITS\x10\x05\x12\x1c\n" +
-	"\x18REFUSAL_REASON_CANCELLED\x10\x06\x12\x19\n" +
-	"\x15REFUSAL_REASON_LAPSED\x10\a\x12\x1a\n" +
-	"\x16REFUSAL_REASON_EXPIRED\x10\b\x12\x1b\n" +
-	"\x17REFUSAL_REASON_RELEASED\x10\t\x12!\n" +
-	"\x1dREFUSAL_REASON_FORCE_RELEASED\x10\n" +
-	"\x12\x1d\n" +
-	"\x19REFUSAL_REASON_NOT_BEFORE\x10\v\x12\x1c\n" +
-	"\x18REFUSAL_REASON_EXHAUSTED\x10\f\x12\"\n" +
-	"\x1eREFUSAL_REASON_STATUS_MISMATCH\x10\r*o\n" +
+	"\x18REFUSAL_REASON_EXHAUSTED\x10\x06\x12\"\n" +
+	"\x1eREFUSAL_REASON_STATUS_MISMATCH\x10\a*\x97\x02\n" +
+	"\tEndReason\x12\x1a\n" +
+	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13END_REASON_RELEASED\x10\x01\x12\x16\n" +
+	"\x12END_REASON_EXPIRED\x10\x02\x12\x1d\n" +
+	"\x19END_REASON_FORCE_RELEASED\x10\x03\x12\x15\n" +
+	"\x11END_REASON_LAPSED\x10\x04\x12\x18\n" +
+	"\x14END_REASON_CANCELLED\x10\x05\x12\x18\n" +
+	"\x14END_REASON_TIMED_OUT\x10\x06\x12\x19\n" +
+	"\x15END_REASON_NEVER_FITS\x10\a\x12\x18\n" +
+	"\x14END_REASON_EXHAUSTED\x10\b\x12\x1e\n" +
+	"\x1aEND_REASON_STATUS_MISMATCH\x10\t*o\n" +
 	"\n" +
 	"ClaimState\x12\x1b\n" +
 	"\x17CLAIM_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
@@ -2516,94 +2772,107 @@ func file_rowlock_v1_lock_proto_rawDescGZIP() []byte {
 }
 
 var file_rowlock_v1_lock_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_rowlock_v1_lock_proto_goTypes = []any{
 	(Mode)(0),                     // 0: rowlock.v1.Mode
-	(WhenBusy)(0),                 // 1: rowlock.v1.WhenBusy
-	(RefusalReason)(0),            // 2: rowlock.v1.RefusalReason
+	(RefusalReason)(0),            // 1: rowlock.v1.RefusalReason
+	(EndReason)(0),                // 2: rowlock.v1.EndReason
 	(ClaimState)(0),               // 3: rowlock.v1.ClaimState
 	(ChangeKind)(0),               // 4: rowlock.v1.ChangeKind
 	(LimitSource)(0),              // 5: rowlock.v1.LimitSource
-	(*Lease)(nil),                 // 6: rowlock.v1.Lease
-	(*Ticket)(nil),                // 7: rowlock.v1.Ticket
-	(*Refusal)(nil),               // 8: rowlock.v1.Refusal
-	(*Claim)(nil),                 // 9: rowlock.v1.Claim
-	(*Change)(nil),                // 10: rowlock.v1.Change
-	(*LimitChange)(nil),           // 11: rowlock.v1.LimitChange
-	(*RecordChange)(nil),          // 12: rowlock.v1.RecordChange
-	(*ForcedRelease)(nil),         // 13: rowlock.v1.ForcedRelease
-	(*PolicyChange)(nil),          // 14: rowlock.v1.PolicyChange
-	(*WaitCause)(nil),             // 15: rowlock.v1.WaitCause
-	(*HeldByOthers)(nil),          // 16: rowlock.v1.HeldByOthers
-	(*QueuedBehind)(nil),          // 17: rowlock.v1.QueuedBehind
-	(*LimitInTheWay)(nil),         // 18: rowlock.v1.LimitInTheWay
-	(*RowsHeld)(nil),              // 19: rowlock.v1.RowsHeld
-	(*WaitEstimate)(nil),          // 20: rowlock.v1.WaitEstimate
-	(*Limit)(nil),                 // 21: rowlock.v1.Limit
-	(*LockRecord)(nil),            // 22: rowlock.v1.LockRecord
-	(*LastRun)(nil),               // 23: rowlock.v1.LastRun
-	(*Lock)(nil),                  // 24: rowlock.v1.Lock
-	nil,                           // 25: rowlock.v1.Claim.LabelsEntry
-	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
+	(*LeaseTerms)(nil),            // 6: rowlock.v1.LeaseTerms
+	(*Lease)(nil),                 // 7: rowlock.v1.Lease
+	(*Ticket)(nil),                // 8: rowlock.v1.Ticket
+	(*Refusal)(nil),               // 9: rowlock.v1.Refusal
+	(*ClaimEnd)(nil),              // 10: rowlock.v1.ClaimEnd
+	(*Claim)(nil),                 // 11: rowlock.v1.Claim
+	(*Change)(nil),                // 12: rowlock.v1.Change
+	(*LimitChange)(nil),           // 13: rowlock.v1.LimitChange
+	(*RecordChange)(nil),          // 14: rowlock.v1.RecordChange
+	(*ForcedRelease)(nil),         // 15: rowlock.v1.ForcedRelease
+	(*PolicyChange)(nil),          // 16: rowlock.v1.PolicyChange
+	(*WaitCause)(nil),             // 17: rowlock.v1.WaitCause
+	(*HeldByOthers)(nil),          // 18: rowlock.v1.HeldByOthers
+	(*QueuedBehind)(nil),          // 19: rowlock.v1.QueuedBehind
+	(*LimitInTheWay)(nil),         // 20: rowlock.v1.LimitInTheWay
+	(*RowsHeld)(nil),              // 21: rowlock.v1.RowsHeld
+	(*WaitEstimate)(nil),          // 22: rowlock.v1.WaitEstimate
+	(*Limit)(nil),                 // 23: rowlock.v1.Limit
+	(*LockRecord)(nil),            // 24: rowlock.v1.LockRecord
+	(*LastRun)(nil),               // 25: rowlock.v1.LastRun
+	(*Lock)(nil),                  // 26: rowlock.v1.Lock
+	nil,                           // 27: rowlock.v1.LeaseTerms.LabelsEntry
+	nil,                           // 28: rowlock.v1.Claim.LabelsEntry
+	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
+	(*emptypb.Empty)(nil),         // 30: google.protobuf.Empty
+	(*timestamppb.Timestamp)(nil), // 31: google.protobuf.Timestamp
 }
 var file_rowlock_v1_lock_proto_depIdxs = []int32{
-	0,  // 0: rowlock.v1.Lease.mode:type_name -> rowlock.v1.Mode
-	26, // 1: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
-	27, // 2: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
-	27, // 3: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
-	26, // 4: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
-	26, // 5: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
-	2,  // 6: rowlock.v1.Refusal.reason:type_name -> rowlock.v1.RefusalReason
-	9,  // 7: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
-	26, // 8: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
-	21, // 9: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
-	3,  // 10: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
-	0,  // 11: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
-	25, // 12: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
-	27, // 13: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
-	27, // 14: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
-	27, // 15: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
-	27, // 16: rowlock.v1.Claim.ended_at:type_name -> google.protobuf.Timestamp
-	2,  // 17: rowlock.v1.Claim.end_reason:type_name -> rowlock.v1.RefusalReason
-	27, // 18: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
-	11, // 19: rowlock.v1.Change.limit:type_name -> rowlock.v1.LimitChange
-	12, // 20: rowlock.v1.Change.record:type_name -> rowlock.v1.RecordChange
-	13, // 21: rowlock.v1.Change.forced_release:type_name -> rowlock.v1.ForcedRelease
-	14, // 22: rowlock.v1.Change.policy:type_name -> rowlock.v1.PolicyChange
-	22, // 23: rowlock.v1.RecordChange.from:type_name -> rowlock.v1.LockRecord
-	22, // 24: rowlock.v1.RecordChange.to:type_name -> rowlock.v1.LockRecord
-	9,  // 25: rowlock.v1.ForcedRelease.claim:type_name -> rowlock.v1.Claim
-	16, // 26: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
-	17, // 27: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
-	18, // 28: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
-	27, // 29: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
-	27, // 30: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
-	19, // 31: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
-	9,  // 32: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
-	27, // 33: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
-	9,  // 34: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
-	21, // 35: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
-	27, // 36: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
-	26, // 37: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
-	26, // 38: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
-	26, // 39: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
-	26, // 40: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
-	5,  // 41: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
-	27, // 42: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
-	23, // 43: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
-	27, // 44: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
-	27, // 45: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
-	2,  // 46: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.RefusalReason
-	21, // 47: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
-	9,  // 48: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
-	9,  // 49: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
-	22, // 50: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
-	51, // [51:51] is the sub-list for method output_type
-	51, // [51:51] is the sub-list for method input_type
-	51, // [51:51] is the sub-list for extension type_name
-	51, // [51:51] is the sub-list for extension extendee
-	0,  // [0:51] is the sub-list for field type_name
+	29, // 0: rowlock.v1.LeaseTerms.ttl:type_name -> google.protobuf.Duration
+	30, // 1: rowlock.v1.LeaseTerms.no_expiry:type_name -> google.protobuf.Empty
+	27, // 2: rowlock.v1.LeaseTerms.labels:type_name -> rowlock.v1.LeaseTerms.LabelsEntry
+	29, // 3: rowlock.v1.LeaseTerms.min_interval:type_name -> google.protobuf.Duration
+	29, // 4: rowlock.v1.LeaseTerms.lock_delay:type_name -> google.protobuf.Duration
+	0,  // 5: rowlock.v1.Lease.mode:type_name -> rowlock.v1.Mode
+	29, // 6: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	31, // 7: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
+	31, // 8: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
+	29, // 9: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
+	29, // 10: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
+	1,  // 11: rowlock.v1.Refusal.reason:type_name -> rowlock.v1.RefusalReason
+	11, // 12: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
+	29, // 13: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
+	23, // 14: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
+	2,  // 15: rowlock.v1.ClaimEnd.reason:type_name -> rowlock.v1.EndReason
+	31, // 16: rowlock.v1.ClaimEnd.ended_at:type_name -> google.protobuf.Timestamp
+	11, // 17: rowlock.v1.ClaimEnd.holders:type_name -> rowlock.v1.Claim
+	29, // 18: rowlock.v1.ClaimEnd.retry_after:type_name -> google.protobuf.Duration
+	23, // 19: rowlock.v1.ClaimEnd.limit:type_name -> rowlock.v1.Limit
+	3,  // 20: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
+	0,  // 21: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
+	28, // 22: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
+	31, // 23: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
+	31, // 24: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
+	31, // 25: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
+	10, // 26: rowlock.v1.Claim.end:type_name -> rowlock.v1.ClaimEnd
+	31, // 27: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
+	13, // 28: rowlock.v1.Change.limit:type_name -> rowlock.v1.LimitChange
+	14, // 29: rowlock.v1.Change.record:type_name -> rowlock.v1.RecordChange
+	15, // 30: rowlock.v1.Change.forced_release:type_name -> rowlock.v1.ForcedRelease
+	16, // 31: rowlock.v1.Change.policy:type_name -> rowlock.v1.PolicyChange
+	24, // 32: rowlock.v1.RecordChange.from:type_name -> rowlock.v1.LockRecord
+	24, // 33: rowlock.v1.RecordChange.to:type_name -> rowlock.v1.LockRecord
+	11, // 34: rowlock.v1.ForcedRelease.claim:type_name -> rowlock.v1.Claim
+	18, // 35: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
+	19, // 36: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
+	20, // 37: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
+	31, // 38: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
+	31, // 39: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
+	21, // 40: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
+	11, // 41: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
+	31, // 42: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
+	11, // 43: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
+	23, // 44: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
+	31, // 45: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
+	29, // 46: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
+	29, // 47: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
+	29, // 48: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
+	29, // 49: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
+	5,  // 50: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
+	31, // 51: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
+	25, // 52: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
+	31, // 53: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
+	31, // 54: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
+	2,  // 55: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.EndReason
+	23, // 56: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
+	11, // 57: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
+	11, // 58: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
+	24, // 59: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
+	60, // [60:60] is the sub-list for method output_type
+	60, // [60:60] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_proto_init() }
@@ -2611,7 +2880,11 @@ func file_rowlock_v1_lock_proto_init() {
 	if File_rowlock_v1_lock_proto != nil {
 		return
 	}
-	file_rowlock_v1_lock_proto_msgTypes[4].OneofWrappers = []any{
+	file_rowlock_v1_lock_proto_msgTypes[0].OneofWrappers = []any{
+		(*LeaseTerms_Ttl)(nil),
+		(*LeaseTerms_NoExpiry)(nil),
+	}
+	file_rowlock_v1_lock_proto_msgTypes[6].OneofWrappers = []any{
 		(*Change_LockName)(nil),
 		(*Change_Pattern)(nil),
 		(*Change_Limit)(nil),
@@ -2619,8 +2892,8 @@ func file_rowlock_v1_lock_proto_init() {
 		(*Change_ForcedRelease)(nil),
 		(*Change_Policy)(nil),
 	}
-	file_rowlock_v1_lock_proto_msgTypes[5].OneofWrappers = []any{}
-	file_rowlock_v1_lock_proto_msgTypes[9].OneofWrappers = []any{
+	file_rowlock_v1_lock_proto_msgTypes[7].OneofWrappers = []any{}
+	file_rowlock_v1_lock_proto_msgTypes[11].OneofWrappers = []any{
 		(*WaitCause_Held)(nil),
 		(*WaitCause_Queued)(nil),
 		(*WaitCause_Limit)(nil),
@@ -2630,14 +2903,14 @@ func file_rowlock_v1_lock_proto_init() {
 		(*WaitCause_FailedOverUntil)(nil),
 		(*WaitCause_Rows)(nil),
 	}
-	file_rowlock_v1_lock_proto_msgTypes[16].OneofWrappers = []any{}
+	file_rowlock_v1_lock_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_proto_rawDesc), len(file_rowlock_v1_lock_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   20,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

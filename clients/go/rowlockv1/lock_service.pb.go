@@ -1,72 +1,16 @@
-// The verbs of Rowlock.
+// The verbs of Rowlock. errors.proto says how they fail, and which answers of "no" are no errors.
 //
-// An error is a google.rpc.Status in the `grpc-status-details-bin` trailer. It has a google.rpc.ErrorInfo of domain
-// `rowlock` with a stable reason, and a google.rpc.RetryInfo if a retry can help:
+// A deadline of a call beyond 24 days counts as none. Bounds that are given as "today" may rise or fall with a later
+// version.
 //
-//   INVALID_ARGUMENT    BAD_REQUEST         google.rpc.BadRequest lists every wrong field at once; a oneof that is not
-//                                           set is a field, too: `target`, `from`
-//   INVALID_ARGUMENT    MALFORMED_MESSAGE   the bytes are not the message, for example text that is not UTF-8
-//   NOT_FOUND           UNKNOWN_CLAIM       no such ticket or lease, or it ended longer ago than the retention time
-//   NOT_FOUND           UNKNOWN_LOCK        ForceRelease: no such lock
-//   FAILED_PRECONDITION LEASE_LOST          the lease has ended, for good; metadata has `end_reason`, a name of
-//                                           RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
-//   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
-//   FAILED_PRECONDITION LOCK_IN_USE         DeleteRecord: somebody holds the lock or waits for it
-//   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
-//                                           permits
-//   ABORTED             VERSION_MISMATCH    expected_version is not the present version, which metadata has as
-//                                           `version`, in decimal
-//   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
-//                                           `commands_queued`, `names_queued` (calls), `names_created` (new names of
-//                                           locks this second), `listings_queued` (GetLock, ListLocks, ListLimits,
-//                                           ListClaims, ListChanges, ExplainWait, WatchLocks), `answers_queued` (reads that complete an answer),
-//                                           `captures_queued` (Capture), `watches`, `watched_locks` (WatchLocks),
-//                                           `calls_on_connection` (this connection has too many calls, including
-//                                           cancelled ones), `waits_on_connection` (this connection has too many open
-//                                           waits; open another one), `session_waits`, `session_commands` (of one
-//                                           session), `principal_commands`, `principal_waits` (of all sessions and
-//                                           connections of the caller), `client_renewals` (renewals far beyond what
-//                                           the ttl of the caller's leases asks for, and renewals and releases of
-//                                           leases that do not exist), `results_unread` (the client of a session does
-//                                           not read),
-//                                           `server_waits` (also calls whose requests have not arrived),
-//                                           `server_sessions` (the server has no memory for more;
-//                                           another server may; open ones go on), and the quotas of the caller:
-//                                           `quota_claims`, `quota_waiters`, `quota_sessions`, `quota_calls`,
-//                                           `quota_names`, `quota_records` (UpdateRecord of a lock without a record)
-//   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
-//                                           `bytes_max`
-//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateRecord, DeleteRecord, ForceRelease: the database did not report
-//                                           whether it committed the change, and the server cannot find out, because
-//                                           somebody else has changed the lock or the pattern since, or the database
-//                                           is still away. Read the present state, then decide again
-//   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
-//   UNAVAILABLE         KEYS_UNAVAILABLE    the server could not load the keys that JWTs are checked with
-//   UNAVAILABLE         SESSION_SILENT      the client of the session was silent for too long
-//   UNAUTHENTICATED     CREDENTIALS_MISSING the server wants to know who calls: send `authorization: Bearer TOKEN`, or
-//                                           connect with a client certificate
-//   UNAUTHENTICATED     CREDENTIALS_WRONG   the server does not know the token, or nobody whom it trusts has signed it
-//   UNAUTHENTICATED     CREDENTIALS_EXPIRED the token or certificate is past its end: get a new one, and call again.
-//                                           Leases and places are kept
-//   PERMISSION_DENIED   RIGHT_MISSING       the policy of the server does not allow this; metadata has the right that is
-//                                           missing as `right` and the caller as `principal`. The answer is the same
-//                                           whether the lock exists or not
-//   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed, and the command may have taken
-//                                           effect; or a request has taken too long to arrive, and nothing was done
-//   CANCELLED           CANCELLED           the client cancelled a command of its session; it may have taken effect
-//   INTERNAL            INTERNAL            a bug; the server's log has the cause under the `incident` of the metadata
+// What may come, and where it goes, so that nothing of today changes its meaning:
 //
-// Keys of metadata are snake_case. Each reason has only the keys named here.
-//
-// A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
-// request_id, Renew, Release and all reads are safe to repeat.
-//
-// If SetLimit, UpdateRecord, DeleteRecord or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
-// the server has not made the change, and the call is safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call
-// could undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
-// server itself never makes a change twice, nor over a later change.
-//
-// A deadline of a call beyond 24 days counts as none.
+// - Several locks in one claim: AcquireRequest and QueueRequest get a list of further locks, and Lease their fencing tokens.
+// - Rates, the order of a queue, limits over a tree of names: SetLimitRequest gets a oneof for each such setting, and another
+//   target; Limit, LimitSetting and LimitChange show them; RefusalReason, EndReason and WaitCause name what is in the way.
+// - Slots: Lease gets the number of its slot.
+// - Leases that last as long as their session: another member of LeaseTerms.lasting.
+// - Recall: SessionResponse gets a list of the leases that the server asks back.
 
 // Code generated by protoc-gen-go. DO NOT EDIT.
 // versions:
@@ -161,38 +105,20 @@ type AcquireRequest struct {
 	Mode Mode `protobuf:"varint,2,opt,name=mode,proto3,enum=rowlock.v1.Mode" json:"mode,omitempty"`
 	// Permits to take, all or none; at most 1,000,000; 0 means 1. With MODE_SHARED and MODE_EXCLUSIVE: 0 or 1.
 	Permits uint32 `protobuf:"varint,3,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
-	Ttl *durationpb.Duration `protobuf:"bytes,4,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	// The lease has no end: it lasts until it is released or force-released.
-	NoExpiry bool `protobuf:"varint,5,opt,name=no_expiry,json=noExpiry,proto3" json:"no_expiry,omitempty"`
-	// The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
-	// claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
-	// ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
-	// repeat.
-	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Who asks, for people who look at the lock; up to 255 bytes.
-	Owner string `protobuf:"bytes,7,opt,name=owner,proto3" json:"owner,omitempty"`
-	// What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-	Labels map[string]string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
-	// it unspecified; WHEN_BUSY_REFUSE is an error there.
-	WhenBusy WhenBusy `protobuf:"varint,9,opt,name=when_busy,json=whenBusy,proto3,enum=rowlock.v1.WhenBusy" json:"when_busy,omitempty"`
-	// The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-	// life. Not with WHEN_BUSY_REFUSE.
-	MaxWait *durationpb.Duration `protobuf:"bytes,10,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
-	// When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-	// to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-	// Not with no_expiry.
-	MinInterval *durationpb.Duration `protobuf:"bytes,11,opt,name=min_interval,json=minInterval,proto3" json:"min_interval,omitempty"`
-	// When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-	// years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-	LockDelay *durationpb.Duration `protobuf:"bytes,12,opt,name=lock_delay,json=lockDelay,proto3" json:"lock_delay,omitempty"`
-	// The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-	// ever. "" is a status too; unset: the status stays.
-	StatusIfLost *string `protobuf:"bytes,13,opt,name=status_if_lost,json=statusIfLost,proto3,oneof" json:"status_if_lost,omitempty"`
-	// Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-	// also matches a lock without a record. Empty: any status.
-	IfStatus      []string `protobuf:"bytes,14,rep,name=if_status,json=ifStatus,proto3" json:"if_status,omitempty"`
+	// What the caller asks of the lease.
+	Terms *LeaseTerms `protobuf:"bytes,4,opt,name=terms,proto3" json:"terms,omitempty"`
+	// The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
+	// claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
+	// claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// What to do if the server cannot grant the lock at once. If none is set, the answer is a refusal, and nothing is left
+	// behind: this is "try-lock".
+	//
+	// Types that are valid to be assigned to WhenBusy:
+	//
+	//	*AcquireRequest_Wait
+	//	*AcquireRequest_Enqueue
+	WhenBusy      isAcquireRequest_WhenBusy `protobuf_oneof:"when_busy"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -248,18 +174,11 @@ func (x *AcquireRequest) GetPermits() uint32 {
 	return 0
 }
 
-func (x *AcquireRequest) GetTtl() *durationpb.Duration {
+func (x *AcquireRequest) GetTerms() *LeaseTerms {
 	if x != nil {
-		return x.Ttl
+		return x.Terms
 	}
 	return nil
-}
-
-func (x *AcquireRequest) GetNoExpiry() bool {
-	if x != nil {
-		return x.NoExpiry
-	}
-	return false
 }
 
 func (x *AcquireRequest) GetRequestId() string {
@@ -269,58 +188,93 @@ func (x *AcquireRequest) GetRequestId() string {
 	return ""
 }
 
-func (x *AcquireRequest) GetOwner() string {
-	if x != nil {
-		return x.Owner
-	}
-	return ""
-}
-
-func (x *AcquireRequest) GetLabels() map[string]string {
-	if x != nil {
-		return x.Labels
-	}
-	return nil
-}
-
-func (x *AcquireRequest) GetWhenBusy() WhenBusy {
+func (x *AcquireRequest) GetWhenBusy() isAcquireRequest_WhenBusy {
 	if x != nil {
 		return x.WhenBusy
 	}
-	return WhenBusy_WHEN_BUSY_UNSPECIFIED
+	return nil
 }
 
-func (x *AcquireRequest) GetMaxWait() *durationpb.Duration {
+func (x *AcquireRequest) GetWait() *Wait {
+	if x != nil {
+		if x, ok := x.WhenBusy.(*AcquireRequest_Wait); ok {
+			return x.Wait
+		}
+	}
+	return nil
+}
+
+func (x *AcquireRequest) GetEnqueue() *Wait {
+	if x != nil {
+		if x, ok := x.WhenBusy.(*AcquireRequest_Enqueue); ok {
+			return x.Enqueue
+		}
+	}
+	return nil
+}
+
+type isAcquireRequest_WhenBusy interface {
+	isAcquireRequest_WhenBusy()
+}
+
+type AcquireRequest_Wait struct {
+	// Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+	// then the place survives a lost connection. A lease after a wait is provisional: see Lease.
+	Wait *Wait `protobuf:"bytes,6,opt,name=wait,proto3,oneof"`
+}
+
+type AcquireRequest_Enqueue struct {
+	// Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+	// request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
+	Enqueue *Wait `protobuf:"bytes,7,opt,name=enqueue,proto3,oneof"`
+}
+
+func (*AcquireRequest_Wait) isAcquireRequest_WhenBusy() {}
+
+func (*AcquireRequest_Enqueue) isAcquireRequest_WhenBusy() {}
+
+// How to wait.
+type Wait struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The longest time, 1 ms to 24 days; then the claim ends as TIMED_OUT. Unset: as long as there are signs of life.
+	MaxWait       *durationpb.Duration `protobuf:"bytes,1,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Wait) Reset() {
+	*x = Wait{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Wait) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Wait) ProtoMessage() {}
+
+func (x *Wait) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Wait.ProtoReflect.Descriptor instead.
+func (*Wait) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Wait) GetMaxWait() *durationpb.Duration {
 	if x != nil {
 		return x.MaxWait
-	}
-	return nil
-}
-
-func (x *AcquireRequest) GetMinInterval() *durationpb.Duration {
-	if x != nil {
-		return x.MinInterval
-	}
-	return nil
-}
-
-func (x *AcquireRequest) GetLockDelay() *durationpb.Duration {
-	if x != nil {
-		return x.LockDelay
-	}
-	return nil
-}
-
-func (x *AcquireRequest) GetStatusIfLost() string {
-	if x != nil && x.StatusIfLost != nil {
-		return *x.StatusIfLost
-	}
-	return ""
-}
-
-func (x *AcquireRequest) GetIfStatus() []string {
-	if x != nil {
-		return x.IfStatus
 	}
 	return nil
 }
@@ -335,6 +289,7 @@ type AcquireResponse struct {
 	//	*AcquireResponse_Lease
 	//	*AcquireResponse_Ticket
 	//	*AcquireResponse_Refusal
+	//	*AcquireResponse_Ended
 	Outcome       isAcquireResponse_Outcome `protobuf_oneof:"outcome"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -342,7 +297,7 @@ type AcquireResponse struct {
 
 func (x *AcquireResponse) Reset() {
 	*x = AcquireResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[1]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -354,7 +309,7 @@ func (x *AcquireResponse) String() string {
 func (*AcquireResponse) ProtoMessage() {}
 
 func (x *AcquireResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[1]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -367,7 +322,7 @@ func (x *AcquireResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireResponse.ProtoReflect.Descriptor instead.
 func (*AcquireResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{1}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *AcquireResponse) GetOutcome() isAcquireResponse_Outcome {
@@ -404,6 +359,15 @@ func (x *AcquireResponse) GetRefusal() *Refusal {
 	return nil
 }
 
+func (x *AcquireResponse) GetEnded() *ClaimEnd {
+	if x != nil {
+		if x, ok := x.Outcome.(*AcquireResponse_Ended); ok {
+			return x.Ended
+		}
+	}
+	return nil
+}
+
 type isAcquireResponse_Outcome interface {
 	isAcquireResponse_Outcome()
 }
@@ -414,13 +378,18 @@ type AcquireResponse_Lease struct {
 }
 
 type AcquireResponse_Ticket struct {
-	// In the queue (WHEN_BUSY_ENQUEUE).
+	// In the queue (`enqueue`).
 	Ticket *Ticket `protobuf:"bytes,2,opt,name=ticket,proto3,oneof"`
 }
 
 type AcquireResponse_Refusal struct {
-	// Not granted.
+	// Not granted, and no claim was made.
 	Refusal *Refusal `protobuf:"bytes,3,opt,name=refusal,proto3,oneof"`
+}
+
+type AcquireResponse_Ended struct {
+	// The claim has ended: during this wait, or before this call, if its request_id was used before.
+	Ended *ClaimEnd `protobuf:"bytes,4,opt,name=ended,proto3,oneof"`
 }
 
 func (*AcquireResponse_Lease) isAcquireResponse_Outcome() {}
@@ -429,6 +398,8 @@ func (*AcquireResponse_Ticket) isAcquireResponse_Outcome() {}
 
 func (*AcquireResponse_Refusal) isAcquireResponse_Outcome() {}
 
+func (*AcquireResponse_Ended) isAcquireResponse_Outcome() {}
+
 // What to wait for.
 type WaitInQueueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -436,7 +407,7 @@ type WaitInQueueRequest struct {
 	//
 	// Types that are valid to be assigned to Target:
 	//
-	//	*WaitInQueueRequest_Acquire
+	//	*WaitInQueueRequest_Request
 	//	*WaitInQueueRequest_TicketId
 	Target isWaitInQueueRequest_Target `protobuf_oneof:"target"`
 	// The shortest time between two positions, 0 to 1 hour; 1 s if unset. Grants and ends are sent at once.
@@ -447,7 +418,7 @@ type WaitInQueueRequest struct {
 
 func (x *WaitInQueueRequest) Reset() {
 	*x = WaitInQueueRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[2]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -459,7 +430,7 @@ func (x *WaitInQueueRequest) String() string {
 func (*WaitInQueueRequest) ProtoMessage() {}
 
 func (x *WaitInQueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[2]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -472,7 +443,7 @@ func (x *WaitInQueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitInQueueRequest.ProtoReflect.Descriptor instead.
 func (*WaitInQueueRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{2}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *WaitInQueueRequest) GetTarget() isWaitInQueueRequest_Target {
@@ -482,10 +453,10 @@ func (x *WaitInQueueRequest) GetTarget() isWaitInQueueRequest_Target {
 	return nil
 }
 
-func (x *WaitInQueueRequest) GetAcquire() *AcquireRequest {
+func (x *WaitInQueueRequest) GetRequest() *QueueRequest {
 	if x != nil {
-		if x, ok := x.Target.(*WaitInQueueRequest_Acquire); ok {
-			return x.Acquire
+		if x, ok := x.Target.(*WaitInQueueRequest_Request); ok {
+			return x.Request
 		}
 	}
 	return nil
@@ -511,10 +482,10 @@ type isWaitInQueueRequest_Target interface {
 	isWaitInQueueRequest_Target()
 }
 
-type WaitInQueueRequest_Acquire struct {
-	// A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+type WaitInQueueRequest_Request struct {
+	// A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
 	// lost.
-	Acquire *AcquireRequest `protobuf:"bytes,1,opt,name=acquire,proto3,oneof"`
+	Request *QueueRequest `protobuf:"bytes,1,opt,name=request,proto3,oneof"`
 }
 
 type WaitInQueueRequest_TicketId struct {
@@ -522,9 +493,100 @@ type WaitInQueueRequest_TicketId struct {
 	TicketId string `protobuf:"bytes,2,opt,name=ticket_id,json=ticketId,proto3,oneof"`
 }
 
-func (*WaitInQueueRequest_Acquire) isWaitInQueueRequest_Target() {}
+func (*WaitInQueueRequest_Request) isWaitInQueueRequest_Target() {}
 
 func (*WaitInQueueRequest_TicketId) isWaitInQueueRequest_Target() {}
+
+// A request that waits. The fields are those of AcquireRequest.
+type QueueRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lock.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The mode; unspecified means MODE_PERMIT.
+	Mode Mode `protobuf:"varint,2,opt,name=mode,proto3,enum=rowlock.v1.Mode" json:"mode,omitempty"`
+	// Permits to take, all or none.
+	Permits uint32 `protobuf:"varint,3,opt,name=permits,proto3" json:"permits,omitempty"`
+	// What the caller asks of the lease.
+	Terms *LeaseTerms `protobuf:"bytes,4,opt,name=terms,proto3" json:"terms,omitempty"`
+	// The caller's own id for this request.
+	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// See Wait.
+	MaxWait       *durationpb.Duration `protobuf:"bytes,6,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueueRequest) Reset() {
+	*x = QueueRequest{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueueRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueueRequest) ProtoMessage() {}
+
+func (x *QueueRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueueRequest.ProtoReflect.Descriptor instead.
+func (*QueueRequest) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *QueueRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *QueueRequest) GetMode() Mode {
+	if x != nil {
+		return x.Mode
+	}
+	return Mode_MODE_UNSPECIFIED
+}
+
+func (x *QueueRequest) GetPermits() uint32 {
+	if x != nil {
+		return x.Permits
+	}
+	return 0
+}
+
+func (x *QueueRequest) GetTerms() *LeaseTerms {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
+func (x *QueueRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *QueueRequest) GetMaxWait() *durationpb.Duration {
+	if x != nil {
+		return x.MaxWait
+	}
+	return nil
+}
 
 // One step of a wait.
 type WaitInQueueResponse struct {
@@ -535,6 +597,7 @@ type WaitInQueueResponse struct {
 	//
 	//	*WaitInQueueResponse_Position
 	//	*WaitInQueueResponse_Granted
+	//	*WaitInQueueResponse_Refusal
 	//	*WaitInQueueResponse_Ended
 	Update        isWaitInQueueResponse_Update `protobuf_oneof:"update"`
 	unknownFields protoimpl.UnknownFields
@@ -543,7 +606,7 @@ type WaitInQueueResponse struct {
 
 func (x *WaitInQueueResponse) Reset() {
 	*x = WaitInQueueResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[3]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -555,7 +618,7 @@ func (x *WaitInQueueResponse) String() string {
 func (*WaitInQueueResponse) ProtoMessage() {}
 
 func (x *WaitInQueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[3]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -568,7 +631,7 @@ func (x *WaitInQueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitInQueueResponse.ProtoReflect.Descriptor instead.
 func (*WaitInQueueResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{3}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *WaitInQueueResponse) GetUpdate() isWaitInQueueResponse_Update {
@@ -596,7 +659,16 @@ func (x *WaitInQueueResponse) GetGranted() *Lease {
 	return nil
 }
 
-func (x *WaitInQueueResponse) GetEnded() *Refusal {
+func (x *WaitInQueueResponse) GetRefusal() *Refusal {
+	if x != nil {
+		if x, ok := x.Update.(*WaitInQueueResponse_Refusal); ok {
+			return x.Refusal
+		}
+	}
+	return nil
+}
+
+func (x *WaitInQueueResponse) GetEnded() *ClaimEnd {
 	if x != nil {
 		if x, ok := x.Update.(*WaitInQueueResponse_Ended); ok {
 			return x.Ended
@@ -620,14 +692,21 @@ type WaitInQueueResponse_Granted struct {
 	Granted *Lease `protobuf:"bytes,2,opt,name=granted,proto3,oneof"`
 }
 
+type WaitInQueueResponse_Refusal struct {
+	// Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
+	Refusal *Refusal `protobuf:"bytes,3,opt,name=refusal,proto3,oneof"`
+}
+
 type WaitInQueueResponse_Ended struct {
-	// The wait ended without a lease; the last message.
-	Ended *Refusal `protobuf:"bytes,3,opt,name=ended,proto3,oneof"`
+	// The claim has ended; the last message.
+	Ended *ClaimEnd `protobuf:"bytes,4,opt,name=ended,proto3,oneof"`
 }
 
 func (*WaitInQueueResponse_Position) isWaitInQueueResponse_Update() {}
 
 func (*WaitInQueueResponse_Granted) isWaitInQueueResponse_Update() {}
+
+func (*WaitInQueueResponse_Refusal) isWaitInQueueResponse_Update() {}
 
 func (*WaitInQueueResponse_Ended) isWaitInQueueResponse_Update() {}
 
@@ -645,7 +724,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[4]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -657,7 +736,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[4]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -670,7 +749,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{4}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RenewRequest) GetLeaseId() string {
@@ -698,7 +777,7 @@ type RenewResponse struct {
 
 func (x *RenewResponse) Reset() {
 	*x = RenewResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -710,7 +789,7 @@ func (x *RenewResponse) String() string {
 func (*RenewResponse) ProtoMessage() {}
 
 func (x *RenewResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -723,7 +802,7 @@ func (x *RenewResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewResponse.ProtoReflect.Descriptor instead.
 func (*RenewResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{5}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RenewResponse) GetLease() *Lease {
@@ -751,7 +830,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -763,7 +842,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -776,7 +855,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{6}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ReleaseRequest) GetLeaseId() string {
@@ -818,7 +897,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -830,7 +909,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -843,7 +922,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{7}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ReleaseResponse) GetReleased() bool {
@@ -881,7 +960,7 @@ type SetLimitRequest struct {
 
 func (x *SetLimitRequest) Reset() {
 	*x = SetLimitRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[8]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -893,7 +972,7 @@ func (x *SetLimitRequest) String() string {
 func (*SetLimitRequest) ProtoMessage() {}
 
 func (x *SetLimitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[8]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -906,7 +985,7 @@ func (x *SetLimitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitRequest.ProtoReflect.Descriptor instead.
 func (*SetLimitRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{8}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SetLimitRequest) GetTarget() isSetLimitRequest_Target {
@@ -1021,12 +1100,12 @@ type SetLimitResponse struct {
 	// Permits held; for a pattern, the sum over all matching locks, whichever setting applies to them.
 	HeldPermits uint64 `protobuf:"varint,3,opt,name=held_permits,json=heldPermits,proto3" json:"held_permits,omitempty"`
 	// Waiters, counted in the same way.
-	Waiting uint64 `protobuf:"varint,4,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	WaiterCount uint64 `protobuf:"varint,4,opt,name=waiter_count,json=waiterCount,proto3" json:"waiter_count,omitempty"`
 	// More is held than the limit allows; for a pattern, at one or more of the locks to which it applies.
 	Draining bool `protobuf:"varint,5,opt,name=draining,proto3" json:"draining,omitempty"`
-	// For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
-	// have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
-	// because the limit is in the lock's own row.
+	// For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+	// because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
+	// always 0, because the limit is in the lock's own row.
 	ServersBehind uint32 `protobuf:"varint,6,opt,name=servers_behind,json=serversBehind,proto3" json:"servers_behind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1034,7 +1113,7 @@ type SetLimitResponse struct {
 
 func (x *SetLimitResponse) Reset() {
 	*x = SetLimitResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[9]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1046,7 +1125,7 @@ func (x *SetLimitResponse) String() string {
 func (*SetLimitResponse) ProtoMessage() {}
 
 func (x *SetLimitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[9]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1059,7 +1138,7 @@ func (x *SetLimitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLimitResponse.ProtoReflect.Descriptor instead.
 func (*SetLimitResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{9}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SetLimitResponse) GetLimit() uint32 {
@@ -1083,9 +1162,9 @@ func (x *SetLimitResponse) GetHeldPermits() uint64 {
 	return 0
 }
 
-func (x *SetLimitResponse) GetWaiting() uint64 {
+func (x *SetLimitResponse) GetWaiterCount() uint64 {
 	if x != nil {
-		return x.Waiting
+		return x.WaiterCount
 	}
 	return 0
 }
@@ -1115,7 +1194,7 @@ type GetLockRequest struct {
 
 func (x *GetLockRequest) Reset() {
 	*x = GetLockRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[10]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1127,7 +1206,7 @@ func (x *GetLockRequest) String() string {
 func (*GetLockRequest) ProtoMessage() {}
 
 func (x *GetLockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[10]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1140,7 +1219,7 @@ func (x *GetLockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLockRequest.ProtoReflect.Descriptor instead.
 func (*GetLockRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{10}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetLockRequest) GetName() string {
@@ -1161,7 +1240,7 @@ type GetLockResponse struct {
 
 func (x *GetLockResponse) Reset() {
 	*x = GetLockResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[11]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1173,7 +1252,7 @@ func (x *GetLockResponse) String() string {
 func (*GetLockResponse) ProtoMessage() {}
 
 func (x *GetLockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[11]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1186,7 +1265,7 @@ func (x *GetLockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLockResponse.ProtoReflect.Descriptor instead.
 func (*GetLockResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{11}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetLockResponse) GetLock() *Lock {
@@ -1217,7 +1296,7 @@ type ListLocksRequest struct {
 
 func (x *ListLocksRequest) Reset() {
 	*x = ListLocksRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1229,7 +1308,7 @@ func (x *ListLocksRequest) String() string {
 func (*ListLocksRequest) ProtoMessage() {}
 
 func (x *ListLocksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[12]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1242,7 +1321,7 @@ func (x *ListLocksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLocksRequest.ProtoReflect.Descriptor instead.
 func (*ListLocksRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{12}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListLocksRequest) GetPrefix() string {
@@ -1293,7 +1372,7 @@ type ListLocksResponse struct {
 
 func (x *ListLocksResponse) Reset() {
 	*x = ListLocksResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1305,7 +1384,7 @@ func (x *ListLocksResponse) String() string {
 func (*ListLocksResponse) ProtoMessage() {}
 
 func (x *ListLocksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[13]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1318,7 +1397,7 @@ func (x *ListLocksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLocksResponse.ProtoReflect.Descriptor instead.
 func (*ListLocksResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{13}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListLocksResponse) GetLocks() []*Lock {
@@ -1346,7 +1425,7 @@ type WatchLocksRequest struct {
 
 func (x *WatchLocksRequest) Reset() {
 	*x = WatchLocksRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1437,7 @@ func (x *WatchLocksRequest) String() string {
 func (*WatchLocksRequest) ProtoMessage() {}
 
 func (x *WatchLocksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[14]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1450,7 @@ func (x *WatchLocksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLocksRequest.ProtoReflect.Descriptor instead.
 func (*WatchLocksRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{14}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WatchLocksRequest) GetPrefix() string {
@@ -1400,7 +1479,7 @@ type WatchLocksResponse struct {
 
 func (x *WatchLocksResponse) Reset() {
 	*x = WatchLocksResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1412,7 +1491,7 @@ func (x *WatchLocksResponse) String() string {
 func (*WatchLocksResponse) ProtoMessage() {}
 
 func (x *WatchLocksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1425,7 +1504,7 @@ func (x *WatchLocksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLocksResponse.ProtoReflect.Descriptor instead.
 func (*WatchLocksResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{15}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WatchLocksResponse) GetBeganAnew() bool {
@@ -1472,7 +1551,7 @@ type ListLimitsRequest struct {
 
 func (x *ListLimitsRequest) Reset() {
 	*x = ListLimitsRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +1563,7 @@ func (x *ListLimitsRequest) String() string {
 func (*ListLimitsRequest) ProtoMessage() {}
 
 func (x *ListLimitsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1497,7 +1576,7 @@ func (x *ListLimitsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLimitsRequest.ProtoReflect.Descriptor instead.
 func (*ListLimitsRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{16}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListLimitsRequest) GetPrefix() string {
@@ -1543,7 +1622,7 @@ type LimitSetting struct {
 
 func (x *LimitSetting) Reset() {
 	*x = LimitSetting{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1555,7 +1634,7 @@ func (x *LimitSetting) String() string {
 func (*LimitSetting) ProtoMessage() {}
 
 func (x *LimitSetting) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1568,7 +1647,7 @@ func (x *LimitSetting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LimitSetting.ProtoReflect.Descriptor instead.
 func (*LimitSetting) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{17}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LimitSetting) GetTarget() isLimitSetting_Target {
@@ -1648,7 +1727,7 @@ type ListLimitsResponse struct {
 
 func (x *ListLimitsResponse) Reset() {
 	*x = ListLimitsResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1660,7 +1739,7 @@ func (x *ListLimitsResponse) String() string {
 func (*ListLimitsResponse) ProtoMessage() {}
 
 func (x *ListLimitsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1673,7 +1752,7 @@ func (x *ListLimitsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLimitsResponse.ProtoReflect.Descriptor instead.
 func (*ListLimitsResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{18}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListLimitsResponse) GetLimits() []*LimitSetting {
@@ -1693,26 +1772,28 @@ func (x *ListLimitsResponse) GetNextPageToken() string {
 // Which claims to list. Empty fields do not restrict.
 type ListClaimsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Claims of this lock. Not with prefix.
-	LockName string `protobuf:"bytes,1,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
-	// Claims of locks whose names begin with these bytes, at most 255.
-	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// Of which locks; if none is set, of all.
+	//
+	// Types that are valid to be assigned to Locks:
+	//
+	//	*ListClaimsRequest_LockName
+	//	*ListClaimsRequest_Prefix
+	//	*ListClaimsRequest_HeldAt
+	Locks isListClaimsRequest_Locks `protobuf_oneof:"locks"`
 	// Claims with this owner.
-	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
+	Owner string `protobuf:"bytes,4,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Claims of this principal.
-	Principal string `protobuf:"bytes,4,opt,name=principal,proto3" json:"principal,omitempty"`
+	Principal string `protobuf:"bytes,5,opt,name=principal,proto3" json:"principal,omitempty"`
 	// Claims with all of these labels.
-	Labels map[string]string `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Labels map[string]string `protobuf:"bytes,6,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Claims in one of these states. Empty: in any.
-	States []ClaimState `protobuf:"varint,6,rep,packed,name=states,proto3,enum=rowlock.v1.ClaimState" json:"states,omitempty"`
+	States []ClaimState `protobuf:"varint,7,rep,packed,name=states,proto3,enum=rowlock.v1.ClaimState" json:"states,omitempty"`
 	// Ended claims that ended in one of these ways. Live claims are then left out.
-	EndReasons []RefusalReason `protobuf:"varint,7,rep,packed,name=end_reasons,json=endReasons,proto3,enum=rowlock.v1.RefusalReason" json:"end_reasons,omitempty"`
+	EndReasons []EndReason `protobuf:"varint,8,rep,packed,name=end_reasons,json=endReasons,proto3,enum=rowlock.v1.EndReason" json:"end_reasons,omitempty"`
 	// Ended claims that ended at this instant or later.
-	From *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=from,proto3" json:"from,omitempty"`
+	From *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=from,proto3" json:"from,omitempty"`
 	// Ended claims that ended before this instant. If it lies in the past, live claims are left out.
-	Until *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=until,proto3" json:"until,omitempty"`
-	// Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-	HeldAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=held_at,json=heldAt,proto3" json:"held_at,omitempty"`
+	Until *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=until,proto3" json:"until,omitempty"`
 	// The most claims to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
 	PageSize int32 `protobuf:"varint,11,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The token of the page before, with otherwise the same request.
@@ -1723,7 +1804,7 @@ type ListClaimsRequest struct {
 
 func (x *ListClaimsRequest) Reset() {
 	*x = ListClaimsRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1735,7 +1816,7 @@ func (x *ListClaimsRequest) String() string {
 func (*ListClaimsRequest) ProtoMessage() {}
 
 func (x *ListClaimsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1748,21 +1829,41 @@ func (x *ListClaimsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClaimsRequest.ProtoReflect.Descriptor instead.
 func (*ListClaimsRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{19}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListClaimsRequest) GetLocks() isListClaimsRequest_Locks {
+	if x != nil {
+		return x.Locks
+	}
+	return nil
 }
 
 func (x *ListClaimsRequest) GetLockName() string {
 	if x != nil {
-		return x.LockName
+		if x, ok := x.Locks.(*ListClaimsRequest_LockName); ok {
+			return x.LockName
+		}
 	}
 	return ""
 }
 
 func (x *ListClaimsRequest) GetPrefix() string {
 	if x != nil {
-		return x.Prefix
+		if x, ok := x.Locks.(*ListClaimsRequest_Prefix); ok {
+			return x.Prefix
+		}
 	}
 	return ""
+}
+
+func (x *ListClaimsRequest) GetHeldAt() *HeldAt {
+	if x != nil {
+		if x, ok := x.Locks.(*ListClaimsRequest_HeldAt); ok {
+			return x.HeldAt
+		}
+	}
+	return nil
 }
 
 func (x *ListClaimsRequest) GetOwner() string {
@@ -1793,7 +1894,7 @@ func (x *ListClaimsRequest) GetStates() []ClaimState {
 	return nil
 }
 
-func (x *ListClaimsRequest) GetEndReasons() []RefusalReason {
+func (x *ListClaimsRequest) GetEndReasons() []EndReason {
 	if x != nil {
 		return x.EndReasons
 	}
@@ -1814,13 +1915,6 @@ func (x *ListClaimsRequest) GetUntil() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *ListClaimsRequest) GetHeldAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.HeldAt
-	}
-	return nil
-}
-
 func (x *ListClaimsRequest) GetPageSize() int32 {
 	if x != nil {
 		return x.PageSize
@@ -1835,6 +1929,86 @@ func (x *ListClaimsRequest) GetPageToken() string {
 	return ""
 }
 
+type isListClaimsRequest_Locks interface {
+	isListClaimsRequest_Locks()
+}
+
+type ListClaimsRequest_LockName struct {
+	// Claims of this lock.
+	LockName string `protobuf:"bytes,1,opt,name=lock_name,json=lockName,proto3,oneof"`
+}
+
+type ListClaimsRequest_Prefix struct {
+	// Claims of locks whose names begin with these bytes, at most 255.
+	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3,oneof"`
+}
+
+type ListClaimsRequest_HeldAt struct {
+	// Claims that held a lock at an instant.
+	HeldAt *HeldAt `protobuf:"bytes,3,opt,name=held_at,json=heldAt,proto3,oneof"`
+}
+
+func (*ListClaimsRequest_LockName) isListClaimsRequest_Locks() {}
+
+func (*ListClaimsRequest_Prefix) isListClaimsRequest_Locks() {}
+
+func (*ListClaimsRequest_HeldAt) isListClaimsRequest_Locks() {}
+
+// A lock at an instant.
+type HeldAt struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lock.
+	LockName string `protobuf:"bytes,1,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
+	// The instant, by the database's clock; required.
+	At            *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeldAt) Reset() {
+	*x = HeldAt{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeldAt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeldAt) ProtoMessage() {}
+
+func (x *HeldAt) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeldAt.ProtoReflect.Descriptor instead.
+func (*HeldAt) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *HeldAt) GetLockName() string {
+	if x != nil {
+		return x.LockName
+	}
+	return ""
+}
+
+func (x *HeldAt) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
 // One page.
 type ListClaimsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1842,7 +2016,7 @@ type ListClaimsResponse struct {
 	Claims []*Claim `protobuf:"bytes,1,rep,name=claims,proto3" json:"claims,omitempty"`
 	// The token of the next page; empty at the end.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+	// The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
 	// they were requested; otherwise, when they ended.
 	SearchedBackTo *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=searched_back_to,json=searchedBackTo,proto3" json:"searched_back_to,omitempty"`
 	// Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
@@ -1855,7 +2029,7 @@ type ListClaimsResponse struct {
 
 func (x *ListClaimsResponse) Reset() {
 	*x = ListClaimsResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1867,7 +2041,7 @@ func (x *ListClaimsResponse) String() string {
 func (*ListClaimsResponse) ProtoMessage() {}
 
 func (x *ListClaimsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1880,7 +2054,7 @@ func (x *ListClaimsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClaimsResponse.ProtoReflect.Descriptor instead.
 func (*ListClaimsResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{20}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListClaimsResponse) GetClaims() []*Claim {
@@ -1914,10 +2088,13 @@ func (x *ListClaimsResponse) GetCompleteFrom() *timestamppb.Timestamp {
 // Which changes to list. Empty fields do not restrict.
 type ListChangesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Changes of this lock, and of the patterns that match its name. Not with prefix.
-	LockName string `protobuf:"bytes,1,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
-	// Changes of locks and patterns whose texts begin with these bytes, at most 255.
-	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// Of which locks; if none is set, of all.
+	//
+	// Types that are valid to be assigned to Locks:
+	//
+	//	*ListChangesRequest_LockName
+	//	*ListChangesRequest_Prefix
+	Locks isListChangesRequest_Locks `protobuf_oneof:"locks"`
 	// Changes of these kinds. Empty: of any.
 	Kinds []ChangeKind `protobuf:"varint,3,rep,packed,name=kinds,proto3,enum=rowlock.v1.ChangeKind" json:"kinds,omitempty"`
 	// Changes at this instant or later.
@@ -1936,7 +2113,7 @@ type ListChangesRequest struct {
 
 func (x *ListChangesRequest) Reset() {
 	*x = ListChangesRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1948,7 +2125,7 @@ func (x *ListChangesRequest) String() string {
 func (*ListChangesRequest) ProtoMessage() {}
 
 func (x *ListChangesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1961,19 +2138,30 @@ func (x *ListChangesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChangesRequest.ProtoReflect.Descriptor instead.
 func (*ListChangesRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{21}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ListChangesRequest) GetLocks() isListChangesRequest_Locks {
+	if x != nil {
+		return x.Locks
+	}
+	return nil
 }
 
 func (x *ListChangesRequest) GetLockName() string {
 	if x != nil {
-		return x.LockName
+		if x, ok := x.Locks.(*ListChangesRequest_LockName); ok {
+			return x.LockName
+		}
 	}
 	return ""
 }
 
 func (x *ListChangesRequest) GetPrefix() string {
 	if x != nil {
-		return x.Prefix
+		if x, ok := x.Locks.(*ListChangesRequest_Prefix); ok {
+			return x.Prefix
+		}
 	}
 	return ""
 }
@@ -2020,6 +2208,24 @@ func (x *ListChangesRequest) GetPageToken() string {
 	return ""
 }
 
+type isListChangesRequest_Locks interface {
+	isListChangesRequest_Locks()
+}
+
+type ListChangesRequest_LockName struct {
+	// Changes of this lock, and of the patterns that match its name.
+	LockName string `protobuf:"bytes,1,opt,name=lock_name,json=lockName,proto3,oneof"`
+}
+
+type ListChangesRequest_Prefix struct {
+	// Changes of locks and patterns whose texts begin with these bytes, at most 255.
+	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3,oneof"`
+}
+
+func (*ListChangesRequest_LockName) isListChangesRequest_Locks() {}
+
+func (*ListChangesRequest_Prefix) isListChangesRequest_Locks() {}
+
 // One page.
 type ListChangesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2027,7 +2233,7 @@ type ListChangesResponse struct {
 	Changes []*Change `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"`
 	// The token of the next page; empty at the end.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// The page ended because the server had searched 10,000 changes for it, back to this instant.
+	// The page ended because the server had searched many changes for it, today 10,000, back to this instant.
 	SearchedBackTo *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=searched_back_to,json=searchedBackTo,proto3" json:"searched_back_to,omitempty"`
 	// Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
 	// ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
@@ -2038,7 +2244,7 @@ type ListChangesResponse struct {
 
 func (x *ListChangesResponse) Reset() {
 	*x = ListChangesResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2050,7 +2256,7 @@ func (x *ListChangesResponse) String() string {
 func (*ListChangesResponse) ProtoMessage() {}
 
 func (x *ListChangesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2063,7 +2269,7 @@ func (x *ListChangesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChangesResponse.ProtoReflect.Descriptor instead.
 func (*ListChangesResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{22}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListChangesResponse) GetChanges() []*Change {
@@ -2111,7 +2317,7 @@ type ExplainWaitRequest struct {
 
 func (x *ExplainWaitRequest) Reset() {
 	*x = ExplainWaitRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2123,7 +2329,7 @@ func (x *ExplainWaitRequest) String() string {
 func (*ExplainWaitRequest) ProtoMessage() {}
 
 func (x *ExplainWaitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2136,7 +2342,7 @@ func (x *ExplainWaitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainWaitRequest.ProtoReflect.Descriptor instead.
 func (*ExplainWaitRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{23}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ExplainWaitRequest) GetTarget() isExplainWaitRequest_Target {
@@ -2219,7 +2425,7 @@ type ExplainWaitResponse struct {
 
 func (x *ExplainWaitResponse) Reset() {
 	*x = ExplainWaitResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2231,7 +2437,7 @@ func (x *ExplainWaitResponse) String() string {
 func (*ExplainWaitResponse) ProtoMessage() {}
 
 func (x *ExplainWaitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2244,7 +2450,7 @@ func (x *ExplainWaitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainWaitResponse.ProtoReflect.Descriptor instead.
 func (*ExplainWaitResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{24}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ExplainWaitResponse) GetLock() *Lock {
@@ -2295,7 +2501,7 @@ type ClaimReference struct {
 
 func (x *ClaimReference) Reset() {
 	*x = ClaimReference{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2307,7 +2513,7 @@ func (x *ClaimReference) String() string {
 func (*ClaimReference) ProtoMessage() {}
 
 func (x *ClaimReference) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2320,7 +2526,7 @@ func (x *ClaimReference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimReference.ProtoReflect.Descriptor instead.
 func (*ClaimReference) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{25}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ClaimReference) GetLockName() string {
@@ -2355,7 +2561,7 @@ type ForceReleaseRequest struct {
 
 func (x *ForceReleaseRequest) Reset() {
 	*x = ForceReleaseRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2367,7 +2573,7 @@ func (x *ForceReleaseRequest) String() string {
 func (*ForceReleaseRequest) ProtoMessage() {}
 
 func (x *ForceReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2380,7 +2586,7 @@ func (x *ForceReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ForceReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{26}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ForceReleaseRequest) GetTarget() isForceReleaseRequest_Target {
@@ -2420,7 +2626,7 @@ type isForceReleaseRequest_Target interface {
 }
 
 type ForceReleaseRequest_Name struct {
-	// All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+	// All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
 	// accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3,oneof"`
 }
@@ -2440,7 +2646,7 @@ type ForceReleaseResponse struct {
 	// The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
 	// owner, principal and labels.
 	Ended []*Claim `protobuf:"bytes,1,rep,name=ended,proto3" json:"ended,omitempty"`
-	// Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+	// Holders of the lock that this call did not end because of its bound; if above 0, repeat the call. It does
 	// not count new holders, but a repeated call ends them too. 0 for one claim.
 	Remaining     uint32 `protobuf:"varint,2,opt,name=remaining,proto3" json:"remaining,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2449,7 +2655,7 @@ type ForceReleaseResponse struct {
 
 func (x *ForceReleaseResponse) Reset() {
 	*x = ForceReleaseResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2461,7 +2667,7 @@ func (x *ForceReleaseResponse) String() string {
 func (*ForceReleaseResponse) ProtoMessage() {}
 
 func (x *ForceReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2474,7 +2680,7 @@ func (x *ForceReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ForceReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{27}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ForceReleaseResponse) GetEnded() []*Claim {
@@ -2523,7 +2729,7 @@ type UpdateRecordRequest struct {
 
 func (x *UpdateRecordRequest) Reset() {
 	*x = UpdateRecordRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2535,7 +2741,7 @@ func (x *UpdateRecordRequest) String() string {
 func (*UpdateRecordRequest) ProtoMessage() {}
 
 func (x *UpdateRecordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2548,7 +2754,7 @@ func (x *UpdateRecordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateRecordRequest.ProtoReflect.Descriptor instead.
 func (*UpdateRecordRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{28}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *UpdateRecordRequest) GetName() string {
@@ -2694,7 +2900,7 @@ type UpdateRecordResponse struct {
 
 func (x *UpdateRecordResponse) Reset() {
 	*x = UpdateRecordResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2706,7 +2912,7 @@ func (x *UpdateRecordResponse) String() string {
 func (*UpdateRecordResponse) ProtoMessage() {}
 
 func (x *UpdateRecordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2719,7 +2925,7 @@ func (x *UpdateRecordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateRecordResponse.ProtoReflect.Descriptor instead.
 func (*UpdateRecordResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{29}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *UpdateRecordResponse) GetRecord() *LockRecord {
@@ -2745,7 +2951,7 @@ type DeleteRecordRequest struct {
 
 func (x *DeleteRecordRequest) Reset() {
 	*x = DeleteRecordRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2757,7 +2963,7 @@ func (x *DeleteRecordRequest) String() string {
 func (*DeleteRecordRequest) ProtoMessage() {}
 
 func (x *DeleteRecordRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2770,7 +2976,7 @@ func (x *DeleteRecordRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecordRequest.ProtoReflect.Descriptor instead.
 func (*DeleteRecordRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{30}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DeleteRecordRequest) GetName() string {
@@ -2805,7 +3011,7 @@ type DeleteRecordResponse struct {
 
 func (x *DeleteRecordResponse) Reset() {
 	*x = DeleteRecordResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2817,7 +3023,7 @@ func (x *DeleteRecordResponse) String() string {
 func (*DeleteRecordResponse) ProtoMessage() {}
 
 func (x *DeleteRecordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2830,7 +3036,7 @@ func (x *DeleteRecordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteRecordResponse.ProtoReflect.Descriptor instead.
 func (*DeleteRecordResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{31}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DeleteRecordResponse) GetDeleted() bool {
@@ -2845,7 +3051,7 @@ func (x *DeleteRecordResponse) GetDeleted() bool {
 // names. Each is an ordinary lease on one permit, with its own fencing token, and ends on its own. Two callers never
 // get the same lock. Capture never passes a waiter.
 //
-// The order holds among up to 500 folders and statuses. If there are more, the server looks at some hundreds together,
+// The order holds among up to 500 folders and statuses today. If there are more, the server looks at some hundreds together,
 // then at the next ones. A call stops after thousands of locks that it cannot have (other names of a folder, paused
 // locks, locks that another transaction holds). Later calls for the same locks continue from there, once around, so
 // that nothing stays hidden behind others.
@@ -2860,34 +3066,22 @@ type CaptureRequest struct {
 	From isCaptureRequest_From `protobuf_oneof:"from"`
 	// The most leases to take, 1 to 100; required.
 	MaxLeases uint32 `protobuf:"varint,3,opt,name=max_leases,json=maxLeases,proto3" json:"max_leases,omitempty"`
-	// The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-	IfStatus []string `protobuf:"bytes,4,rep,name=if_status,json=ifStatus,proto3" json:"if_status,omitempty"`
-	// Time to live of each lease, 1 s to 24 days; 30 s if unset.
-	Ttl *durationpb.Duration `protobuf:"bytes,5,opt,name=ttl,proto3" json:"ttl,omitempty"`
-	// The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
-	// held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
-	// is not safe to repeat.
-	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// Who asks, for people who look at the locks; up to 255 bytes.
-	Owner string `protobuf:"bytes,7,opt,name=owner,proto3" json:"owner,omitempty"`
-	// What else they should see; bounds as for AcquireRequest.labels.
-	Labels map[string]string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
+	Terms *LeaseTerms `protobuf:"bytes,4,opt,name=terms,proto3" json:"terms,omitempty"`
+	// The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
+	// while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
+	// the call is not safe to repeat.
+	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
 	// a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
-	MaxWait *durationpb.Duration `protobuf:"bytes,9,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
-	// See AcquireRequest, for each lease.
-	MinInterval *durationpb.Duration `protobuf:"bytes,10,opt,name=min_interval,json=minInterval,proto3" json:"min_interval,omitempty"`
-	// See AcquireRequest, for each lease.
-	LockDelay *durationpb.Duration `protobuf:"bytes,11,opt,name=lock_delay,json=lockDelay,proto3" json:"lock_delay,omitempty"`
-	// See AcquireRequest, for each lease.
-	StatusIfLost  *string `protobuf:"bytes,12,opt,name=status_if_lost,json=statusIfLost,proto3,oneof" json:"status_if_lost,omitempty"`
+	MaxWait       *durationpb.Duration `protobuf:"bytes,6,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CaptureRequest) Reset() {
 	*x = CaptureRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2899,7 +3093,7 @@ func (x *CaptureRequest) String() string {
 func (*CaptureRequest) ProtoMessage() {}
 
 func (x *CaptureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2912,7 +3106,7 @@ func (x *CaptureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CaptureRequest.ProtoReflect.Descriptor instead.
 func (*CaptureRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{32}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CaptureRequest) GetFrom() isCaptureRequest_From {
@@ -2947,16 +3141,9 @@ func (x *CaptureRequest) GetMaxLeases() uint32 {
 	return 0
 }
 
-func (x *CaptureRequest) GetIfStatus() []string {
+func (x *CaptureRequest) GetTerms() *LeaseTerms {
 	if x != nil {
-		return x.IfStatus
-	}
-	return nil
-}
-
-func (x *CaptureRequest) GetTtl() *durationpb.Duration {
-	if x != nil {
-		return x.Ttl
+		return x.Terms
 	}
 	return nil
 }
@@ -2968,46 +3155,11 @@ func (x *CaptureRequest) GetRequestId() string {
 	return ""
 }
 
-func (x *CaptureRequest) GetOwner() string {
-	if x != nil {
-		return x.Owner
-	}
-	return ""
-}
-
-func (x *CaptureRequest) GetLabels() map[string]string {
-	if x != nil {
-		return x.Labels
-	}
-	return nil
-}
-
 func (x *CaptureRequest) GetMaxWait() *durationpb.Duration {
 	if x != nil {
 		return x.MaxWait
 	}
 	return nil
-}
-
-func (x *CaptureRequest) GetMinInterval() *durationpb.Duration {
-	if x != nil {
-		return x.MinInterval
-	}
-	return nil
-}
-
-func (x *CaptureRequest) GetLockDelay() *durationpb.Duration {
-	if x != nil {
-		return x.LockDelay
-	}
-	return nil
-}
-
-func (x *CaptureRequest) GetStatusIfLost() string {
-	if x != nil && x.StatusIfLost != nil {
-		return *x.StatusIfLost
-	}
-	return ""
 }
 
 type isCaptureRequest_From interface {
@@ -3039,7 +3191,7 @@ type LockNames struct {
 
 func (x *LockNames) Reset() {
 	*x = LockNames{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3051,7 +3203,7 @@ func (x *LockNames) String() string {
 func (*LockNames) ProtoMessage() {}
 
 func (x *LockNames) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3064,7 +3216,7 @@ func (x *LockNames) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockNames.ProtoReflect.Descriptor instead.
 func (*LockNames) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{33}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *LockNames) GetNames() []string {
@@ -3091,7 +3243,7 @@ type CaptureResponse struct {
 
 func (x *CaptureResponse) Reset() {
 	*x = CaptureResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3103,7 +3255,7 @@ func (x *CaptureResponse) String() string {
 func (*CaptureResponse) ProtoMessage() {}
 
 func (x *CaptureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3116,7 +3268,7 @@ func (x *CaptureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CaptureResponse.ProtoReflect.Descriptor instead.
 func (*CaptureResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{34}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *CaptureResponse) GetLeases() []*Lease {
@@ -3157,7 +3309,7 @@ type SessionRequest struct {
 
 func (x *SessionRequest) Reset() {
 	*x = SessionRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3169,7 +3321,7 @@ func (x *SessionRequest) String() string {
 func (*SessionRequest) ProtoMessage() {}
 
 func (x *SessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3182,7 +3334,7 @@ func (x *SessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRequest.ProtoReflect.Descriptor instead.
 func (*SessionRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{35}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SessionRequest) GetOpen() *SessionOpen {
@@ -3212,7 +3364,7 @@ type SessionOpen struct {
 	// The owner of claims whose Acquire or Capture names none; up to 255 bytes.
 	Owner string `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-	// value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+	// value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
 	Labels        map[string]string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3220,7 +3372,7 @@ type SessionOpen struct {
 
 func (x *SessionOpen) Reset() {
 	*x = SessionOpen{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3232,7 +3384,7 @@ func (x *SessionOpen) String() string {
 func (*SessionOpen) ProtoMessage() {}
 
 func (x *SessionOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3245,7 +3397,7 @@ func (x *SessionOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionOpen.ProtoReflect.Descriptor instead.
 func (*SessionOpen) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{36}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SessionOpen) GetOwner() string {
@@ -3262,39 +3414,39 @@ func (x *SessionOpen) GetLabels() map[string]string {
 	return nil
 }
 
-// One command.
+// One command. Its verb has the same number here and in SessionResult.
 type SessionCommand struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The call's number: not 0 and not the number of an open call; otherwise the command is `rejected`.
 	Call uint64 `protobuf:"varint,1,opt,name=call,proto3" json:"call,omitempty"`
 	// How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-	// the call, not the place: see AcquireRequest.max_wait.
+	// the call, not the place: see Wait.max_wait.
 	Timeout *durationpb.Duration `protobuf:"bytes,2,opt,name=timeout,proto3" json:"timeout,omitempty"`
 	// The caller's W3C trace context, as the `traceparent` that other calls send as metadata; empty: none. It changes nothing
 	// but traces, and a malformed one is ignored.
-	Traceparent string `protobuf:"bytes,21,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
+	Traceparent string `protobuf:"bytes,3,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	// Exactly one must be set.
 	//
 	// Types that are valid to be assigned to Command:
 	//
+	//	*SessionCommand_Cancel
 	//	*SessionCommand_Acquire
 	//	*SessionCommand_WaitInQueue
 	//	*SessionCommand_Renew
 	//	*SessionCommand_RenewLeases
 	//	*SessionCommand_Release
+	//	*SessionCommand_Capture
 	//	*SessionCommand_SetLimit
+	//	*SessionCommand_UpdateRecord
+	//	*SessionCommand_DeleteRecord
+	//	*SessionCommand_ForceRelease
 	//	*SessionCommand_GetLock
 	//	*SessionCommand_ListLocks
 	//	*SessionCommand_ListLimits
-	//	*SessionCommand_ForceRelease
-	//	*SessionCommand_WatchLocks
-	//	*SessionCommand_Cancel
-	//	*SessionCommand_UpdateRecord
-	//	*SessionCommand_DeleteRecord
-	//	*SessionCommand_Capture
 	//	*SessionCommand_ListClaims
 	//	*SessionCommand_ListChanges
 	//	*SessionCommand_ExplainWait
+	//	*SessionCommand_WatchLocks
 	Command       isSessionCommand_Command `protobuf_oneof:"command"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3302,7 +3454,7 @@ type SessionCommand struct {
 
 func (x *SessionCommand) Reset() {
 	*x = SessionCommand{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3314,7 +3466,7 @@ func (x *SessionCommand) String() string {
 func (*SessionCommand) ProtoMessage() {}
 
 func (x *SessionCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3327,7 +3479,7 @@ func (x *SessionCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionCommand.ProtoReflect.Descriptor instead.
 func (*SessionCommand) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{37}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SessionCommand) GetCall() uint64 {
@@ -3356,6 +3508,15 @@ func (x *SessionCommand) GetCommand() isSessionCommand_Command {
 		return x.Command
 	}
 	return nil
+}
+
+func (x *SessionCommand) GetCancel() uint64 {
+	if x != nil {
+		if x, ok := x.Command.(*SessionCommand_Cancel); ok {
+			return x.Cancel
+		}
+	}
+	return 0
 }
 
 func (x *SessionCommand) GetAcquire() *AcquireRequest {
@@ -3403,10 +3564,46 @@ func (x *SessionCommand) GetRelease() *ReleaseRequest {
 	return nil
 }
 
+func (x *SessionCommand) GetCapture() *CaptureRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionCommand_Capture); ok {
+			return x.Capture
+		}
+	}
+	return nil
+}
+
 func (x *SessionCommand) GetSetLimit() *SetLimitRequest {
 	if x != nil {
 		if x, ok := x.Command.(*SessionCommand_SetLimit); ok {
 			return x.SetLimit
+		}
+	}
+	return nil
+}
+
+func (x *SessionCommand) GetUpdateRecord() *UpdateRecordRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionCommand_UpdateRecord); ok {
+			return x.UpdateRecord
+		}
+	}
+	return nil
+}
+
+func (x *SessionCommand) GetDeleteRecord() *DeleteRecordRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionCommand_DeleteRecord); ok {
+			return x.DeleteRecord
+		}
+	}
+	return nil
+}
+
+func (x *SessionCommand) GetForceRelease() *ForceReleaseRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionCommand_ForceRelease); ok {
+			return x.ForceRelease
 		}
 	}
 	return nil
@@ -3439,60 +3636,6 @@ func (x *SessionCommand) GetListLimits() *ListLimitsRequest {
 	return nil
 }
 
-func (x *SessionCommand) GetForceRelease() *ForceReleaseRequest {
-	if x != nil {
-		if x, ok := x.Command.(*SessionCommand_ForceRelease); ok {
-			return x.ForceRelease
-		}
-	}
-	return nil
-}
-
-func (x *SessionCommand) GetWatchLocks() *WatchLocksRequest {
-	if x != nil {
-		if x, ok := x.Command.(*SessionCommand_WatchLocks); ok {
-			return x.WatchLocks
-		}
-	}
-	return nil
-}
-
-func (x *SessionCommand) GetCancel() uint64 {
-	if x != nil {
-		if x, ok := x.Command.(*SessionCommand_Cancel); ok {
-			return x.Cancel
-		}
-	}
-	return 0
-}
-
-func (x *SessionCommand) GetUpdateRecord() *UpdateRecordRequest {
-	if x != nil {
-		if x, ok := x.Command.(*SessionCommand_UpdateRecord); ok {
-			return x.UpdateRecord
-		}
-	}
-	return nil
-}
-
-func (x *SessionCommand) GetDeleteRecord() *DeleteRecordRequest {
-	if x != nil {
-		if x, ok := x.Command.(*SessionCommand_DeleteRecord); ok {
-			return x.DeleteRecord
-		}
-	}
-	return nil
-}
-
-func (x *SessionCommand) GetCapture() *CaptureRequest {
-	if x != nil {
-		if x, ok := x.Command.(*SessionCommand_Capture); ok {
-			return x.Capture
-		}
-	}
-	return nil
-}
-
 func (x *SessionCommand) GetListClaims() *ListClaimsRequest {
 	if x != nil {
 		if x, ok := x.Command.(*SessionCommand_ListClaims); ok {
@@ -3520,100 +3663,111 @@ func (x *SessionCommand) GetExplainWait() *ExplainWaitRequest {
 	return nil
 }
 
+func (x *SessionCommand) GetWatchLocks() *WatchLocksRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionCommand_WatchLocks); ok {
+			return x.WatchLocks
+		}
+	}
+	return nil
+}
+
 type isSessionCommand_Command interface {
 	isSessionCommand_Command()
-}
-
-type SessionCommand_Acquire struct {
-	// Like the unary method. WHEN_BUSY_WAIT waits in the session.
-	Acquire *AcquireRequest `protobuf:"bytes,3,opt,name=acquire,proto3,oneof"`
-}
-
-type SessionCommand_WaitInQueue struct {
-	// Like the streaming method.
-	WaitInQueue *WaitInQueueRequest `protobuf:"bytes,4,opt,name=wait_in_queue,json=waitInQueue,proto3,oneof"`
-}
-
-type SessionCommand_Renew struct {
-	// One lease.
-	Renew *RenewRequest `protobuf:"bytes,5,opt,name=renew,proto3,oneof"`
-}
-
-type SessionCommand_RenewLeases struct {
-	// Many leases.
-	RenewLeases *RenewLeases `protobuf:"bytes,6,opt,name=renew_leases,json=renewLeases,proto3,oneof"`
-}
-
-type SessionCommand_Release struct {
-	// Like the unary method.
-	Release *ReleaseRequest `protobuf:"bytes,7,opt,name=release,proto3,oneof"`
-}
-
-type SessionCommand_SetLimit struct {
-	// Like the unary method.
-	SetLimit *SetLimitRequest `protobuf:"bytes,8,opt,name=set_limit,json=setLimit,proto3,oneof"`
-}
-
-type SessionCommand_GetLock struct {
-	// Like the unary method.
-	GetLock *GetLockRequest `protobuf:"bytes,9,opt,name=get_lock,json=getLock,proto3,oneof"`
-}
-
-type SessionCommand_ListLocks struct {
-	// Like the unary method.
-	ListLocks *ListLocksRequest `protobuf:"bytes,10,opt,name=list_locks,json=listLocks,proto3,oneof"`
-}
-
-type SessionCommand_ListLimits struct {
-	// Like the unary method.
-	ListLimits *ListLimitsRequest `protobuf:"bytes,11,opt,name=list_limits,json=listLimits,proto3,oneof"`
-}
-
-type SessionCommand_ForceRelease struct {
-	// Like the unary method.
-	ForceRelease *ForceReleaseRequest `protobuf:"bytes,12,opt,name=force_release,json=forceRelease,proto3,oneof"`
-}
-
-type SessionCommand_WatchLocks struct {
-	// Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-	WatchLocks *WatchLocksRequest `protobuf:"bytes,17,opt,name=watch_locks,json=watchLocks,proto3,oneof"`
 }
 
 type SessionCommand_Cancel struct {
 	// Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
 	// and no result. A place is kept for the grace period; Release gives it up.
-	Cancel uint64 `protobuf:"varint,13,opt,name=cancel,proto3,oneof"`
+	Cancel uint64 `protobuf:"varint,4,opt,name=cancel,proto3,oneof"`
 }
 
-type SessionCommand_UpdateRecord struct {
-	// Like the unary method.
-	UpdateRecord *UpdateRecordRequest `protobuf:"bytes,14,opt,name=update_record,json=updateRecord,proto3,oneof"`
+type SessionCommand_Acquire struct {
+	// Like the unary method; with `wait`, it waits in the session.
+	Acquire *AcquireRequest `protobuf:"bytes,10,opt,name=acquire,proto3,oneof"`
 }
 
-type SessionCommand_DeleteRecord struct {
+type SessionCommand_WaitInQueue struct {
+	// Like the streaming method.
+	WaitInQueue *WaitInQueueRequest `protobuf:"bytes,11,opt,name=wait_in_queue,json=waitInQueue,proto3,oneof"`
+}
+
+type SessionCommand_Renew struct {
+	// One lease.
+	Renew *RenewRequest `protobuf:"bytes,12,opt,name=renew,proto3,oneof"`
+}
+
+type SessionCommand_RenewLeases struct {
+	// Many leases.
+	RenewLeases *RenewLeases `protobuf:"bytes,13,opt,name=renew_leases,json=renewLeases,proto3,oneof"`
+}
+
+type SessionCommand_Release struct {
 	// Like the unary method.
-	DeleteRecord *DeleteRecordRequest `protobuf:"bytes,15,opt,name=delete_record,json=deleteRecord,proto3,oneof"`
+	Release *ReleaseRequest `protobuf:"bytes,14,opt,name=release,proto3,oneof"`
 }
 
 type SessionCommand_Capture struct {
 	// Like the unary method. With max_wait it counts as a wait.
-	Capture *CaptureRequest `protobuf:"bytes,16,opt,name=capture,proto3,oneof"`
+	Capture *CaptureRequest `protobuf:"bytes,15,opt,name=capture,proto3,oneof"`
+}
+
+type SessionCommand_SetLimit struct {
+	// Like the unary method.
+	SetLimit *SetLimitRequest `protobuf:"bytes,16,opt,name=set_limit,json=setLimit,proto3,oneof"`
+}
+
+type SessionCommand_UpdateRecord struct {
+	// Like the unary method.
+	UpdateRecord *UpdateRecordRequest `protobuf:"bytes,17,opt,name=update_record,json=updateRecord,proto3,oneof"`
+}
+
+type SessionCommand_DeleteRecord struct {
+	// Like the unary method.
+	DeleteRecord *DeleteRecordRequest `protobuf:"bytes,18,opt,name=delete_record,json=deleteRecord,proto3,oneof"`
+}
+
+type SessionCommand_ForceRelease struct {
+	// Like the unary method.
+	ForceRelease *ForceReleaseRequest `protobuf:"bytes,19,opt,name=force_release,json=forceRelease,proto3,oneof"`
+}
+
+type SessionCommand_GetLock struct {
+	// Like the unary method.
+	GetLock *GetLockRequest `protobuf:"bytes,20,opt,name=get_lock,json=getLock,proto3,oneof"`
+}
+
+type SessionCommand_ListLocks struct {
+	// Like the unary method.
+	ListLocks *ListLocksRequest `protobuf:"bytes,21,opt,name=list_locks,json=listLocks,proto3,oneof"`
+}
+
+type SessionCommand_ListLimits struct {
+	// Like the unary method.
+	ListLimits *ListLimitsRequest `protobuf:"bytes,22,opt,name=list_limits,json=listLimits,proto3,oneof"`
 }
 
 type SessionCommand_ListClaims struct {
 	// Like the unary method.
-	ListClaims *ListClaimsRequest `protobuf:"bytes,18,opt,name=list_claims,json=listClaims,proto3,oneof"`
+	ListClaims *ListClaimsRequest `protobuf:"bytes,23,opt,name=list_claims,json=listClaims,proto3,oneof"`
 }
 
 type SessionCommand_ListChanges struct {
 	// Like the unary method.
-	ListChanges *ListChangesRequest `protobuf:"bytes,19,opt,name=list_changes,json=listChanges,proto3,oneof"`
+	ListChanges *ListChangesRequest `protobuf:"bytes,24,opt,name=list_changes,json=listChanges,proto3,oneof"`
 }
 
 type SessionCommand_ExplainWait struct {
 	// Like the unary method.
-	ExplainWait *ExplainWaitRequest `protobuf:"bytes,20,opt,name=explain_wait,json=explainWait,proto3,oneof"`
+	ExplainWait *ExplainWaitRequest `protobuf:"bytes,25,opt,name=explain_wait,json=explainWait,proto3,oneof"`
 }
+
+type SessionCommand_WatchLocks struct {
+	// Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+	WatchLocks *WatchLocksRequest `protobuf:"bytes,26,opt,name=watch_locks,json=watchLocks,proto3,oneof"`
+}
+
+func (*SessionCommand_Cancel) isSessionCommand_Command() {}
 
 func (*SessionCommand_Acquire) isSessionCommand_Command() {}
 
@@ -3625,7 +3779,15 @@ func (*SessionCommand_RenewLeases) isSessionCommand_Command() {}
 
 func (*SessionCommand_Release) isSessionCommand_Command() {}
 
+func (*SessionCommand_Capture) isSessionCommand_Command() {}
+
 func (*SessionCommand_SetLimit) isSessionCommand_Command() {}
+
+func (*SessionCommand_UpdateRecord) isSessionCommand_Command() {}
+
+func (*SessionCommand_DeleteRecord) isSessionCommand_Command() {}
+
+func (*SessionCommand_ForceRelease) isSessionCommand_Command() {}
 
 func (*SessionCommand_GetLock) isSessionCommand_Command() {}
 
@@ -3633,23 +3795,13 @@ func (*SessionCommand_ListLocks) isSessionCommand_Command() {}
 
 func (*SessionCommand_ListLimits) isSessionCommand_Command() {}
 
-func (*SessionCommand_ForceRelease) isSessionCommand_Command() {}
-
-func (*SessionCommand_WatchLocks) isSessionCommand_Command() {}
-
-func (*SessionCommand_Cancel) isSessionCommand_Command() {}
-
-func (*SessionCommand_UpdateRecord) isSessionCommand_Command() {}
-
-func (*SessionCommand_DeleteRecord) isSessionCommand_Command() {}
-
-func (*SessionCommand_Capture) isSessionCommand_Command() {}
-
 func (*SessionCommand_ListClaims) isSessionCommand_Command() {}
 
 func (*SessionCommand_ListChanges) isSessionCommand_Command() {}
 
 func (*SessionCommand_ExplainWait) isSessionCommand_Command() {}
+
+func (*SessionCommand_WatchLocks) isSessionCommand_Command() {}
 
 // Which leases to renew together.
 type RenewLeases struct {
@@ -3662,7 +3814,7 @@ type RenewLeases struct {
 
 func (x *RenewLeases) Reset() {
 	*x = RenewLeases{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3674,7 +3826,7 @@ func (x *RenewLeases) String() string {
 func (*RenewLeases) ProtoMessage() {}
 
 func (x *RenewLeases) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3687,7 +3839,7 @@ func (x *RenewLeases) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewLeases.ProtoReflect.Descriptor instead.
 func (*RenewLeases) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{38}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RenewLeases) GetLeases() []*RenewRequest {
@@ -3698,8 +3850,8 @@ func (x *RenewLeases) GetLeases() []*RenewRequest {
 }
 
 // The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the others:
-// its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the same;
-// ask again.
+// its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the
+// same; ask again.
 type RenewedLeases struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each.
@@ -3710,7 +3862,7 @@ type RenewedLeases struct {
 
 func (x *RenewedLeases) Reset() {
 	*x = RenewedLeases{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3722,7 +3874,7 @@ func (x *RenewedLeases) String() string {
 func (*RenewedLeases) ProtoMessage() {}
 
 func (x *RenewedLeases) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3735,7 +3887,7 @@ func (x *RenewedLeases) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewedLeases.ProtoReflect.Descriptor instead.
 func (*RenewedLeases) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{39}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RenewedLeases) GetLeases() []*RenewedLease {
@@ -3761,7 +3913,7 @@ type RenewedLease struct {
 
 func (x *RenewedLease) Reset() {
 	*x = RenewedLease{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3773,7 +3925,7 @@ func (x *RenewedLease) String() string {
 func (*RenewedLease) ProtoMessage() {}
 
 func (x *RenewedLease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3786,7 +3938,7 @@ func (x *RenewedLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewedLease.ProtoReflect.Descriptor instead.
 func (*RenewedLease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{40}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RenewedLease) GetOutcome() isRenewedLease_Outcome {
@@ -3857,7 +4009,7 @@ type SessionResponse struct {
 
 func (x *SessionResponse) Reset() {
 	*x = SessionResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3869,7 +4021,7 @@ func (x *SessionResponse) String() string {
 func (*SessionResponse) ProtoMessage() {}
 
 func (x *SessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3882,7 +4034,7 @@ func (x *SessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResponse.ProtoReflect.Descriptor instead.
 func (*SessionResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{41}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SessionResponse) GetOpened() *SessionOpened {
@@ -3950,7 +4102,7 @@ type SessionOpened struct {
 
 func (x *SessionOpened) Reset() {
 	*x = SessionOpened{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3962,7 +4114,7 @@ func (x *SessionOpened) String() string {
 func (*SessionOpened) ProtoMessage() {}
 
 func (x *SessionOpened) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3975,7 +4127,7 @@ func (x *SessionOpened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionOpened.ProtoReflect.Descriptor instead.
 func (*SessionOpened) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{42}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SessionOpened) GetReplica() string {
@@ -4037,25 +4189,25 @@ type SessionResult struct {
 	//
 	// Types that are valid to be assigned to Result:
 	//
+	//	*SessionResult_Error
+	//	*SessionResult_Rejected
 	//	*SessionResult_Acquire
 	//	*SessionResult_WaitInQueue
 	//	*SessionResult_Renew
 	//	*SessionResult_RenewLeases
 	//	*SessionResult_Release
+	//	*SessionResult_Capture
 	//	*SessionResult_SetLimit
+	//	*SessionResult_UpdateRecord
+	//	*SessionResult_DeleteRecord
+	//	*SessionResult_ForceRelease
 	//	*SessionResult_GetLock
 	//	*SessionResult_ListLocks
 	//	*SessionResult_ListLimits
-	//	*SessionResult_ForceRelease
-	//	*SessionResult_WatchLocks
-	//	*SessionResult_Error
-	//	*SessionResult_Rejected
-	//	*SessionResult_UpdateRecord
-	//	*SessionResult_DeleteRecord
-	//	*SessionResult_Capture
 	//	*SessionResult_ListClaims
 	//	*SessionResult_ListChanges
 	//	*SessionResult_ExplainWait
+	//	*SessionResult_WatchLocks
 	Result        isSessionResult_Result `protobuf_oneof:"result"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4063,7 +4215,7 @@ type SessionResult struct {
 
 func (x *SessionResult) Reset() {
 	*x = SessionResult{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4075,7 +4227,7 @@ func (x *SessionResult) String() string {
 func (*SessionResult) ProtoMessage() {}
 
 func (x *SessionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4088,7 +4240,7 @@ func (x *SessionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResult.ProtoReflect.Descriptor instead.
 func (*SessionResult) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{43}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SessionResult) GetCall() uint64 {
@@ -4101,6 +4253,24 @@ func (x *SessionResult) GetCall() uint64 {
 func (x *SessionResult) GetResult() isSessionResult_Result {
 	if x != nil {
 		return x.Result
+	}
+	return nil
+}
+
+func (x *SessionResult) GetError() *status.Status {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_Error); ok {
+			return x.Error
+		}
+	}
+	return nil
+}
+
+func (x *SessionResult) GetRejected() *status.Status {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_Rejected); ok {
+			return x.Rejected
+		}
 	}
 	return nil
 }
@@ -4150,10 +4320,46 @@ func (x *SessionResult) GetRelease() *ReleaseResponse {
 	return nil
 }
 
+func (x *SessionResult) GetCapture() *CaptureResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_Capture); ok {
+			return x.Capture
+		}
+	}
+	return nil
+}
+
 func (x *SessionResult) GetSetLimit() *SetLimitResponse {
 	if x != nil {
 		if x, ok := x.Result.(*SessionResult_SetLimit); ok {
 			return x.SetLimit
+		}
+	}
+	return nil
+}
+
+func (x *SessionResult) GetUpdateRecord() *UpdateRecordResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_UpdateRecord); ok {
+			return x.UpdateRecord
+		}
+	}
+	return nil
+}
+
+func (x *SessionResult) GetDeleteRecord() *DeleteRecordResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_DeleteRecord); ok {
+			return x.DeleteRecord
+		}
+	}
+	return nil
+}
+
+func (x *SessionResult) GetForceRelease() *ForceReleaseResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_ForceRelease); ok {
+			return x.ForceRelease
 		}
 	}
 	return nil
@@ -4186,69 +4392,6 @@ func (x *SessionResult) GetListLimits() *ListLimitsResponse {
 	return nil
 }
 
-func (x *SessionResult) GetForceRelease() *ForceReleaseResponse {
-	if x != nil {
-		if x, ok := x.Result.(*SessionResult_ForceRelease); ok {
-			return x.ForceRelease
-		}
-	}
-	return nil
-}
-
-func (x *SessionResult) GetWatchLocks() *WatchLocksResponse {
-	if x != nil {
-		if x, ok := x.Result.(*SessionResult_WatchLocks); ok {
-			return x.WatchLocks
-		}
-	}
-	return nil
-}
-
-func (x *SessionResult) GetError() *status.Status {
-	if x != nil {
-		if x, ok := x.Result.(*SessionResult_Error); ok {
-			return x.Error
-		}
-	}
-	return nil
-}
-
-func (x *SessionResult) GetRejected() *status.Status {
-	if x != nil {
-		if x, ok := x.Result.(*SessionResult_Rejected); ok {
-			return x.Rejected
-		}
-	}
-	return nil
-}
-
-func (x *SessionResult) GetUpdateRecord() *UpdateRecordResponse {
-	if x != nil {
-		if x, ok := x.Result.(*SessionResult_UpdateRecord); ok {
-			return x.UpdateRecord
-		}
-	}
-	return nil
-}
-
-func (x *SessionResult) GetDeleteRecord() *DeleteRecordResponse {
-	if x != nil {
-		if x, ok := x.Result.(*SessionResult_DeleteRecord); ok {
-			return x.DeleteRecord
-		}
-	}
-	return nil
-}
-
-func (x *SessionResult) GetCapture() *CaptureResponse {
-	if x != nil {
-		if x, ok := x.Result.(*SessionResult_Capture); ok {
-			return x.Capture
-		}
-	}
-	return nil
-}
-
 func (x *SessionResult) GetListClaims() *ListClaimsResponse {
 	if x != nil {
 		if x, ok := x.Result.(*SessionResult_ListClaims); ok {
@@ -4276,104 +4419,117 @@ func (x *SessionResult) GetExplainWait() *ExplainWaitResponse {
 	return nil
 }
 
+func (x *SessionResult) GetWatchLocks() *WatchLocksResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_WatchLocks); ok {
+			return x.WatchLocks
+		}
+	}
+	return nil
+}
+
 type isSessionResult_Result interface {
 	isSessionResult_Result()
 }
 
-type SessionResult_Acquire struct {
-	// Of acquire.
-	Acquire *AcquireResponse `protobuf:"bytes,2,opt,name=acquire,proto3,oneof"`
-}
-
-type SessionResult_WaitInQueue struct {
-	// Of wait_in_queue.
-	WaitInQueue *WaitInQueueResponse `protobuf:"bytes,3,opt,name=wait_in_queue,json=waitInQueue,proto3,oneof"`
-}
-
-type SessionResult_Renew struct {
-	// Of renew.
-	Renew *RenewResponse `protobuf:"bytes,4,opt,name=renew,proto3,oneof"`
-}
-
-type SessionResult_RenewLeases struct {
-	// Of renew_leases.
-	RenewLeases *RenewedLeases `protobuf:"bytes,5,opt,name=renew_leases,json=renewLeases,proto3,oneof"`
-}
-
-type SessionResult_Release struct {
-	// Of release.
-	Release *ReleaseResponse `protobuf:"bytes,6,opt,name=release,proto3,oneof"`
-}
-
-type SessionResult_SetLimit struct {
-	// Of set_limit.
-	SetLimit *SetLimitResponse `protobuf:"bytes,7,opt,name=set_limit,json=setLimit,proto3,oneof"`
-}
-
-type SessionResult_GetLock struct {
-	// Of get_lock.
-	GetLock *GetLockResponse `protobuf:"bytes,8,opt,name=get_lock,json=getLock,proto3,oneof"`
-}
-
-type SessionResult_ListLocks struct {
-	// Of list_locks.
-	ListLocks *ListLocksResponse `protobuf:"bytes,9,opt,name=list_locks,json=listLocks,proto3,oneof"`
-}
-
-type SessionResult_ListLimits struct {
-	// Of list_limits.
-	ListLimits *ListLimitsResponse `protobuf:"bytes,10,opt,name=list_limits,json=listLimits,proto3,oneof"`
-}
-
-type SessionResult_ForceRelease struct {
-	// Of force_release.
-	ForceRelease *ForceReleaseResponse `protobuf:"bytes,11,opt,name=force_release,json=forceRelease,proto3,oneof"`
-}
-
-type SessionResult_WatchLocks struct {
-	// Of watch_locks.
-	WatchLocks *WatchLocksResponse `protobuf:"bytes,17,opt,name=watch_locks,json=watchLocks,proto3,oneof"`
-}
-
 type SessionResult_Error struct {
 	// The call failed, with the code, message and details of a unary call.
-	Error *status.Status `protobuf:"bytes,12,opt,name=error,proto3,oneof"`
+	Error *status.Status `protobuf:"bytes,2,opt,name=error,proto3,oneof"`
 }
 
 type SessionResult_Rejected struct {
 	// The server rejected a command because its number is 0 or belongs to an open call, which goes on.
-	Rejected *status.Status `protobuf:"bytes,13,opt,name=rejected,proto3,oneof"`
+	Rejected *status.Status `protobuf:"bytes,3,opt,name=rejected,proto3,oneof"`
 }
 
-type SessionResult_UpdateRecord struct {
-	// Of update_record.
-	UpdateRecord *UpdateRecordResponse `protobuf:"bytes,14,opt,name=update_record,json=updateRecord,proto3,oneof"`
+type SessionResult_Acquire struct {
+	// Of acquire.
+	Acquire *AcquireResponse `protobuf:"bytes,10,opt,name=acquire,proto3,oneof"`
 }
 
-type SessionResult_DeleteRecord struct {
-	// Of delete_record.
-	DeleteRecord *DeleteRecordResponse `protobuf:"bytes,15,opt,name=delete_record,json=deleteRecord,proto3,oneof"`
+type SessionResult_WaitInQueue struct {
+	// Of wait_in_queue.
+	WaitInQueue *WaitInQueueResponse `protobuf:"bytes,11,opt,name=wait_in_queue,json=waitInQueue,proto3,oneof"`
+}
+
+type SessionResult_Renew struct {
+	// Of renew.
+	Renew *RenewResponse `protobuf:"bytes,12,opt,name=renew,proto3,oneof"`
+}
+
+type SessionResult_RenewLeases struct {
+	// Of renew_leases.
+	RenewLeases *RenewedLeases `protobuf:"bytes,13,opt,name=renew_leases,json=renewLeases,proto3,oneof"`
+}
+
+type SessionResult_Release struct {
+	// Of release.
+	Release *ReleaseResponse `protobuf:"bytes,14,opt,name=release,proto3,oneof"`
 }
 
 type SessionResult_Capture struct {
 	// Of capture.
-	Capture *CaptureResponse `protobuf:"bytes,16,opt,name=capture,proto3,oneof"`
+	Capture *CaptureResponse `protobuf:"bytes,15,opt,name=capture,proto3,oneof"`
+}
+
+type SessionResult_SetLimit struct {
+	// Of set_limit.
+	SetLimit *SetLimitResponse `protobuf:"bytes,16,opt,name=set_limit,json=setLimit,proto3,oneof"`
+}
+
+type SessionResult_UpdateRecord struct {
+	// Of update_record.
+	UpdateRecord *UpdateRecordResponse `protobuf:"bytes,17,opt,name=update_record,json=updateRecord,proto3,oneof"`
+}
+
+type SessionResult_DeleteRecord struct {
+	// Of delete_record.
+	DeleteRecord *DeleteRecordResponse `protobuf:"bytes,18,opt,name=delete_record,json=deleteRecord,proto3,oneof"`
+}
+
+type SessionResult_ForceRelease struct {
+	// Of force_release.
+	ForceRelease *ForceReleaseResponse `protobuf:"bytes,19,opt,name=force_release,json=forceRelease,proto3,oneof"`
+}
+
+type SessionResult_GetLock struct {
+	// Of get_lock.
+	GetLock *GetLockResponse `protobuf:"bytes,20,opt,name=get_lock,json=getLock,proto3,oneof"`
+}
+
+type SessionResult_ListLocks struct {
+	// Of list_locks.
+	ListLocks *ListLocksResponse `protobuf:"bytes,21,opt,name=list_locks,json=listLocks,proto3,oneof"`
+}
+
+type SessionResult_ListLimits struct {
+	// Of list_limits.
+	ListLimits *ListLimitsResponse `protobuf:"bytes,22,opt,name=list_limits,json=listLimits,proto3,oneof"`
 }
 
 type SessionResult_ListClaims struct {
 	// Of list_claims.
-	ListClaims *ListClaimsResponse `protobuf:"bytes,18,opt,name=list_claims,json=listClaims,proto3,oneof"`
+	ListClaims *ListClaimsResponse `protobuf:"bytes,23,opt,name=list_claims,json=listClaims,proto3,oneof"`
 }
 
 type SessionResult_ListChanges struct {
 	// Of list_changes.
-	ListChanges *ListChangesResponse `protobuf:"bytes,19,opt,name=list_changes,json=listChanges,proto3,oneof"`
+	ListChanges *ListChangesResponse `protobuf:"bytes,24,opt,name=list_changes,json=listChanges,proto3,oneof"`
 }
 
 type SessionResult_ExplainWait struct {
 	// Of explain_wait.
-	ExplainWait *ExplainWaitResponse `protobuf:"bytes,20,opt,name=explain_wait,json=explainWait,proto3,oneof"`
+	ExplainWait *ExplainWaitResponse `protobuf:"bytes,25,opt,name=explain_wait,json=explainWait,proto3,oneof"`
 }
+
+type SessionResult_WatchLocks struct {
+	// Of watch_locks.
+	WatchLocks *WatchLocksResponse `protobuf:"bytes,26,opt,name=watch_locks,json=watchLocks,proto3,oneof"`
+}
+
+func (*SessionResult_Error) isSessionResult_Result() {}
+
+func (*SessionResult_Rejected) isSessionResult_Result() {}
 
 func (*SessionResult_Acquire) isSessionResult_Result() {}
 
@@ -4385,7 +4541,15 @@ func (*SessionResult_RenewLeases) isSessionResult_Result() {}
 
 func (*SessionResult_Release) isSessionResult_Result() {}
 
+func (*SessionResult_Capture) isSessionResult_Result() {}
+
 func (*SessionResult_SetLimit) isSessionResult_Result() {}
+
+func (*SessionResult_UpdateRecord) isSessionResult_Result() {}
+
+func (*SessionResult_DeleteRecord) isSessionResult_Result() {}
+
+func (*SessionResult_ForceRelease) isSessionResult_Result() {}
 
 func (*SessionResult_GetLock) isSessionResult_Result() {}
 
@@ -4393,25 +4557,13 @@ func (*SessionResult_ListLocks) isSessionResult_Result() {}
 
 func (*SessionResult_ListLimits) isSessionResult_Result() {}
 
-func (*SessionResult_ForceRelease) isSessionResult_Result() {}
-
-func (*SessionResult_WatchLocks) isSessionResult_Result() {}
-
-func (*SessionResult_Error) isSessionResult_Result() {}
-
-func (*SessionResult_Rejected) isSessionResult_Result() {}
-
-func (*SessionResult_UpdateRecord) isSessionResult_Result() {}
-
-func (*SessionResult_DeleteRecord) isSessionResult_Result() {}
-
-func (*SessionResult_Capture) isSessionResult_Result() {}
-
 func (*SessionResult_ListClaims) isSessionResult_Result() {}
 
 func (*SessionResult_ListChanges) isSessionResult_Result() {}
 
 func (*SessionResult_ExplainWait) isSessionResult_Result() {}
+
+func (*SessionResult_WatchLocks) isSessionResult_Result() {}
 
 // A lease that is gone.
 type LostLease struct {
@@ -4421,14 +4573,14 @@ type LostLease struct {
 	// Its lock.
 	LockName string `protobuf:"bytes,2,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
 	// How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
-	Reason        RefusalReason `protobuf:"varint,3,opt,name=reason,proto3,enum=rowlock.v1.RefusalReason" json:"reason,omitempty"`
+	End           *ClaimEnd `protobuf:"bytes,3,opt,name=end,proto3" json:"end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LostLease) Reset() {
 	*x = LostLease{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[44]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4440,7 +4592,7 @@ func (x *LostLease) String() string {
 func (*LostLease) ProtoMessage() {}
 
 func (x *LostLease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[44]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4453,7 +4605,7 @@ func (x *LostLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LostLease.ProtoReflect.Descriptor instead.
 func (*LostLease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{44}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *LostLease) GetLeaseId() string {
@@ -4470,11 +4622,11 @@ func (x *LostLease) GetLockName() string {
 	return ""
 }
 
-func (x *LostLease) GetReason() RefusalReason {
+func (x *LostLease) GetEnd() *ClaimEnd {
 	if x != nil {
-		return x.Reason
+		return x.End
 	}
-	return RefusalReason_REFUSAL_REASON_UNSPECIFIED
+	return nil
 }
 
 var File_rowlock_v1_lock_service_proto protoreflect.FileDescriptor
@@ -4482,43 +4634,43 @@ var File_rowlock_v1_lock_service_proto protoreflect.FileDescriptor
 const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\n" +
 	"\x1drowlock/v1/lock_service.proto\x12\n" +
-	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x15rowlock/v1/lock.proto\"\x9a\x05\n" +
+	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x15rowlock/v1/lock.proto\"\x94\x02\n" +
 	"\x0eAcquireRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x10.rowlock.v1.ModeR\x04mode\x12\x18\n" +
-	"\apermits\x18\x03 \x01(\rR\apermits\x12+\n" +
-	"\x03ttl\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\x12\x1b\n" +
-	"\tno_expiry\x18\x05 \x01(\bR\bnoExpiry\x12\x1d\n" +
+	"\apermits\x18\x03 \x01(\rR\apermits\x12,\n" +
+	"\x05terms\x18\x04 \x01(\v2\x16.rowlock.v1.LeaseTermsR\x05terms\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x06 \x01(\tR\trequestId\x12\x14\n" +
-	"\x05owner\x18\a \x01(\tR\x05owner\x12>\n" +
-	"\x06labels\x18\b \x03(\v2&.rowlock.v1.AcquireRequest.LabelsEntryR\x06labels\x121\n" +
-	"\twhen_busy\x18\t \x01(\x0e2\x14.rowlock.v1.WhenBusyR\bwhenBusy\x124\n" +
-	"\bmax_wait\x18\n" +
-	" \x01(\v2\x19.google.protobuf.DurationR\amaxWait\x12<\n" +
-	"\fmin_interval\x18\v \x01(\v2\x19.google.protobuf.DurationR\vminInterval\x128\n" +
-	"\n" +
-	"lock_delay\x18\f \x01(\v2\x19.google.protobuf.DurationR\tlockDelay\x12)\n" +
-	"\x0estatus_if_lost\x18\r \x01(\tH\x00R\fstatusIfLost\x88\x01\x01\x12\x1b\n" +
-	"\tif_status\x18\x0e \x03(\tR\bifStatus\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x11\n" +
-	"\x0f_status_if_lost\"\xa6\x01\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\x12&\n" +
+	"\x04wait\x18\x06 \x01(\v2\x10.rowlock.v1.WaitH\x00R\x04wait\x12,\n" +
+	"\aenqueue\x18\a \x01(\v2\x10.rowlock.v1.WaitH\x00R\aenqueueB\v\n" +
+	"\twhen_busy\"<\n" +
+	"\x04Wait\x124\n" +
+	"\bmax_wait\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\amaxWait\"\xd4\x01\n" +
 	"\x0fAcquireResponse\x12)\n" +
 	"\x05lease\x18\x01 \x01(\v2\x11.rowlock.v1.LeaseH\x00R\x05lease\x12,\n" +
 	"\x06ticket\x18\x02 \x01(\v2\x12.rowlock.v1.TicketH\x00R\x06ticket\x12/\n" +
-	"\arefusal\x18\x03 \x01(\v2\x13.rowlock.v1.RefusalH\x00R\arefusalB\t\n" +
-	"\aoutcome\"\xc0\x01\n" +
-	"\x12WaitInQueueRequest\x126\n" +
-	"\aacquire\x18\x01 \x01(\v2\x1a.rowlock.v1.AcquireRequestH\x00R\aacquire\x12\x1d\n" +
+	"\arefusal\x18\x03 \x01(\v2\x13.rowlock.v1.RefusalH\x00R\arefusal\x12,\n" +
+	"\x05ended\x18\x04 \x01(\v2\x14.rowlock.v1.ClaimEndH\x00R\x05endedB\t\n" +
+	"\aoutcome\"\xbe\x01\n" +
+	"\x12WaitInQueueRequest\x124\n" +
+	"\arequest\x18\x01 \x01(\v2\x18.rowlock.v1.QueueRequestH\x00R\arequest\x12\x1d\n" +
 	"\tticket_id\x18\x02 \x01(\tH\x00R\bticketId\x12I\n" +
 	"\x13min_update_interval\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x11minUpdateIntervalB\b\n" +
-	"\x06target\"\xad\x01\n" +
+	"\x06target\"\xe5\x01\n" +
+	"\fQueueRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
+	"\x04mode\x18\x02 \x01(\x0e2\x10.rowlock.v1.ModeR\x04mode\x12\x18\n" +
+	"\apermits\x18\x03 \x01(\rR\apermits\x12,\n" +
+	"\x05terms\x18\x04 \x01(\v2\x16.rowlock.v1.LeaseTermsR\x05terms\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\x124\n" +
+	"\bmax_wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\amaxWait\"\xdf\x01\n" +
 	"\x13WaitInQueueResponse\x120\n" +
 	"\bposition\x18\x01 \x01(\v2\x12.rowlock.v1.TicketH\x00R\bposition\x12-\n" +
-	"\agranted\x18\x02 \x01(\v2\x11.rowlock.v1.LeaseH\x00R\agranted\x12+\n" +
-	"\x05ended\x18\x03 \x01(\v2\x13.rowlock.v1.RefusalH\x00R\x05endedB\b\n" +
+	"\agranted\x18\x02 \x01(\v2\x11.rowlock.v1.LeaseH\x00R\agranted\x12/\n" +
+	"\arefusal\x18\x03 \x01(\v2\x13.rowlock.v1.RefusalH\x00R\arefusal\x12,\n" +
+	"\x05ended\x18\x04 \x01(\v2\x14.rowlock.v1.ClaimEndH\x00R\x05endedB\b\n" +
 	"\x06update\"V\n" +
 	"\fRenewRequest\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12+\n" +
@@ -4544,12 +4696,12 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06reason\x18\x06 \x01(\tR\x06reasonB\b\n" +
 	"\x06targetB\v\n" +
 	"\tnew_limitB\x13\n" +
-	"\x11_expected_version\"\xc2\x01\n" +
+	"\x11_expected_version\"\xcb\x01\n" +
 	"\x10SetLimitResponse\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12!\n" +
-	"\fheld_permits\x18\x03 \x01(\x04R\vheldPermits\x12\x18\n" +
-	"\awaiting\x18\x04 \x01(\x04R\awaiting\x12\x1a\n" +
+	"\fheld_permits\x18\x03 \x01(\x04R\vheldPermits\x12!\n" +
+	"\fwaiter_count\x18\x04 \x01(\x04R\vwaiterCount\x12\x1a\n" +
 	"\bdraining\x18\x05 \x01(\bR\bdraining\x12%\n" +
 	"\x0eservers_behind\x18\x06 \x01(\rR\rserversBehind\"$\n" +
 	"\x0eGetLockRequest\x12\x12\n" +
@@ -4588,34 +4740,38 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06target\"n\n" +
 	"\x12ListLimitsResponse\x120\n" +
 	"\x06limits\x18\x01 \x03(\v2\x18.rowlock.v1.LimitSettingR\x06limits\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb9\x04\n" +
-	"\x11ListClaimsRequest\x12\x1b\n" +
-	"\tlock_name\x18\x01 \x01(\tR\blockName\x12\x16\n" +
-	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12\x14\n" +
-	"\x05owner\x18\x03 \x01(\tR\x05owner\x12\x1c\n" +
-	"\tprincipal\x18\x04 \x01(\tR\tprincipal\x12A\n" +
-	"\x06labels\x18\x05 \x03(\v2).rowlock.v1.ListClaimsRequest.LabelsEntryR\x06labels\x12.\n" +
-	"\x06states\x18\x06 \x03(\x0e2\x16.rowlock.v1.ClaimStateR\x06states\x12:\n" +
-	"\vend_reasons\x18\a \x03(\x0e2\x19.rowlock.v1.RefusalReasonR\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xbc\x04\n" +
+	"\x11ListClaimsRequest\x12\x1d\n" +
+	"\tlock_name\x18\x01 \x01(\tH\x00R\blockName\x12\x18\n" +
+	"\x06prefix\x18\x02 \x01(\tH\x00R\x06prefix\x12-\n" +
+	"\aheld_at\x18\x03 \x01(\v2\x12.rowlock.v1.HeldAtH\x00R\x06heldAt\x12\x14\n" +
+	"\x05owner\x18\x04 \x01(\tR\x05owner\x12\x1c\n" +
+	"\tprincipal\x18\x05 \x01(\tR\tprincipal\x12A\n" +
+	"\x06labels\x18\x06 \x03(\v2).rowlock.v1.ListClaimsRequest.LabelsEntryR\x06labels\x12.\n" +
+	"\x06states\x18\a \x03(\x0e2\x16.rowlock.v1.ClaimStateR\x06states\x126\n" +
+	"\vend_reasons\x18\b \x03(\x0e2\x15.rowlock.v1.EndReasonR\n" +
 	"endReasons\x12.\n" +
-	"\x04from\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
-	"\x05until\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x123\n" +
-	"\aheld_at\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\x06heldAt\x12\x1b\n" +
+	"\x04from\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
+	"\x05until\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x1b\n" +
 	"\tpage_size\x18\v \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\f \x01(\tR\tpageToken\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xee\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
+	"\x05locks\"Q\n" +
+	"\x06HeldAt\x12\x1b\n" +
+	"\tlock_name\x18\x01 \x01(\tR\blockName\x12*\n" +
+	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\"\xee\x01\n" +
 	"\x12ListClaimsResponse\x12)\n" +
 	"\x06claims\x18\x01 \x03(\v2\x11.rowlock.v1.ClaimR\x06claims\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12D\n" +
 	"\x10searched_back_to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0esearchedBackTo\x12?\n" +
-	"\rcomplete_from\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fcompleteFrom\"\xb4\x02\n" +
-	"\x12ListChangesRequest\x12\x1b\n" +
-	"\tlock_name\x18\x01 \x01(\tR\blockName\x12\x16\n" +
-	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12,\n" +
+	"\rcomplete_from\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fcompleteFrom\"\xc1\x02\n" +
+	"\x12ListChangesRequest\x12\x1d\n" +
+	"\tlock_name\x18\x01 \x01(\tH\x00R\blockName\x12\x18\n" +
+	"\x06prefix\x18\x02 \x01(\tH\x00R\x06prefix\x12,\n" +
 	"\x05kinds\x18\x03 \x03(\x0e2\x16.rowlock.v1.ChangeKindR\x05kinds\x12.\n" +
 	"\x04from\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
 	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x1d\n" +
@@ -4623,7 +4779,8 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"changed_by\x18\x06 \x01(\tR\tchangedBy\x12\x1b\n" +
 	"\tpage_size\x18\a \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\b \x01(\tR\tpageToken\"\xf2\x01\n" +
+	"page_token\x18\b \x01(\tR\tpageTokenB\a\n" +
+	"\x05locks\"\xf2\x01\n" +
 	"\x13ListChangesResponse\x12,\n" +
 	"\achanges\x18\x01 \x03(\v2\x12.rowlock.v1.ChangeR\achanges\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12D\n" +
@@ -4674,29 +4831,17 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\tR\x06reasonB\x13\n" +
 	"\x11_expected_version\"0\n" +
 	"\x14DeleteRecordResponse\x12\x18\n" +
-	"\adeleted\x18\x01 \x01(\bR\adeleted\"\xe6\x04\n" +
+	"\adeleted\x18\x01 \x01(\bR\adeleted\"\x83\x02\n" +
 	"\x0eCaptureRequest\x12\x18\n" +
 	"\x06prefix\x18\x01 \x01(\tH\x00R\x06prefix\x12-\n" +
 	"\x05names\x18\x02 \x01(\v2\x15.rowlock.v1.LockNamesH\x00R\x05names\x12\x1d\n" +
 	"\n" +
-	"max_leases\x18\x03 \x01(\rR\tmaxLeases\x12\x1b\n" +
-	"\tif_status\x18\x04 \x03(\tR\bifStatus\x12+\n" +
-	"\x03ttl\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\x12\x1d\n" +
+	"max_leases\x18\x03 \x01(\rR\tmaxLeases\x12,\n" +
+	"\x05terms\x18\x04 \x01(\v2\x16.rowlock.v1.LeaseTermsR\x05terms\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x06 \x01(\tR\trequestId\x12\x14\n" +
-	"\x05owner\x18\a \x01(\tR\x05owner\x12>\n" +
-	"\x06labels\x18\b \x03(\v2&.rowlock.v1.CaptureRequest.LabelsEntryR\x06labels\x124\n" +
-	"\bmax_wait\x18\t \x01(\v2\x19.google.protobuf.DurationR\amaxWait\x12<\n" +
-	"\fmin_interval\x18\n" +
-	" \x01(\v2\x19.google.protobuf.DurationR\vminInterval\x128\n" +
-	"\n" +
-	"lock_delay\x18\v \x01(\v2\x19.google.protobuf.DurationR\tlockDelay\x12)\n" +
-	"\x0estatus_if_lost\x18\f \x01(\tH\x01R\fstatusIfLost\x88\x01\x01\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
-	"\x04fromB\x11\n" +
-	"\x0f_status_if_lost\"!\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\x124\n" +
+	"\bmax_wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\amaxWaitB\x06\n" +
+	"\x04from\"!\n" +
 	"\tLockNames\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05names\"\x99\x01\n" +
 	"\x0fCaptureResponse\x12)\n" +
@@ -4718,30 +4863,30 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x0eSessionCommand\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x04R\x04call\x123\n" +
 	"\atimeout\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x12 \n" +
-	"\vtraceparent\x18\x15 \x01(\tR\vtraceparent\x126\n" +
-	"\aacquire\x18\x03 \x01(\v2\x1a.rowlock.v1.AcquireRequestH\x00R\aacquire\x12D\n" +
-	"\rwait_in_queue\x18\x04 \x01(\v2\x1e.rowlock.v1.WaitInQueueRequestH\x00R\vwaitInQueue\x120\n" +
-	"\x05renew\x18\x05 \x01(\v2\x18.rowlock.v1.RenewRequestH\x00R\x05renew\x12<\n" +
-	"\frenew_leases\x18\x06 \x01(\v2\x17.rowlock.v1.RenewLeasesH\x00R\vrenewLeases\x126\n" +
-	"\arelease\x18\a \x01(\v2\x1a.rowlock.v1.ReleaseRequestH\x00R\arelease\x12:\n" +
-	"\tset_limit\x18\b \x01(\v2\x1b.rowlock.v1.SetLimitRequestH\x00R\bsetLimit\x127\n" +
-	"\bget_lock\x18\t \x01(\v2\x1a.rowlock.v1.GetLockRequestH\x00R\agetLock\x12=\n" +
+	"\vtraceparent\x18\x03 \x01(\tR\vtraceparent\x12\x18\n" +
+	"\x06cancel\x18\x04 \x01(\x04H\x00R\x06cancel\x126\n" +
+	"\aacquire\x18\n" +
+	" \x01(\v2\x1a.rowlock.v1.AcquireRequestH\x00R\aacquire\x12D\n" +
+	"\rwait_in_queue\x18\v \x01(\v2\x1e.rowlock.v1.WaitInQueueRequestH\x00R\vwaitInQueue\x120\n" +
+	"\x05renew\x18\f \x01(\v2\x18.rowlock.v1.RenewRequestH\x00R\x05renew\x12<\n" +
+	"\frenew_leases\x18\r \x01(\v2\x17.rowlock.v1.RenewLeasesH\x00R\vrenewLeases\x126\n" +
+	"\arelease\x18\x0e \x01(\v2\x1a.rowlock.v1.ReleaseRequestH\x00R\arelease\x126\n" +
+	"\acapture\x18\x0f \x01(\v2\x1a.rowlock.v1.CaptureRequestH\x00R\acapture\x12:\n" +
+	"\tset_limit\x18\x10 \x01(\v2\x1b.rowlock.v1.SetLimitRequestH\x00R\bsetLimit\x12F\n" +
+	"\rupdate_record\x18\x11 \x01(\v2\x1f.rowlock.v1.UpdateRecordRequestH\x00R\fupdateRecord\x12F\n" +
+	"\rdelete_record\x18\x12 \x01(\v2\x1f.rowlock.v1.DeleteRecordRequestH\x00R\fdeleteRecord\x12F\n" +
+	"\rforce_release\x18\x13 \x01(\v2\x1f.rowlock.v1.ForceReleaseRequestH\x00R\fforceRelease\x127\n" +
+	"\bget_lock\x18\x14 \x01(\v2\x1a.rowlock.v1.GetLockRequestH\x00R\agetLock\x12=\n" +
 	"\n" +
-	"list_locks\x18\n" +
-	" \x01(\v2\x1c.rowlock.v1.ListLocksRequestH\x00R\tlistLocks\x12@\n" +
-	"\vlist_limits\x18\v \x01(\v2\x1d.rowlock.v1.ListLimitsRequestH\x00R\n" +
-	"listLimits\x12F\n" +
-	"\rforce_release\x18\f \x01(\v2\x1f.rowlock.v1.ForceReleaseRequestH\x00R\fforceRelease\x12@\n" +
-	"\vwatch_locks\x18\x11 \x01(\v2\x1d.rowlock.v1.WatchLocksRequestH\x00R\n" +
-	"watchLocks\x12\x18\n" +
-	"\x06cancel\x18\r \x01(\x04H\x00R\x06cancel\x12F\n" +
-	"\rupdate_record\x18\x0e \x01(\v2\x1f.rowlock.v1.UpdateRecordRequestH\x00R\fupdateRecord\x12F\n" +
-	"\rdelete_record\x18\x0f \x01(\v2\x1f.rowlock.v1.DeleteRecordRequestH\x00R\fdeleteRecord\x126\n" +
-	"\acapture\x18\x10 \x01(\v2\x1a.rowlock.v1.CaptureRequestH\x00R\acapture\x12@\n" +
-	"\vlist_claims\x18\x12 \x01(\v2\x1d.rowlock.v1.ListClaimsRequestH\x00R\n" +
+	"list_locks\x18\x15 \x01(\v2\x1c.rowlock.v1.ListLocksRequestH\x00R\tlistLocks\x12@\n" +
+	"\vlist_limits\x18\x16 \x01(\v2\x1d.rowlock.v1.ListLimitsRequestH\x00R\n" +
+	"listLimits\x12@\n" +
+	"\vlist_claims\x18\x17 \x01(\v2\x1d.rowlock.v1.ListClaimsRequestH\x00R\n" +
 	"listClaims\x12C\n" +
-	"\flist_changes\x18\x13 \x01(\v2\x1e.rowlock.v1.ListChangesRequestH\x00R\vlistChanges\x12C\n" +
-	"\fexplain_wait\x18\x14 \x01(\v2\x1e.rowlock.v1.ExplainWaitRequestH\x00R\vexplainWaitB\t\n" +
+	"\flist_changes\x18\x18 \x01(\v2\x1e.rowlock.v1.ListChangesRequestH\x00R\vlistChanges\x12C\n" +
+	"\fexplain_wait\x18\x19 \x01(\v2\x1e.rowlock.v1.ExplainWaitRequestH\x00R\vexplainWait\x12@\n" +
+	"\vwatch_locks\x18\x1a \x01(\v2\x1d.rowlock.v1.WatchLocksRequestH\x00R\n" +
+	"watchLocksB\t\n" +
 	"\acommand\"?\n" +
 	"\vRenewLeases\x120\n" +
 	"\x06leases\x18\x01 \x03(\v2\x18.rowlock.v1.RenewRequestR\x06leases\"A\n" +
@@ -4769,36 +4914,36 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\fcommands_max\x18\x06 \x01(\rR\vcommandsMax\x12*\n" +
 	"\x11message_bytes_max\x18\a \x01(\rR\x0fmessageBytesMax\"\xd7\t\n" +
 	"\rSessionResult\x12\x12\n" +
-	"\x04call\x18\x01 \x01(\x04R\x04call\x127\n" +
-	"\aacquire\x18\x02 \x01(\v2\x1b.rowlock.v1.AcquireResponseH\x00R\aacquire\x12E\n" +
-	"\rwait_in_queue\x18\x03 \x01(\v2\x1f.rowlock.v1.WaitInQueueResponseH\x00R\vwaitInQueue\x121\n" +
-	"\x05renew\x18\x04 \x01(\v2\x19.rowlock.v1.RenewResponseH\x00R\x05renew\x12>\n" +
-	"\frenew_leases\x18\x05 \x01(\v2\x19.rowlock.v1.RenewedLeasesH\x00R\vrenewLeases\x127\n" +
-	"\arelease\x18\x06 \x01(\v2\x1b.rowlock.v1.ReleaseResponseH\x00R\arelease\x12;\n" +
-	"\tset_limit\x18\a \x01(\v2\x1c.rowlock.v1.SetLimitResponseH\x00R\bsetLimit\x128\n" +
-	"\bget_lock\x18\b \x01(\v2\x1b.rowlock.v1.GetLockResponseH\x00R\agetLock\x12>\n" +
+	"\x04call\x18\x01 \x01(\x04R\x04call\x12*\n" +
+	"\x05error\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\x05error\x120\n" +
+	"\brejected\x18\x03 \x01(\v2\x12.google.rpc.StatusH\x00R\brejected\x127\n" +
+	"\aacquire\x18\n" +
+	" \x01(\v2\x1b.rowlock.v1.AcquireResponseH\x00R\aacquire\x12E\n" +
+	"\rwait_in_queue\x18\v \x01(\v2\x1f.rowlock.v1.WaitInQueueResponseH\x00R\vwaitInQueue\x121\n" +
+	"\x05renew\x18\f \x01(\v2\x19.rowlock.v1.RenewResponseH\x00R\x05renew\x12>\n" +
+	"\frenew_leases\x18\r \x01(\v2\x19.rowlock.v1.RenewedLeasesH\x00R\vrenewLeases\x127\n" +
+	"\arelease\x18\x0e \x01(\v2\x1b.rowlock.v1.ReleaseResponseH\x00R\arelease\x127\n" +
+	"\acapture\x18\x0f \x01(\v2\x1b.rowlock.v1.CaptureResponseH\x00R\acapture\x12;\n" +
+	"\tset_limit\x18\x10 \x01(\v2\x1c.rowlock.v1.SetLimitResponseH\x00R\bsetLimit\x12G\n" +
+	"\rupdate_record\x18\x11 \x01(\v2 .rowlock.v1.UpdateRecordResponseH\x00R\fupdateRecord\x12G\n" +
+	"\rdelete_record\x18\x12 \x01(\v2 .rowlock.v1.DeleteRecordResponseH\x00R\fdeleteRecord\x12G\n" +
+	"\rforce_release\x18\x13 \x01(\v2 .rowlock.v1.ForceReleaseResponseH\x00R\fforceRelease\x128\n" +
+	"\bget_lock\x18\x14 \x01(\v2\x1b.rowlock.v1.GetLockResponseH\x00R\agetLock\x12>\n" +
 	"\n" +
-	"list_locks\x18\t \x01(\v2\x1d.rowlock.v1.ListLocksResponseH\x00R\tlistLocks\x12A\n" +
-	"\vlist_limits\x18\n" +
-	" \x01(\v2\x1e.rowlock.v1.ListLimitsResponseH\x00R\n" +
-	"listLimits\x12G\n" +
-	"\rforce_release\x18\v \x01(\v2 .rowlock.v1.ForceReleaseResponseH\x00R\fforceRelease\x12A\n" +
-	"\vwatch_locks\x18\x11 \x01(\v2\x1e.rowlock.v1.WatchLocksResponseH\x00R\n" +
-	"watchLocks\x12*\n" +
-	"\x05error\x18\f \x01(\v2\x12.google.rpc.StatusH\x00R\x05error\x120\n" +
-	"\brejected\x18\r \x01(\v2\x12.google.rpc.StatusH\x00R\brejected\x12G\n" +
-	"\rupdate_record\x18\x0e \x01(\v2 .rowlock.v1.UpdateRecordResponseH\x00R\fupdateRecord\x12G\n" +
-	"\rdelete_record\x18\x0f \x01(\v2 .rowlock.v1.DeleteRecordResponseH\x00R\fdeleteRecord\x127\n" +
-	"\acapture\x18\x10 \x01(\v2\x1b.rowlock.v1.CaptureResponseH\x00R\acapture\x12A\n" +
-	"\vlist_claims\x18\x12 \x01(\v2\x1e.rowlock.v1.ListClaimsResponseH\x00R\n" +
+	"list_locks\x18\x15 \x01(\v2\x1d.rowlock.v1.ListLocksResponseH\x00R\tlistLocks\x12A\n" +
+	"\vlist_limits\x18\x16 \x01(\v2\x1e.rowlock.v1.ListLimitsResponseH\x00R\n" +
+	"listLimits\x12A\n" +
+	"\vlist_claims\x18\x17 \x01(\v2\x1e.rowlock.v1.ListClaimsResponseH\x00R\n" +
 	"listClaims\x12D\n" +
-	"\flist_changes\x18\x13 \x01(\v2\x1f.rowlock.v1.ListChangesResponseH\x00R\vlistChanges\x12D\n" +
-	"\fexplain_wait\x18\x14 \x01(\v2\x1f.rowlock.v1.ExplainWaitResponseH\x00R\vexplainWaitB\b\n" +
-	"\x06result\"v\n" +
+	"\flist_changes\x18\x18 \x01(\v2\x1f.rowlock.v1.ListChangesResponseH\x00R\vlistChanges\x12D\n" +
+	"\fexplain_wait\x18\x19 \x01(\v2\x1f.rowlock.v1.ExplainWaitResponseH\x00R\vexplainWait\x12A\n" +
+	"\vwatch_locks\x18\x1a \x01(\v2\x1e.rowlock.v1.WatchLocksResponseH\x00R\n" +
+	"watchLocksB\b\n" +
+	"\x06result\"k\n" +
 	"\tLostLease\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1b\n" +
-	"\tlock_name\x18\x02 \x01(\tR\blockName\x121\n" +
-	"\x06reason\x18\x03 \x01(\x0e2\x19.rowlock.v1.RefusalReasonR\x06reason*v\n" +
+	"\tlock_name\x18\x02 \x01(\tR\blockName\x12&\n" +
+	"\x03end\x18\x03 \x01(\v2\x14.rowlock.v1.ClaimEndR\x03end*v\n" +
 	"\tListOrder\x12\x1a\n" +
 	"\x16LIST_ORDER_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fLIST_ORDER_NAME\x10\x01\x12\x1b\n" +
@@ -4844,228 +4989,231 @@ func file_rowlock_v1_lock_service_proto_rawDescGZIP() []byte {
 }
 
 var file_rowlock_v1_lock_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rowlock_v1_lock_service_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_rowlock_v1_lock_service_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 var file_rowlock_v1_lock_service_proto_goTypes = []any{
 	(ListOrder)(0),                // 0: rowlock.v1.ListOrder
 	(*AcquireRequest)(nil),        // 1: rowlock.v1.AcquireRequest
-	(*AcquireResponse)(nil),       // 2: rowlock.v1.AcquireResponse
-	(*WaitInQueueRequest)(nil),    // 3: rowlock.v1.WaitInQueueRequest
-	(*WaitInQueueResponse)(nil),   // 4: rowlock.v1.WaitInQueueResponse
-	(*RenewRequest)(nil),          // 5: rowlock.v1.RenewRequest
-	(*RenewResponse)(nil),         // 6: rowlock.v1.RenewResponse
-	(*ReleaseRequest)(nil),        // 7: rowlock.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),       // 8: rowlock.v1.ReleaseResponse
-	(*SetLimitRequest)(nil),       // 9: rowlock.v1.SetLimitRequest
-	(*SetLimitResponse)(nil),      // 10: rowlock.v1.SetLimitResponse
-	(*GetLockRequest)(nil),        // 11: rowlock.v1.GetLockRequest
-	(*GetLockResponse)(nil),       // 12: rowlock.v1.GetLockResponse
-	(*ListLocksRequest)(nil),      // 13: rowlock.v1.ListLocksRequest
-	(*ListLocksResponse)(nil),     // 14: rowlock.v1.ListLocksResponse
-	(*WatchLocksRequest)(nil),     // 15: rowlock.v1.WatchLocksRequest
-	(*WatchLocksResponse)(nil),    // 16: rowlock.v1.WatchLocksResponse
-	(*ListLimitsRequest)(nil),     // 17: rowlock.v1.ListLimitsRequest
-	(*LimitSetting)(nil),          // 18: rowlock.v1.LimitSetting
-	(*ListLimitsResponse)(nil),    // 19: rowlock.v1.ListLimitsResponse
-	(*ListClaimsRequest)(nil),     // 20: rowlock.v1.ListClaimsRequest
-	(*ListClaimsResponse)(nil),    // 21: rowlock.v1.ListClaimsResponse
-	(*ListChangesRequest)(nil),    // 22: rowlock.v1.ListChangesRequest
-	(*ListChangesResponse)(nil),   // 23: rowlock.v1.ListChangesResponse
-	(*ExplainWaitRequest)(nil),    // 24: rowlock.v1.ExplainWaitRequest
-	(*ExplainWaitResponse)(nil),   // 25: rowlock.v1.ExplainWaitResponse
-	(*ClaimReference)(nil),        // 26: rowlock.v1.ClaimReference
-	(*ForceReleaseRequest)(nil),   // 27: rowlock.v1.ForceReleaseRequest
-	(*ForceReleaseResponse)(nil),  // 28: rowlock.v1.ForceReleaseResponse
-	(*UpdateRecordRequest)(nil),   // 29: rowlock.v1.UpdateRecordRequest
-	(*UpdateRecordResponse)(nil),  // 30: rowlock.v1.UpdateRecordResponse
-	(*DeleteRecordRequest)(nil),   // 31: rowlock.v1.DeleteRecordRequest
-	(*DeleteRecordResponse)(nil),  // 32: rowlock.v1.DeleteRecordResponse
-	(*CaptureRequest)(nil),        // 33: rowlock.v1.CaptureRequest
-	(*LockNames)(nil),             // 34: rowlock.v1.LockNames
-	(*CaptureResponse)(nil),       // 35: rowlock.v1.CaptureResponse
-	(*SessionRequest)(nil),        // 36: rowlock.v1.SessionRequest
-	(*SessionOpen)(nil),           // 37: rowlock.v1.SessionOpen
-	(*SessionCommand)(nil),        // 38: rowlock.v1.SessionCommand
-	(*RenewLeases)(nil),           // 39: rowlock.v1.RenewLeases
-	(*RenewedLeases)(nil),         // 40: rowlock.v1.RenewedLeases
-	(*RenewedLease)(nil),          // 41: rowlock.v1.RenewedLease
-	(*SessionResponse)(nil),       // 42: rowlock.v1.SessionResponse
-	(*SessionOpened)(nil),         // 43: rowlock.v1.SessionOpened
-	(*SessionResult)(nil),         // 44: rowlock.v1.SessionResult
-	(*LostLease)(nil),             // 45: rowlock.v1.LostLease
-	nil,                           // 46: rowlock.v1.AcquireRequest.LabelsEntry
-	nil,                           // 47: rowlock.v1.ListClaimsRequest.LabelsEntry
-	nil,                           // 48: rowlock.v1.CaptureRequest.LabelsEntry
-	nil,                           // 49: rowlock.v1.SessionOpen.LabelsEntry
-	(Mode)(0),                     // 50: rowlock.v1.Mode
-	(*durationpb.Duration)(nil),   // 51: google.protobuf.Duration
-	(WhenBusy)(0),                 // 52: rowlock.v1.WhenBusy
-	(*Lease)(nil),                 // 53: rowlock.v1.Lease
-	(*Ticket)(nil),                // 54: rowlock.v1.Ticket
-	(*Refusal)(nil),               // 55: rowlock.v1.Refusal
-	(*emptypb.Empty)(nil),         // 56: google.protobuf.Empty
-	(*Lock)(nil),                  // 57: rowlock.v1.Lock
-	(ClaimState)(0),               // 58: rowlock.v1.ClaimState
-	(RefusalReason)(0),            // 59: rowlock.v1.RefusalReason
-	(*timestamppb.Timestamp)(nil), // 60: google.protobuf.Timestamp
-	(*Claim)(nil),                 // 61: rowlock.v1.Claim
-	(ChangeKind)(0),               // 62: rowlock.v1.ChangeKind
-	(*Change)(nil),                // 63: rowlock.v1.Change
-	(*WaitCause)(nil),             // 64: rowlock.v1.WaitCause
-	(*WaitEstimate)(nil),          // 65: rowlock.v1.WaitEstimate
-	(*LockRecord)(nil),            // 66: rowlock.v1.LockRecord
-	(*status.Status)(nil),         // 67: google.rpc.Status
+	(*Wait)(nil),                  // 2: rowlock.v1.Wait
+	(*AcquireResponse)(nil),       // 3: rowlock.v1.AcquireResponse
+	(*WaitInQueueRequest)(nil),    // 4: rowlock.v1.WaitInQueueRequest
+	(*QueueRequest)(nil),          // 5: rowlock.v1.QueueRequest
+	(*WaitInQueueResponse)(nil),   // 6: rowlock.v1.WaitInQueueResponse
+	(*RenewRequest)(nil),          // 7: rowlock.v1.RenewRequest
+	(*RenewResponse)(nil),         // 8: rowlock.v1.RenewResponse
+	(*ReleaseRequest)(nil),        // 9: rowlock.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),       // 10: rowlock.v1.ReleaseResponse
+	(*SetLimitRequest)(nil),       // 11: rowlock.v1.SetLimitRequest
+	(*SetLimitResponse)(nil),      // 12: rowlock.v1.SetLimitResponse
+	(*GetLockRequest)(nil),        // 13: rowlock.v1.GetLockRequest
+	(*GetLockResponse)(nil),       // 14: rowlock.v1.GetLockResponse
+	(*ListLocksRequest)(nil),      // 15: rowlock.v1.ListLocksRequest
+	(*ListLocksResponse)(nil),     // 16: rowlock.v1.ListLocksResponse
+	(*WatchLocksRequest)(nil),     // 17: rowlock.v1.WatchLocksRequest
+	(*WatchLocksResponse)(nil),    // 18: rowlock.v1.WatchLocksResponse
+	(*ListLimitsRequest)(nil),     // 19: rowlock.v1.ListLimitsRequest
+	(*LimitSetting)(nil),          // 20: rowlock.v1.LimitSetting
+	(*ListLimitsResponse)(nil),    // 21: rowlock.v1.ListLimitsResponse
+	(*ListClaimsRequest)(nil),     // 22: rowlock.v1.ListClaimsRequest
+	(*HeldAt)(nil),                // 23: rowlock.v1.HeldAt
+	(*ListClaimsResponse)(nil),    // 24: rowlock.v1.ListClaimsResponse
+	(*ListChangesRequest)(nil),    // 25: rowlock.v1.ListChangesRequest
+	(*ListChangesResponse)(nil),   // 26: rowlock.v1.ListChangesResponse
+	(*ExplainWaitRequest)(nil),    // 27: rowlock.v1.ExplainWaitRequest
+	(*ExplainWaitResponse)(nil),   // 28: rowlock.v1.ExplainWaitResponse
+	(*ClaimReference)(nil),        // 29: rowlock.v1.ClaimReference
+	(*ForceReleaseRequest)(nil),   // 30: rowlock.v1.ForceReleaseRequest
+	(*ForceReleaseResponse)(nil),  // 31: rowlock.v1.ForceReleaseResponse
+	(*UpdateRecordRequest)(nil),   // 32: rowlock.v1.UpdateRecordRequest
+	(*UpdateRecordResponse)(nil),  // 33: rowlock.v1.UpdateRecordResponse
+	(*DeleteRecordRequest)(nil),   // 34: rowlock.v1.DeleteRecordRequest
+	(*DeleteRecordResponse)(nil),  // 35: rowlock.v1.DeleteRecordResponse
+	(*CaptureRequest)(nil),        // 36: rowlock.v1.CaptureRequest
+	(*LockNames)(nil),             // 37: rowlock.v1.LockNames
+	(*CaptureResponse)(nil),       // 38: rowlock.v1.CaptureResponse
+	(*SessionRequest)(nil),        // 39: rowlock.v1.SessionRequest
+	(*SessionOpen)(nil),           // 40: rowlock.v1.SessionOpen
+	(*SessionCommand)(nil),        // 41: rowlock.v1.SessionCommand
+	(*RenewLeases)(nil),           // 42: rowlock.v1.RenewLeases
+	(*RenewedLeases)(nil),         // 43: rowlock.v1.RenewedLeases
+	(*RenewedLease)(nil),          // 44: rowlock.v1.RenewedLease
+	(*SessionResponse)(nil),       // 45: rowlock.v1.SessionResponse
+	(*SessionOpened)(nil),         // 46: rowlock.v1.SessionOpened
+	(*SessionResult)(nil),         // 47: rowlock.v1.SessionResult
+	(*LostLease)(nil),             // 48: rowlock.v1.LostLease
+	nil,                           // 49: rowlock.v1.ListClaimsRequest.LabelsEntry
+	nil,                           // 50: rowlock.v1.SessionOpen.LabelsEntry
+	(Mode)(0),                     // 51: rowlock.v1.Mode
+	(*LeaseTerms)(nil),            // 52: rowlock.v1.LeaseTerms
+	(*durationpb.Duration)(nil),   // 53: google.protobuf.Duration
+	(*Lease)(nil),                 // 54: rowlock.v1.Lease
+	(*Ticket)(nil),                // 55: rowlock.v1.Ticket
+	(*Refusal)(nil),               // 56: rowlock.v1.Refusal
+	(*ClaimEnd)(nil),              // 57: rowlock.v1.ClaimEnd
+	(*emptypb.Empty)(nil),         // 58: google.protobuf.Empty
+	(*Lock)(nil),                  // 59: rowlock.v1.Lock
+	(ClaimState)(0),               // 60: rowlock.v1.ClaimState
+	(EndReason)(0),                // 61: rowlock.v1.EndReason
+	(*timestamppb.Timestamp)(nil), // 62: google.protobuf.Timestamp
+	(*Claim)(nil),                 // 63: rowlock.v1.Claim
+	(ChangeKind)(0),               // 64: rowlock.v1.ChangeKind
+	(*Change)(nil),                // 65: rowlock.v1.Change
+	(*WaitCause)(nil),             // 66: rowlock.v1.WaitCause
+	(*WaitEstimate)(nil),          // 67: rowlock.v1.WaitEstimate
+	(*LockRecord)(nil),            // 68: rowlock.v1.LockRecord
+	(*status.Status)(nil),         // 69: google.rpc.Status
 }
 var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
-	50,  // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
-	51,  // 1: rowlock.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	46,  // 2: rowlock.v1.AcquireRequest.labels:type_name -> rowlock.v1.AcquireRequest.LabelsEntry
-	52,  // 3: rowlock.v1.AcquireRequest.when_busy:type_name -> rowlock.v1.WhenBusy
-	51,  // 4: rowlock.v1.AcquireRequest.max_wait:type_name -> google.protobuf.Duration
-	51,  // 5: rowlock.v1.AcquireRequest.min_interval:type_name -> google.protobuf.Duration
-	51,  // 6: rowlock.v1.AcquireRequest.lock_delay:type_name -> google.protobuf.Duration
-	53,  // 7: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
-	54,  // 8: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
-	55,  // 9: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
-	1,   // 10: rowlock.v1.WaitInQueueRequest.acquire:type_name -> rowlock.v1.AcquireRequest
-	51,  // 11: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
-	54,  // 12: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
-	53,  // 13: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
-	55,  // 14: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.Refusal
-	51,  // 15: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
-	53,  // 16: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
-	51,  // 17: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
-	56,  // 18: rowlock.v1.SetLimitRequest.unset_limit:type_name -> google.protobuf.Empty
-	57,  // 19: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
-	0,   // 20: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
-	57,  // 21: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
-	57,  // 22: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
-	18,  // 23: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
-	47,  // 24: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
-	58,  // 25: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
-	59,  // 26: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.RefusalReason
-	60,  // 27: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
-	60,  // 28: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
-	60,  // 29: rowlock.v1.ListClaimsRequest.held_at:type_name -> google.protobuf.Timestamp
-	61,  // 30: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
-	60,  // 31: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	60,  // 32: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
-	62,  // 33: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
-	60,  // 34: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
-	60,  // 35: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
-	63,  // 36: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
-	60,  // 37: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	60,  // 38: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
-	26,  // 39: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
-	57,  // 40: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
-	61,  // 41: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
-	64,  // 42: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
-	65,  // 43: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
-	26,  // 44: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
-	61,  // 45: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
-	60,  // 46: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
-	51,  // 47: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
-	56,  // 48: rowlock.v1.UpdateRecordRequest.unset_not_before:type_name -> google.protobuf.Empty
-	56,  // 49: rowlock.v1.UpdateRecordRequest.unset_attempts_left:type_name -> google.protobuf.Empty
-	66,  // 50: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
-	34,  // 51: rowlock.v1.CaptureRequest.names:type_name -> rowlock.v1.LockNames
-	51,  // 52: rowlock.v1.CaptureRequest.ttl:type_name -> google.protobuf.Duration
-	48,  // 53: rowlock.v1.CaptureRequest.labels:type_name -> rowlock.v1.CaptureRequest.LabelsEntry
-	51,  // 54: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
-	51,  // 55: rowlock.v1.CaptureRequest.min_interval:type_name -> google.protobuf.Duration
-	51,  // 56: rowlock.v1.CaptureRequest.lock_delay:type_name -> google.protobuf.Duration
-	53,  // 57: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
-	51,  // 58: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
-	37,  // 59: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
-	38,  // 60: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
-	49,  // 61: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
-	51,  // 62: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
-	1,   // 63: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
-	3,   // 64: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
-	5,   // 65: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
-	39,  // 66: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
-	7,   // 67: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
-	9,   // 68: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
-	11,  // 69: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
-	13,  // 70: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
-	17,  // 71: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
-	27,  // 72: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
-	15,  // 73: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
-	29,  // 74: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
-	31,  // 75: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
-	33,  // 76: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
-	20,  // 77: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
-	22,  // 78: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
-	24,  // 79: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
-	5,   // 80: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
-	41,  // 81: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
-	53,  // 82: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
-	67,  // 83: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
-	43,  // 84: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
-	44,  // 85: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
-	45,  // 86: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
-	53,  // 87: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
-	51,  // 88: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
-	51,  // 89: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
-	51,  // 90: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
-	2,   // 91: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
-	4,   // 92: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
-	6,   // 93: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
-	40,  // 94: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
-	8,   // 95: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
-	10,  // 96: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
-	12,  // 97: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
-	14,  // 98: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
-	19,  // 99: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
-	28,  // 100: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
-	16,  // 101: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
-	67,  // 102: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
-	67,  // 103: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
-	30,  // 104: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
-	32,  // 105: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
-	35,  // 106: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
-	21,  // 107: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
-	23,  // 108: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
-	25,  // 109: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
-	59,  // 110: rowlock.v1.LostLease.reason:type_name -> rowlock.v1.RefusalReason
-	1,   // 111: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
-	3,   // 112: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
-	5,   // 113: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
-	7,   // 114: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
-	9,   // 115: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
-	11,  // 116: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
-	13,  // 117: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
-	17,  // 118: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
-	20,  // 119: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
-	22,  // 120: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
-	24,  // 121: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
-	15,  // 122: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
-	27,  // 123: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
-	29,  // 124: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
-	33,  // 125: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
-	31,  // 126: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
-	36,  // 127: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
-	2,   // 128: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
-	4,   // 129: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
-	6,   // 130: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
-	8,   // 131: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
-	10,  // 132: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
-	12,  // 133: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
-	14,  // 134: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
-	19,  // 135: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
-	21,  // 136: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
-	23,  // 137: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
-	25,  // 138: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
-	16,  // 139: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
-	28,  // 140: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
-	30,  // 141: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
-	35,  // 142: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
-	32,  // 143: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
-	42,  // 144: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
-	128, // [128:145] is the sub-list for method output_type
-	111, // [111:128] is the sub-list for method input_type
-	111, // [111:111] is the sub-list for extension type_name
-	111, // [111:111] is the sub-list for extension extendee
-	0,   // [0:111] is the sub-list for field type_name
+	51,  // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
+	52,  // 1: rowlock.v1.AcquireRequest.terms:type_name -> rowlock.v1.LeaseTerms
+	2,   // 2: rowlock.v1.AcquireRequest.wait:type_name -> rowlock.v1.Wait
+	2,   // 3: rowlock.v1.AcquireRequest.enqueue:type_name -> rowlock.v1.Wait
+	53,  // 4: rowlock.v1.Wait.max_wait:type_name -> google.protobuf.Duration
+	54,  // 5: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
+	55,  // 6: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
+	56,  // 7: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
+	57,  // 8: rowlock.v1.AcquireResponse.ended:type_name -> rowlock.v1.ClaimEnd
+	5,   // 9: rowlock.v1.WaitInQueueRequest.request:type_name -> rowlock.v1.QueueRequest
+	53,  // 10: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
+	51,  // 11: rowlock.v1.QueueRequest.mode:type_name -> rowlock.v1.Mode
+	52,  // 12: rowlock.v1.QueueRequest.terms:type_name -> rowlock.v1.LeaseTerms
+	53,  // 13: rowlock.v1.QueueRequest.max_wait:type_name -> google.protobuf.Duration
+	55,  // 14: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
+	54,  // 15: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
+	56,  // 16: rowlock.v1.WaitInQueueResponse.refusal:type_name -> rowlock.v1.Refusal
+	57,  // 17: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.ClaimEnd
+	53,  // 18: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
+	54,  // 19: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
+	53,  // 20: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
+	58,  // 21: rowlock.v1.SetLimitRequest.unset_limit:type_name -> google.protobuf.Empty
+	59,  // 22: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
+	0,   // 23: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
+	59,  // 24: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
+	59,  // 25: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
+	20,  // 26: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
+	23,  // 27: rowlock.v1.ListClaimsRequest.held_at:type_name -> rowlock.v1.HeldAt
+	49,  // 28: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
+	60,  // 29: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
+	61,  // 30: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.EndReason
+	62,  // 31: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
+	62,  // 32: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
+	62,  // 33: rowlock.v1.HeldAt.at:type_name -> google.protobuf.Timestamp
+	63,  // 34: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
+	62,  // 35: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	62,  // 36: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
+	64,  // 37: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
+	62,  // 38: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
+	62,  // 39: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
+	65,  // 40: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
+	62,  // 41: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	62,  // 42: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
+	29,  // 43: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
+	59,  // 44: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
+	63,  // 45: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
+	66,  // 46: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
+	67,  // 47: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
+	29,  // 48: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
+	63,  // 49: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
+	62,  // 50: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
+	53,  // 51: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
+	58,  // 52: rowlock.v1.UpdateRecordRequest.unset_not_before:type_name -> google.protobuf.Empty
+	58,  // 53: rowlock.v1.UpdateRecordRequest.unset_attempts_left:type_name -> google.protobuf.Empty
+	68,  // 54: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
+	37,  // 55: rowlock.v1.CaptureRequest.names:type_name -> rowlock.v1.LockNames
+	52,  // 56: rowlock.v1.CaptureRequest.terms:type_name -> rowlock.v1.LeaseTerms
+	53,  // 57: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
+	54,  // 58: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
+	53,  // 59: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
+	40,  // 60: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
+	41,  // 61: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
+	50,  // 62: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
+	53,  // 63: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
+	1,   // 64: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
+	4,   // 65: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
+	7,   // 66: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
+	42,  // 67: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
+	9,   // 68: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
+	36,  // 69: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
+	11,  // 70: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
+	32,  // 71: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
+	34,  // 72: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
+	30,  // 73: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
+	13,  // 74: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
+	15,  // 75: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
+	19,  // 76: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
+	22,  // 77: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
+	25,  // 78: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
+	27,  // 79: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
+	17,  // 80: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
+	7,   // 81: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
+	44,  // 82: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
+	54,  // 83: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
+	69,  // 84: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
+	46,  // 85: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
+	47,  // 86: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
+	48,  // 87: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
+	54,  // 88: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
+	53,  // 89: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
+	53,  // 90: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
+	53,  // 91: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
+	69,  // 92: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
+	69,  // 93: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
+	3,   // 94: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
+	6,   // 95: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
+	8,   // 96: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
+	43,  // 97: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
+	10,  // 98: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
+	38,  // 99: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
+	12,  // 100: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
+	33,  // 101: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
+	35,  // 102: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
+	31,  // 103: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
+	14,  // 104: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
+	16,  // 105: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
+	21,  // 106: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
+	24,  // 107: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
+	26,  // 108: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
+	28,  // 109: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
+	18,  // 110: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
+	57,  // 111: rowlock.v1.LostLease.end:type_name -> rowlock.v1.ClaimEnd
+	1,   // 112: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
+	4,   // 113: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
+	7,   // 114: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
+	9,   // 115: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
+	11,  // 116: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
+	13,  // 117: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
+	15,  // 118: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
+	19,  // 119: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
+	22,  // 120: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
+	25,  // 121: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
+	27,  // 122: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
+	17,  // 123: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
+	30,  // 124: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
+	32,  // 125: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
+	36,  // 126: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
+	34,  // 127: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
+	39,  // 128: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
+	3,   // 129: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
+	6,   // 130: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
+	8,   // 131: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
+	10,  // 132: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
+	12,  // 133: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
+	14,  // 134: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
+	16,  // 135: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
+	21,  // 136: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
+	24,  // 137: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
+	26,  // 138: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
+	28,  // 139: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
+	18,  // 140: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
+	31,  // 141: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
+	33,  // 142: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
+	38,  // 143: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
+	35,  // 144: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
+	45,  // 145: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
+	129, // [129:146] is the sub-list for method output_type
+	112, // [112:129] is the sub-list for method input_type
+	112, // [112:112] is the sub-list for extension type_name
+	112, // [112:112] is the sub-list for extension extendee
+	0,   // [0:112] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_service_proto_init() }
@@ -5074,97 +5222,111 @@ func file_rowlock_v1_lock_service_proto_init() {
 		return
 	}
 	file_rowlock_v1_lock_proto_init()
-	file_rowlock_v1_lock_service_proto_msgTypes[0].OneofWrappers = []any{}
-	file_rowlock_v1_lock_service_proto_msgTypes[1].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[0].OneofWrappers = []any{
+		(*AcquireRequest_Wait)(nil),
+		(*AcquireRequest_Enqueue)(nil),
+	}
+	file_rowlock_v1_lock_service_proto_msgTypes[2].OneofWrappers = []any{
 		(*AcquireResponse_Lease)(nil),
 		(*AcquireResponse_Ticket)(nil),
 		(*AcquireResponse_Refusal)(nil),
-	}
-	file_rowlock_v1_lock_service_proto_msgTypes[2].OneofWrappers = []any{
-		(*WaitInQueueRequest_Acquire)(nil),
-		(*WaitInQueueRequest_TicketId)(nil),
+		(*AcquireResponse_Ended)(nil),
 	}
 	file_rowlock_v1_lock_service_proto_msgTypes[3].OneofWrappers = []any{
+		(*WaitInQueueRequest_Request)(nil),
+		(*WaitInQueueRequest_TicketId)(nil),
+	}
+	file_rowlock_v1_lock_service_proto_msgTypes[5].OneofWrappers = []any{
 		(*WaitInQueueResponse_Position)(nil),
 		(*WaitInQueueResponse_Granted)(nil),
+		(*WaitInQueueResponse_Refusal)(nil),
 		(*WaitInQueueResponse_Ended)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[6].OneofWrappers = []any{}
-	file_rowlock_v1_lock_service_proto_msgTypes[8].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[8].OneofWrappers = []any{}
+	file_rowlock_v1_lock_service_proto_msgTypes[10].OneofWrappers = []any{
 		(*SetLimitRequest_Name)(nil),
 		(*SetLimitRequest_Pattern)(nil),
 		(*SetLimitRequest_Limit)(nil),
 		(*SetLimitRequest_UnsetLimit)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[17].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[19].OneofWrappers = []any{
 		(*LimitSetting_Name)(nil),
 		(*LimitSetting_Pattern)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[23].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[21].OneofWrappers = []any{
+		(*ListClaimsRequest_LockName)(nil),
+		(*ListClaimsRequest_Prefix)(nil),
+		(*ListClaimsRequest_HeldAt)(nil),
+	}
+	file_rowlock_v1_lock_service_proto_msgTypes[24].OneofWrappers = []any{
+		(*ListChangesRequest_LockName)(nil),
+		(*ListChangesRequest_Prefix)(nil),
+	}
+	file_rowlock_v1_lock_service_proto_msgTypes[26].OneofWrappers = []any{
 		(*ExplainWaitRequest_Name)(nil),
 		(*ExplainWaitRequest_TicketId)(nil),
 		(*ExplainWaitRequest_Claim)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[26].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[29].OneofWrappers = []any{
 		(*ForceReleaseRequest_Name)(nil),
 		(*ForceReleaseRequest_Claim)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[28].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[31].OneofWrappers = []any{
 		(*UpdateRecordRequest_NotBefore)(nil),
 		(*UpdateRecordRequest_NotBeforeIn)(nil),
 		(*UpdateRecordRequest_UnsetNotBefore)(nil),
 		(*UpdateRecordRequest_AttemptsLeft)(nil),
 		(*UpdateRecordRequest_UnsetAttemptsLeft)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[30].OneofWrappers = []any{}
-	file_rowlock_v1_lock_service_proto_msgTypes[32].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[33].OneofWrappers = []any{}
+	file_rowlock_v1_lock_service_proto_msgTypes[35].OneofWrappers = []any{
 		(*CaptureRequest_Prefix)(nil),
 		(*CaptureRequest_Names)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[37].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[40].OneofWrappers = []any{
+		(*SessionCommand_Cancel)(nil),
 		(*SessionCommand_Acquire)(nil),
 		(*SessionCommand_WaitInQueue)(nil),
 		(*SessionCommand_Renew)(nil),
 		(*SessionCommand_RenewLeases)(nil),
 		(*SessionCommand_Release)(nil),
+		(*SessionCommand_Capture)(nil),
 		(*SessionCommand_SetLimit)(nil),
+		(*SessionCommand_UpdateRecord)(nil),
+		(*SessionCommand_DeleteRecord)(nil),
+		(*SessionCommand_ForceRelease)(nil),
 		(*SessionCommand_GetLock)(nil),
 		(*SessionCommand_ListLocks)(nil),
 		(*SessionCommand_ListLimits)(nil),
-		(*SessionCommand_ForceRelease)(nil),
-		(*SessionCommand_WatchLocks)(nil),
-		(*SessionCommand_Cancel)(nil),
-		(*SessionCommand_UpdateRecord)(nil),
-		(*SessionCommand_DeleteRecord)(nil),
-		(*SessionCommand_Capture)(nil),
 		(*SessionCommand_ListClaims)(nil),
 		(*SessionCommand_ListChanges)(nil),
 		(*SessionCommand_ExplainWait)(nil),
+		(*SessionCommand_WatchLocks)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[40].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[43].OneofWrappers = []any{
 		(*RenewedLease_Lease)(nil),
 		(*RenewedLease_Error)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[43].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[46].OneofWrappers = []any{
+		(*SessionResult_Error)(nil),
+		(*SessionResult_Rejected)(nil),
 		(*SessionResult_Acquire)(nil),
 		(*SessionResult_WaitInQueue)(nil),
 		(*SessionResult_Renew)(nil),
 		(*SessionResult_RenewLeases)(nil),
 		(*SessionResult_Release)(nil),
+		(*SessionResult_Capture)(nil),
 		(*SessionResult_SetLimit)(nil),
+		(*SessionResult_UpdateRecord)(nil),
+		(*SessionResult_DeleteRecord)(nil),
+		(*SessionResult_ForceRelease)(nil),
 		(*SessionResult_GetLock)(nil),
 		(*SessionResult_ListLocks)(nil),
 		(*SessionResult_ListLimits)(nil),
-		(*SessionResult_ForceRelease)(nil),
-		(*SessionResult_WatchLocks)(nil),
-		(*SessionResult_Error)(nil),
-		(*SessionResult_Rejected)(nil),
-		(*SessionResult_UpdateRecord)(nil),
-		(*SessionResult_DeleteRecord)(nil),
-		(*SessionResult_Capture)(nil),
 		(*SessionResult_ListClaims)(nil),
 		(*SessionResult_ListChanges)(nil),
 		(*SessionResult_ExplainWait)(nil),
+		(*SessionResult_WatchLocks)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -5172,7 +5334,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_service_proto_rawDesc), len(file_rowlock_v1_lock_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   49,
+			NumMessages:   50,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

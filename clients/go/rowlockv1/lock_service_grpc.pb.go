@@ -1,72 +1,16 @@
-// The verbs of Rowlock.
+// The verbs of Rowlock. errors.proto says how they fail, and which answers of "no" are no errors.
 //
-// An error is a google.rpc.Status in the `grpc-status-details-bin` trailer. It has a google.rpc.ErrorInfo of domain
-// `rowlock` with a stable reason, and a google.rpc.RetryInfo if a retry can help:
+// A deadline of a call beyond 24 days counts as none. Bounds that are given as "today" may rise or fall with a later
+// version.
 //
-//   INVALID_ARGUMENT    BAD_REQUEST         google.rpc.BadRequest lists every wrong field at once; a oneof that is not
-//                                           set is a field, too: `target`, `from`
-//   INVALID_ARGUMENT    MALFORMED_MESSAGE   the bytes are not the message, for example text that is not UTF-8
-//   NOT_FOUND           UNKNOWN_CLAIM       no such ticket or lease, or it ended longer ago than the retention time
-//   NOT_FOUND           UNKNOWN_LOCK        ForceRelease: no such lock
-//   FAILED_PRECONDITION LEASE_LOST          the lease has ended, for good; metadata has `end_reason`, a name of
-//                                           RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
-//   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
-//   FAILED_PRECONDITION LOCK_IN_USE         DeleteRecord: somebody holds the lock or waits for it
-//   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
-//                                           permits
-//   ABORTED             VERSION_MISMATCH    expected_version is not the present version, which metadata has as
-//                                           `version`, in decimal
-//   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
-//                                           `commands_queued`, `names_queued` (calls), `names_created` (new names of
-//                                           locks this second), `listings_queued` (GetLock, ListLocks, ListLimits,
-//                                           ListClaims, ListChanges, ExplainWait, WatchLocks), `answers_queued` (reads that complete an answer),
-//                                           `captures_queued` (Capture), `watches`, `watched_locks` (WatchLocks),
-//                                           `calls_on_connection` (this connection has too many calls, including
-//                                           cancelled ones), `waits_on_connection` (this connection has too many open
-//                                           waits; open another one), `session_waits`, `session_commands` (of one
-//                                           session), `principal_commands`, `principal_waits` (of all sessions and
-//                                           connections of the caller), `client_renewals` (renewals far beyond what
-//                                           the ttl of the caller's leases asks for, and renewals and releases of
-//                                           leases that do not exist), `results_unread` (the client of a session does
-//                                           not read),
-//                                           `server_waits` (also calls whose requests have not arrived),
-//                                           `server_sessions` (the server has no memory for more;
-//                                           another server may; open ones go on), and the quotas of the caller:
-//                                           `quota_claims`, `quota_waiters`, `quota_sessions`, `quota_calls`,
-//                                           `quota_names`, `quota_records` (UpdateRecord of a lock without a record)
-//   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
-//                                           `bytes_max`
-//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateRecord, DeleteRecord, ForceRelease: the database did not report
-//                                           whether it committed the change, and the server cannot find out, because
-//                                           somebody else has changed the lock or the pattern since, or the database
-//                                           is still away. Read the present state, then decide again
-//   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
-//   UNAVAILABLE         KEYS_UNAVAILABLE    the server could not load the keys that JWTs are checked with
-//   UNAVAILABLE         SESSION_SILENT      the client of the session was silent for too long
-//   UNAUTHENTICATED     CREDENTIALS_MISSING the server wants to know who calls: send `authorization: Bearer TOKEN`, or
-//                                           connect with a client certificate
-//   UNAUTHENTICATED     CREDENTIALS_WRONG   the server does not know the token, or nobody whom it trusts has signed it
-//   UNAUTHENTICATED     CREDENTIALS_EXPIRED the token or certificate is past its end: get a new one, and call again.
-//                                           Leases and places are kept
-//   PERMISSION_DENIED   RIGHT_MISSING       the policy of the server does not allow this; metadata has the right that is
-//                                           missing as `right` and the caller as `principal`. The answer is the same
-//                                           whether the lock exists or not
-//   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed, and the command may have taken
-//                                           effect; or a request has taken too long to arrive, and nothing was done
-//   CANCELLED           CANCELLED           the client cancelled a command of its session; it may have taken effect
-//   INTERNAL            INTERNAL            a bug; the server's log has the cause under the `incident` of the metadata
+// What may come, and where it goes, so that nothing of today changes its meaning:
 //
-// Keys of metadata are snake_case. Each reason has only the keys named here.
-//
-// A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
-// request_id, Renew, Release and all reads are safe to repeat.
-//
-// If SetLimit, UpdateRecord, DeleteRecord or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
-// the server has not made the change, and the call is safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call
-// could undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
-// server itself never makes a change twice, nor over a later change.
-//
-// A deadline of a call beyond 24 days counts as none.
+// - Several locks in one claim: AcquireRequest and QueueRequest get a list of further locks, and Lease their fencing tokens.
+// - Rates, the order of a queue, limits over a tree of names: SetLimitRequest gets a oneof for each such setting, and another
+//   target; Limit, LimitSetting and LimitChange show them; RefusalReason, EndReason and WaitCause name what is in the way.
+// - Slots: Lease gets the number of its slot.
+// - Leases that last as long as their session: another member of LeaseTerms.lasting.
+// - Recall: SessionResponse gets a list of the leases that the server asks back.
 
 // Code generated by protoc-gen-go-grpc. DO NOT EDIT.
 // versions:
@@ -119,26 +63,27 @@ type LockServiceClient interface {
 	// decides. Safe to repeat with the same request_id: the answer is the same claim in its present state.
 	Acquire(ctx context.Context, in *AcquireRequest, opts ...grpc.CallOption) (*AcquireResponse, error)
 	// Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-	// another one when `ahead` or `permits_ahead` has changed, and finally `granted` or `ended`, which closes the stream.
+	// another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
+	// stream.
 	// Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
 	// the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
 	// get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
 	// get its ticket before that.
 	WaitInQueue(ctx context.Context, in *WaitInQueueRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WaitInQueueResponse], error)
-	// Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
-	// lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
+	// Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST, with a ClaimEnd in its details, after the lease has
+	// ended, even if nobody took the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
 	Renew(ctx context.Context, in *RenewRequest, opts ...grpc.CallOption) (*RenewResponse, error)
 	// Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
 	// repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
 	// lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
 	// these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
-	// Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
-	// (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
-	// lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
-	// granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-	// have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
-	// the first call made. See OUTCOME_UNKNOWN above.
+	// Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+	// a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
+	// A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+	// when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
+	// since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
+	// made. See OUTCOME_UNKNOWN.
 	SetLimit(ctx context.Context, in *SetLimitRequest, opts ...grpc.CallOption) (*SetLimitResponse, error)
 	// Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
 	// deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.
@@ -151,10 +96,10 @@ type LockServiceClient interface {
 	// unset are not listed. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as for GetLock.
 	ListLimits(ctx context.Context, in *ListLimitsRequest, opts ...grpc.CallOption) (*ListLimitsResponse, error)
 	// Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
-	// in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
-	// times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
-	// retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
-	// `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+	// in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the times
+	// when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+	// retention time. A page ends early if the server has searched many ended claims for it, today 10,000: then it has a token
+	// and `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
 	// for GetLock.
 	ListClaims(ctx context.Context, in *ListClaimsRequest, opts ...grpc.CallOption) (*ListClaimsResponse, error)
 	// Lists changes that people and schedulers made, newest first: limits, records, forced releases, policies. The server
@@ -174,10 +119,10 @@ type LockServiceClient interface {
 	// `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
 	// the server stops: then watch again through another server.
 	//
-	// A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-	// 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
-	// session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
-	// later, or watch a longer prefix.
+	// A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps, today, 100 watches
+	// of 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+	// session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or
+	// one that was open before. Watch again later, or watch a longer prefix.
 	WatchLocks(ctx context.Context, in *WatchLocksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLocksResponse], error)
 	// Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
 	// The server does not ask the holder, whose late writes only a fence refuses. A call for one claim is safe to repeat:
@@ -189,7 +134,7 @@ type LockServiceClient interface {
 	// not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
 	// after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
 	// call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
-	// since. See OUTCOME_UNKNOWN above.
+	// since. See OUTCOME_UNKNOWN.
 	UpdateRecord(ctx context.Context, in *UpdateRecordRequest, opts ...grpc.CallOption) (*UpdateRecordResponse, error)
 	// Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
 	// the same request_id: the answer has the leases of the first call that are still held, renewed, and no others.
@@ -204,7 +149,7 @@ type LockServiceClient interface {
 	Capture(ctx context.Context, in *CaptureRequest, opts ...grpc.CallOption) (*CaptureResponse, error)
 	// Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
 	// its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
-	// or waits for it. See OUTCOME_UNKNOWN above.
+	// or waits for it. See OUTCOME_UNKNOWN.
 	DeleteRecord(ctx context.Context, in *DeleteRecordRequest, opts ...grpc.CallOption) (*DeleteRecordResponse, error)
 	// Carries all calls of a client over one stream: any number of commands in each request, any number of results in
 	// each response. It costs much less than single calls if a client has many locks or waits. The verbs mean the same.
@@ -230,12 +175,12 @@ type LockServiceClient interface {
 	// for a provisional lease.
 	//
 	// Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
-	// stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it sends `going_away`, takes no more
-	// commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
-	// request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
-	// bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the
-	// token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases and
-	// places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
+	// stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it
+	// sends `going_away`, takes no more commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT
+	// BAD_REQUEST if the first request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED
+	// OVERLOADED with the bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED
+	// when the token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases
+	// and places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
 	Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error)
 }
 
@@ -449,26 +394,27 @@ type LockServiceServer interface {
 	// decides. Safe to repeat with the same request_id: the answer is the same claim in its present state.
 	Acquire(context.Context, *AcquireRequest) (*AcquireResponse, error)
 	// Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-	// another one when `ahead` or `permits_ahead` has changed, and finally `granted` or `ended`, which closes the stream.
+	// another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
+	// stream.
 	// Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
 	// the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
 	// get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
 	// get its ticket before that.
 	WaitInQueue(*WaitInQueueRequest, grpc.ServerStreamingServer[WaitInQueueResponse]) error
-	// Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
-	// lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
+	// Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST, with a ClaimEnd in its details, after the lease has
+	// ended, even if nobody took the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
 	Renew(context.Context, *RenewRequest) (*RenewResponse, error)
 	// Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
 	// repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
 	// lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
 	// these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
 	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
-	// Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
-	// (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
-	// lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
-	// granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-	// have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
-	// the first call made. See OUTCOME_UNKNOWN above.
+	// Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+	// a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
+	// A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+	// when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
+	// since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
+	// made. See OUTCOME_UNKNOWN.
 	SetLimit(context.Context, *SetLimitRequest) (*SetLimitResponse, error)
 	// Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
 	// deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.
@@ -481,10 +427,10 @@ type LockServiceServer interface {
 	// unset are not listed. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as for GetLock.
 	ListLimits(context.Context, *ListLimitsRequest) (*ListLimitsResponse, error)
 	// Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
-	// in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
-	// times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
-	// retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
-	// `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+	// in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the times
+	// when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+	// retention time. A page ends early if the server has searched many ended claims for it, today 10,000: then it has a token
+	// and `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
 	// for GetLock.
 	ListClaims(context.Context, *ListClaimsRequest) (*ListClaimsResponse, error)
 	// Lists changes that people and schedulers made, newest first: limits, records, forced releases, policies. The server
@@ -504,10 +450,10 @@ type LockServiceServer interface {
 	// `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
 	// the server stops: then watch again through another server.
 	//
-	// A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-	// 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
-	// session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
-	// later, or watch a longer prefix.
+	// A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps, today, 100 watches
+	// of 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+	// session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or
+	// one that was open before. Watch again later, or watch a longer prefix.
 	WatchLocks(*WatchLocksRequest, grpc.ServerStreamingServer[WatchLocksResponse]) error
 	// Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
 	// The server does not ask the holder, whose late writes only a fence refuses. A call for one claim is safe to repeat:
@@ -519,7 +465,7 @@ type LockServiceServer interface {
 	// not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
 	// after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
 	// call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
-	// since. See OUTCOME_UNKNOWN above.
+	// since. See OUTCOME_UNKNOWN.
 	UpdateRecord(context.Context, *UpdateRecordRequest) (*UpdateRecordResponse, error)
 	// Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
 	// the same request_id: the answer has the leases of the first call that are still held, renewed, and no others.
@@ -534,7 +480,7 @@ type LockServiceServer interface {
 	Capture(context.Context, *CaptureRequest) (*CaptureResponse, error)
 	// Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
 	// its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
-	// or waits for it. See OUTCOME_UNKNOWN above.
+	// or waits for it. See OUTCOME_UNKNOWN.
 	DeleteRecord(context.Context, *DeleteRecordRequest) (*DeleteRecordResponse, error)
 	// Carries all calls of a client over one stream: any number of commands in each request, any number of results in
 	// each response. It costs much less than single calls if a client has many locks or waits. The verbs mean the same.
@@ -560,12 +506,12 @@ type LockServiceServer interface {
 	// for a provisional lease.
 	//
 	// Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
-	// stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it sends `going_away`, takes no more
-	// commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
-	// request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
-	// bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the
-	// token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases and
-	// places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
+	// stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it
+	// sends `going_away`, takes no more commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT
+	// BAD_REQUEST if the first request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED
+	// OVERLOADED with the bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED
+	// when the token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases
+	// and places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
 	Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error
 	mustEmbedUnimplementedLockServiceServer()
 }

@@ -16,12 +16,161 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Duration, DurationJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
+import type { Duration, DurationJson, Empty, EmptyJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file rowlock/v1/lock.proto.
  */
 export declare const file_rowlock_v1_lock: GenFile;
+
+/**
+ * What a caller asks of a lease, of Acquire, WaitInQueue and Capture alike. Everything may stay unset.
+ *
+ * @generated from message rowlock.v1.LeaseTerms
+ */
+export declare type LeaseTerms = Message<"rowlock.v1.LeaseTerms"> & {
+  /**
+   * How long the lease lasts; 30 s if none is set.
+   *
+   * @generated from oneof rowlock.v1.LeaseTerms.lasting
+   */
+  lasting: {
+    /**
+     * Time to live from the grant, 1 s to 24 days.
+     *
+     * @generated from field: google.protobuf.Duration ttl = 1;
+     */
+    value: Duration;
+    case: "ttl";
+  } | {
+    /**
+     * Without end: until it is released or force-released.
+     *
+     * @generated from field: google.protobuf.Empty no_expiry = 2;
+     */
+    value: Empty;
+    case: "noExpiry";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Who asks, for people who look at the lock; up to 255 bytes.
+   *
+   * @generated from field: string owner = 3;
+   */
+  owner: string;
+
+  /**
+   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
+   *
+   * @generated from field: map<string, string> labels = 4;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+   *
+   * @generated from field: google.protobuf.Duration min_interval = 5;
+   */
+  minInterval?: Duration | undefined;
+
+  /**
+   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
+   *
+   * @generated from field: google.protobuf.Duration lock_delay = 6;
+   */
+  lockDelay?: Duration | undefined;
+
+  /**
+   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+   * ever. "" is a status too; unset: the status stays.
+   *
+   * @generated from field: optional string status_if_lost = 7;
+   */
+  statusIfLost?: string | undefined;
+
+  /**
+   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+   * also matches a lock without a record. Empty: any status.
+   *
+   * @generated from field: repeated string if_status = 8;
+   */
+  ifStatus: string[];
+};
+
+/**
+ * What a caller asks of a lease, of Acquire, WaitInQueue and Capture alike. Everything may stay unset.
+ *
+ * @generated from message rowlock.v1.LeaseTerms
+ */
+export declare type LeaseTermsJson = {
+  /**
+   * Time to live from the grant, 1 s to 24 days.
+   *
+   * @generated from field: google.protobuf.Duration ttl = 1;
+   */
+  ttl?: DurationJson;
+
+  /**
+   * Without end: until it is released or force-released.
+   *
+   * @generated from field: google.protobuf.Empty no_expiry = 2;
+   */
+  noExpiry?: EmptyJson;
+
+  /**
+   * Who asks, for people who look at the lock; up to 255 bytes.
+   *
+   * @generated from field: string owner = 3;
+   */
+  owner?: string;
+
+  /**
+   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
+   *
+   * @generated from field: map<string, string> labels = 4;
+   */
+  labels?: { [key: string]: string };
+
+  /**
+   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
+   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
+   *
+   * @generated from field: google.protobuf.Duration min_interval = 5;
+   */
+  minInterval?: DurationJson;
+
+  /**
+   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
+   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
+   *
+   * @generated from field: google.protobuf.Duration lock_delay = 6;
+   */
+  lockDelay?: DurationJson;
+
+  /**
+   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
+   * ever. "" is a status too; unset: the status stays.
+   *
+   * @generated from field: optional string status_if_lost = 7;
+   */
+  statusIfLost?: string;
+
+  /**
+   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
+   * also matches a lock without a record. Empty: any status.
+   *
+   * @generated from field: repeated string if_status = 8;
+   */
+  ifStatus?: string[];
+};
+
+/**
+ * Describes the message rowlock.v1.LeaseTerms.
+ * Use `create(LeaseTermsSchema)` to create a new message.
+ */
+export declare const LeaseTermsSchema: GenMessage<LeaseTerms, {jsonType: LeaseTermsJson}>;
 
 /**
  * The right to run, until its ttl has passed or it is released.
@@ -326,7 +475,7 @@ export declare type TicketJson = {
 export declare const TicketSchema: GenMessage<Ticket, {jsonType: TicketJson}>;
 
 /**
- * Why there is no lease. An expected answer, not an error.
+ * Why the server grants no lease. An expected answer, not an error: nothing is left behind.
  *
  * @generated from message rowlock.v1.Refusal
  */
@@ -346,7 +495,7 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
   message: string;
 
   /**
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+   * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
    *
    * @generated from field: repeated rowlock.v1.Claim holders = 3;
    */
@@ -363,9 +512,8 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
   retryAfter?: Duration | undefined;
 
   /**
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-   * changed since.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+   * for PAUSED by a limit of 0.
    *
    * @generated from field: rowlock.v1.Limit limit = 5;
    */
@@ -380,7 +528,7 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
 };
 
 /**
- * Why there is no lease. An expected answer, not an error.
+ * Why the server grants no lease. An expected answer, not an error: nothing is left behind.
  *
  * @generated from message rowlock.v1.Refusal
  */
@@ -400,7 +548,7 @@ export declare type RefusalJson = {
   message?: string;
 
   /**
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+   * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
    *
    * @generated from field: repeated rowlock.v1.Claim holders = 3;
    */
@@ -417,9 +565,8 @@ export declare type RefusalJson = {
   retryAfter?: DurationJson;
 
   /**
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-   * changed since.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+   * for PAUSED by a limit of 0.
    *
    * @generated from field: rowlock.v1.Limit limit = 5;
    */
@@ -438,6 +585,158 @@ export declare type RefusalJson = {
  * Use `create(RefusalSchema)` to create a new message.
  */
 export declare const RefusalSchema: GenMessage<Refusal, {jsonType: RefusalJson}>;
+
+/**
+ * How a claim ended. An ended claim never comes back: ask anew, with a new request id.
+ *
+ * @generated from message rowlock.v1.ClaimEnd
+ */
+export declare type ClaimEnd = Message<"rowlock.v1.ClaimEnd"> & {
+  /**
+   * For programs.
+   *
+   * @generated from field: rowlock.v1.EndReason reason = 1;
+   */
+  reason: EndReason;
+
+  /**
+   * When, by the database's clock. For an expired lease this is the moment when the server ended it, shortly after its ttl
+   * had passed.
+   *
+   * @generated from field: google.protobuf.Timestamp ended_at = 2;
+   */
+  endedAt?: Timestamp | undefined;
+
+  /**
+   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+   * Otherwise empty, and empty for a caller who may not see the lock.
+   *
+   * @generated from field: string ended_by = 3;
+   */
+  endedBy: string;
+
+  /**
+   * The reason that came with its ForceRelease; otherwise empty.
+   *
+   * @generated from field: string note = 4;
+   */
+  note: string;
+
+  /**
+   * The lock's status at that time; set for STATUS_MISMATCH.
+   *
+   * @generated from field: string status = 5;
+   */
+  status: string;
+
+  /**
+   * For people. Not stable. This field and the next three are set only in the answer to a caller who has asked for the
+   * lock or waited for it.
+   *
+   * @generated from field: string message = 6;
+   */
+  message: string;
+
+  /**
+   * The holders now, as in a Refusal; set for TIMED_OUT.
+   *
+   * @generated from field: repeated rowlock.v1.Claim holders = 7;
+   */
+  holders: Claim[];
+
+  /**
+   * The time until the first of these leases ends.
+   *
+   * @generated from field: google.protobuf.Duration retry_after = 8;
+   */
+  retryAfter?: Duration | undefined;
+
+  /**
+   * The limit now, which may have changed since; set for NEVER_FITS, and for TIMED_OUT if it is 0.
+   *
+   * @generated from field: rowlock.v1.Limit limit = 9;
+   */
+  limit?: Limit | undefined;
+};
+
+/**
+ * How a claim ended. An ended claim never comes back: ask anew, with a new request id.
+ *
+ * @generated from message rowlock.v1.ClaimEnd
+ */
+export declare type ClaimEndJson = {
+  /**
+   * For programs.
+   *
+   * @generated from field: rowlock.v1.EndReason reason = 1;
+   */
+  reason?: EndReasonJson;
+
+  /**
+   * When, by the database's clock. For an expired lease this is the moment when the server ended it, shortly after its ttl
+   * had passed.
+   *
+   * @generated from field: google.protobuf.Timestamp ended_at = 2;
+   */
+  endedAt?: TimestampJson;
+
+  /**
+   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+   * Otherwise empty, and empty for a caller who may not see the lock.
+   *
+   * @generated from field: string ended_by = 3;
+   */
+  endedBy?: string;
+
+  /**
+   * The reason that came with its ForceRelease; otherwise empty.
+   *
+   * @generated from field: string note = 4;
+   */
+  note?: string;
+
+  /**
+   * The lock's status at that time; set for STATUS_MISMATCH.
+   *
+   * @generated from field: string status = 5;
+   */
+  status?: string;
+
+  /**
+   * For people. Not stable. This field and the next three are set only in the answer to a caller who has asked for the
+   * lock or waited for it.
+   *
+   * @generated from field: string message = 6;
+   */
+  message?: string;
+
+  /**
+   * The holders now, as in a Refusal; set for TIMED_OUT.
+   *
+   * @generated from field: repeated rowlock.v1.Claim holders = 7;
+   */
+  holders?: ClaimJson[];
+
+  /**
+   * The time until the first of these leases ends.
+   *
+   * @generated from field: google.protobuf.Duration retry_after = 8;
+   */
+  retryAfter?: DurationJson;
+
+  /**
+   * The limit now, which may have changed since; set for NEVER_FITS, and for TIMED_OUT if it is 0.
+   *
+   * @generated from field: rowlock.v1.Limit limit = 9;
+   */
+  limit?: LimitJson;
+};
+
+/**
+ * Describes the message rowlock.v1.ClaimEnd.
+ * Use `create(ClaimEndSchema)` to create a new message.
+ */
+export declare const ClaimEndSchema: GenMessage<ClaimEnd, {jsonType: ClaimEndJson}>;
 
 /**
  * A claim as listings show it: by its public number, never by its secret id.
@@ -461,7 +760,7 @@ export declare type Claim = Message<"rowlock.v1.Claim"> & {
   ticketNumber: bigint;
 
   /**
-   * Waiting or held.
+   * What it is doing.
    *
    * @generated from field: rowlock.v1.ClaimState state = 3;
    */
@@ -525,13 +824,13 @@ export declare type Claim = Message<"rowlock.v1.Claim"> & {
   expiresAt?: Timestamp | undefined;
 
   /**
-   * The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
-   * for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
-   * even one that was granted at once: it never expires, and perhaps nobody knows of it.
+   * Granted and not yet confirmed: no Renew, no repeated Acquire, no acknowledgement in a session. A lease after a wait
+   * then ends with the grace period: see Lease.provisional. Also set for a lease without end that nobody has confirmed, even
+   * one that was granted at once: it never expires, and perhaps nobody knows of it.
    *
-   * @generated from field: bool unclaimed = 12;
+   * @generated from field: bool provisional = 12;
    */
-  unclaimed: boolean;
+  provisional: boolean;
 
   /**
    * Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
@@ -542,39 +841,17 @@ export declare type Claim = Message<"rowlock.v1.Claim"> & {
   principal: string;
 
   /**
-   * When it ended. This field and the next three are set for an ended claim only.
+   * How it ended; set for an ended claim only.
    *
-   * @generated from field: google.protobuf.Timestamp ended_at = 14;
+   * @generated from field: rowlock.v1.ClaimEnd end = 14;
    */
-  endedAt?: Timestamp | undefined;
+  end?: ClaimEnd | undefined;
 
   /**
-   * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+   * Of an ended claim, the server that kept its place in the queue, as the log and the metrics of the servers name it. Empty
+   * for a claim that did not wait.
    *
-   * @generated from field: rowlock.v1.RefusalReason end_reason = 15;
-   */
-  endReason: RefusalReason;
-
-  /**
-   * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
-   *
-   * @generated from field: string end_note = 16;
-   */
-  endNote: string;
-
-  /**
-   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
-   * Otherwise empty.
-   *
-   * @generated from field: string ended_by = 17;
-   */
-  endedBy: string;
-
-  /**
-   * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
-   * did not wait.
-   *
-   * @generated from field: string replica = 18;
+   * @generated from field: string replica = 15;
    */
   replica: string;
 };
@@ -601,7 +878,7 @@ export declare type ClaimJson = {
   ticketNumber?: string;
 
   /**
-   * Waiting or held.
+   * What it is doing.
    *
    * @generated from field: rowlock.v1.ClaimState state = 3;
    */
@@ -665,13 +942,13 @@ export declare type ClaimJson = {
   expiresAt?: TimestampJson;
 
   /**
-   * The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
-   * for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
-   * even one that was granted at once: it never expires, and perhaps nobody knows of it.
+   * Granted and not yet confirmed: no Renew, no repeated Acquire, no acknowledgement in a session. A lease after a wait
+   * then ends with the grace period: see Lease.provisional. Also set for a lease without end that nobody has confirmed, even
+   * one that was granted at once: it never expires, and perhaps nobody knows of it.
    *
-   * @generated from field: bool unclaimed = 12;
+   * @generated from field: bool provisional = 12;
    */
-  unclaimed?: boolean;
+  provisional?: boolean;
 
   /**
    * Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
@@ -682,39 +959,17 @@ export declare type ClaimJson = {
   principal?: string;
 
   /**
-   * When it ended. This field and the next three are set for an ended claim only.
+   * How it ended; set for an ended claim only.
    *
-   * @generated from field: google.protobuf.Timestamp ended_at = 14;
+   * @generated from field: rowlock.v1.ClaimEnd end = 14;
    */
-  endedAt?: TimestampJson;
+  end?: ClaimEndJson;
 
   /**
-   * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+   * Of an ended claim, the server that kept its place in the queue, as the log and the metrics of the servers name it. Empty
+   * for a claim that did not wait.
    *
-   * @generated from field: rowlock.v1.RefusalReason end_reason = 15;
-   */
-  endReason?: RefusalReasonJson;
-
-  /**
-   * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
-   *
-   * @generated from field: string end_note = 16;
-   */
-  endNote?: string;
-
-  /**
-   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
-   * Otherwise empty.
-   *
-   * @generated from field: string ended_by = 17;
-   */
-  endedBy?: string;
-
-  /**
-   * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
-   * did not wait.
-   *
-   * @generated from field: string replica = 18;
+   * @generated from field: string replica = 15;
    */
   replica?: string;
 };
@@ -1553,11 +1808,11 @@ export declare const WaitEstimateSchema: GenMessage<WaitEstimate, {jsonType: Wai
  */
 export declare type Limit = Message<"rowlock.v1.Limit"> & {
   /**
-   * The limit in force. 0 pauses the lock in every mode.
+   * Permits that may be held at once, now. 0 pauses the lock in every mode.
    *
-   * @generated from field: uint32 limit = 1;
+   * @generated from field: uint32 permits = 1;
    */
-  limit: number;
+  permits: number;
 
   /**
    * Where it comes from. Everybody who sees the limit sees this.
@@ -1597,11 +1852,11 @@ export declare type Limit = Message<"rowlock.v1.Limit"> & {
  */
 export declare type LimitJson = {
   /**
-   * The limit in force. 0 pauses the lock in every mode.
+   * Permits that may be held at once, now. 0 pauses the lock in every mode.
    *
-   * @generated from field: uint32 limit = 1;
+   * @generated from field: uint32 permits = 1;
    */
-  limit?: number;
+  permits?: number;
 
   /**
    * Where it comes from. Everybody who sees the limit sees this.
@@ -1668,7 +1923,7 @@ export declare type LockRecord = Message<"rowlock.v1.LockRecord"> & {
 
   /**
    * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
-   * AcquireRequest.if_status.
+   * LeaseTerms.if_status.
    *
    * @generated from field: string status = 3;
    */
@@ -1718,7 +1973,7 @@ export declare type LockRecordJson = {
 
   /**
    * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
-   * AcquireRequest.if_status.
+   * LeaseTerms.if_status.
    *
    * @generated from field: string status = 3;
    */
@@ -1783,9 +2038,9 @@ export declare type LastRun = Message<"rowlock.v1.LastRun"> & {
   /**
    * RELEASED, EXPIRED or FORCE_RELEASED.
    *
-   * @generated from field: rowlock.v1.RefusalReason end_reason = 5;
+   * @generated from field: rowlock.v1.EndReason end_reason = 5;
    */
-  endReason: RefusalReason;
+  endReason: EndReason;
 
   /**
    * The lock's status after it ended: from its Release or its status_if_lost, or unchanged.
@@ -1832,9 +2087,9 @@ export declare type LastRunJson = {
   /**
    * RELEASED, EXPIRED or FORCE_RELEASED.
    *
-   * @generated from field: rowlock.v1.RefusalReason end_reason = 5;
+   * @generated from field: rowlock.v1.EndReason end_reason = 5;
    */
-  endReason?: RefusalReasonJson;
+  endReason?: EndReasonJson;
 
   /**
    * The lock's status after it ended: from its Release or its status_if_lost, or unchanged.
@@ -1887,9 +2142,9 @@ export declare type Lock = Message<"rowlock.v1.Lock"> & {
   /**
    * The number of waiters.
    *
-   * @generated from field: uint32 waiting = 5;
+   * @generated from field: uint32 waiter_count = 5;
    */
-  waiting: number;
+  waiterCount: number;
 
   /**
    * More is held than the limit allows, because the limit was lowered. The server grants nothing until holders release
@@ -1965,9 +2220,9 @@ export declare type LockJson = {
   /**
    * The number of waiters.
    *
-   * @generated from field: uint32 waiting = 5;
+   * @generated from field: uint32 waiter_count = 5;
    */
-  waiting?: number;
+  waiterCount?: number;
 
   /**
    * More is held than the limit allows, because the limit was lowered. The server grants nothing until holders release
@@ -2061,56 +2316,7 @@ export declare type ModeJson = "MODE_UNSPECIFIED" | "MODE_PERMIT" | "MODE_SHARED
 export declare const ModeSchema: GenEnum<Mode, ModeJson>;
 
 /**
- * What an Acquire does if the server cannot grant the lock at once.
- *
- * @generated from enum rowlock.v1.WhenBusy
- */
-export enum WhenBusy {
-  /**
-   * Means WHEN_BUSY_REFUSE.
-   *
-   * @generated from enum value: WHEN_BUSY_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * Return a refusal (BUSY or PAUSED) and leave nothing behind. This is "try-lock".
-   *
-   * @generated from enum value: WHEN_BUSY_REFUSE = 1;
-   */
-  REFUSE = 1,
-
-  /**
-   * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
-   * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
-   *
-   * @generated from enum value: WHEN_BUSY_ENQUEUE = 2;
-   */
-  ENQUEUE = 2,
-
-  /**
-   * Take a place in the queue and return when the server grants the lock, or a refusal after max_wait. Set a
-   * request_id: only then the place survives a lost connection. A lease after a wait is provisional: see Lease.
-   *
-   * @generated from enum value: WHEN_BUSY_WAIT = 3;
-   */
-  WAIT = 3,
-}
-
-/**
- * What an Acquire does if the server cannot grant the lock at once.
- *
- * @generated from enum rowlock.v1.WhenBusy
- */
-export declare type WhenBusyJson = "WHEN_BUSY_UNSPECIFIED" | "WHEN_BUSY_REFUSE" | "WHEN_BUSY_ENQUEUE" | "WHEN_BUSY_WAIT";
-
-/**
- * Describes the enum rowlock.v1.WhenBusy.
- */
-export declare const WhenBusySchema: GenEnum<WhenBusy, WhenBusyJson>;
-
-/**
- * Why the server refused an Acquire, or why a claim ended.
+ * Why the server grants no lease. A later version may have more reasons: treat one that you do not know as BUSY.
  *
  * @generated from enum rowlock.v1.RefusalReason
  */
@@ -2123,14 +2329,14 @@ export enum RefusalReason {
   UNSPECIFIED = 0,
 
   /**
-   * The claim does not fit beside the holders, or others wait before it. Only for WHEN_BUSY_REFUSE.
+   * The claim does not fit beside the holders, or others wait before it. Only for a request that does not wait.
    *
    * @generated from enum value: REFUSAL_REASON_BUSY = 1;
    */
   BUSY = 1,
 
   /**
-   * The server grants nothing at present. Only for WHEN_BUSY_REFUSE; other requests wait. Either the limit is 0; then
+   * The server grants nothing at present. Only for a request that does not wait. Either the limit is 0; then
    * the refusal's limit shows the setting and its reason. Or the database has failed over, and until retry_after
    * somebody may hold a lease that the database has lost.
    *
@@ -2139,100 +2345,145 @@ export enum RefusalReason {
   PAUSED = 2,
 
   /**
+   * The not_before of the lock's record lies ahead; retry_after says how far. Only for a request that does not wait; others
+   * are granted when that time comes.
+   *
+   * @generated from enum value: REFUSAL_REASON_NOT_BEFORE = 3;
+   */
+  NOT_BEFORE = 3,
+
+  /**
    * The queue is full.
    *
-   * @generated from enum value: REFUSAL_REASON_QUEUE_FULL = 3;
+   * @generated from enum value: REFUSAL_REASON_QUEUE_FULL = 4;
    */
-  QUEUE_FULL = 3,
+  QUEUE_FULL = 4,
 
   /**
-   * max_wait has passed.
-   *
-   * @generated from enum value: REFUSAL_REASON_TIMED_OUT = 4;
-   */
-  TIMED_OUT = 4,
-
-  /**
-   * The caller asked for more permits than the limit, so a wait cannot help. If the limit was lowered during the wait,
-   * the claim ends for this reason only when it is first in the queue: until then the limit may rise again.
+   * The caller asks for more permits than the limit, so a wait cannot help.
    *
    * @generated from enum value: REFUSAL_REASON_NEVER_FITS = 5;
    */
   NEVER_FITS = 5,
 
   /**
-   * The waiter gave up its place with Release, or its call ended early and the client could not return (it had neither
-   * chosen a request_id nor seen the ticket_id).
+   * The lock's record has no attempts left. A new request is refused at once, even during the last attempt.
    *
-   * @generated from enum value: REFUSAL_REASON_CANCELLED = 6;
+   * @generated from enum value: REFUSAL_REASON_EXHAUSTED = 6;
    */
-  CANCELLED = 6,
+  EXHAUSTED = 6,
 
   /**
-   * The ticket had no sign of life for the grace period. Or nobody confirmed the lease within that time, or within its
-   * ttl if that is shorter: see Lease.provisional.
+   * The lock is free, and its status is not in LeaseTerms.if_status; the refusal shows it.
    *
-   * @generated from enum value: REFUSAL_REASON_LAPSED = 7;
+   * @generated from enum value: REFUSAL_REASON_STATUS_MISMATCH = 7;
    */
-  LAPSED = 7,
-
-  /**
-   * The lease's ttl has passed.
-   *
-   * @generated from enum value: REFUSAL_REASON_EXPIRED = 8;
-   */
-  EXPIRED = 8,
-
-  /**
-   * The holder released the lease.
-   *
-   * @generated from enum value: REFUSAL_REASON_RELEASED = 9;
-   */
-  RELEASED = 9,
-
-  /**
-   * An operator ended the claim with ForceRelease.
-   *
-   * @generated from enum value: REFUSAL_REASON_FORCE_RELEASED = 10;
-   */
-  FORCE_RELEASED = 10,
-
-  /**
-   * The not_before of the lock's record lies ahead; retry_after says how far. Only for WHEN_BUSY_REFUSE; other requests
-   * wait and are granted when that time comes.
-   *
-   * @generated from enum value: REFUSAL_REASON_NOT_BEFORE = 11;
-   */
-  NOT_BEFORE = 11,
-
-  /**
-   * The lock's record has no attempts left. A new request is refused at once, even during the last attempt. A waiter
-   * ends for this reason when it is first in the queue: until then the holder may reset the attempts.
-   *
-   * @generated from enum value: REFUSAL_REASON_EXHAUSTED = 12;
-   */
-  EXHAUSTED = 12,
-
-  /**
-   * The lock's status is not in AcquireRequest.if_status; the refusal shows it. The server compares the status at the
-   * moment of the grant, so a waiter ends for this reason when it is first in the queue.
-   *
-   * @generated from enum value: REFUSAL_REASON_STATUS_MISMATCH = 13;
-   */
-  STATUS_MISMATCH = 13,
+  STATUS_MISMATCH = 7,
 }
 
 /**
- * Why the server refused an Acquire, or why a claim ended.
+ * Why the server grants no lease. A later version may have more reasons: treat one that you do not know as BUSY.
  *
  * @generated from enum rowlock.v1.RefusalReason
  */
-export declare type RefusalReasonJson = "REFUSAL_REASON_UNSPECIFIED" | "REFUSAL_REASON_BUSY" | "REFUSAL_REASON_PAUSED" | "REFUSAL_REASON_QUEUE_FULL" | "REFUSAL_REASON_TIMED_OUT" | "REFUSAL_REASON_NEVER_FITS" | "REFUSAL_REASON_CANCELLED" | "REFUSAL_REASON_LAPSED" | "REFUSAL_REASON_EXPIRED" | "REFUSAL_REASON_RELEASED" | "REFUSAL_REASON_FORCE_RELEASED" | "REFUSAL_REASON_NOT_BEFORE" | "REFUSAL_REASON_EXHAUSTED" | "REFUSAL_REASON_STATUS_MISMATCH";
+export declare type RefusalReasonJson = "REFUSAL_REASON_UNSPECIFIED" | "REFUSAL_REASON_BUSY" | "REFUSAL_REASON_PAUSED" | "REFUSAL_REASON_NOT_BEFORE" | "REFUSAL_REASON_QUEUE_FULL" | "REFUSAL_REASON_NEVER_FITS" | "REFUSAL_REASON_EXHAUSTED" | "REFUSAL_REASON_STATUS_MISMATCH";
 
 /**
  * Describes the enum rowlock.v1.RefusalReason.
  */
 export declare const RefusalReasonSchema: GenEnum<RefusalReason, RefusalReasonJson>;
+
+/**
+ * How a claim ended. A later version may have more reasons: treat one that you do not know as an end like any other.
+ *
+ * @generated from enum rowlock.v1.EndReason
+ */
+export enum EndReason {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: END_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The holder released the lease.
+   *
+   * @generated from enum value: END_REASON_RELEASED = 1;
+   */
+  RELEASED = 1,
+
+  /**
+   * The lease's ttl has passed.
+   *
+   * @generated from enum value: END_REASON_EXPIRED = 2;
+   */
+  EXPIRED = 2,
+
+  /**
+   * An operator ended the claim with ForceRelease.
+   *
+   * @generated from enum value: END_REASON_FORCE_RELEASED = 3;
+   */
+  FORCE_RELEASED = 3,
+
+  /**
+   * The ticket had no sign of life for the grace period. Or nobody confirmed the lease within that time, or within its
+   * ttl if that is shorter: see Lease.provisional.
+   *
+   * @generated from enum value: END_REASON_LAPSED = 4;
+   */
+  LAPSED = 4,
+
+  /**
+   * The waiter gave up its place with Release, or its call ended early and the client could not return (it had neither
+   * chosen a request_id nor seen the ticket_id).
+   *
+   * @generated from enum value: END_REASON_CANCELLED = 5;
+   */
+  CANCELLED = 5,
+
+  /**
+   * max_wait has passed.
+   *
+   * @generated from enum value: END_REASON_TIMED_OUT = 6;
+   */
+  TIMED_OUT = 6,
+
+  /**
+   * The limit was lowered during the wait and is below the permits asked for. The claim ends only when it is first in the
+   * queue: until then the limit may rise again.
+   *
+   * @generated from enum value: END_REASON_NEVER_FITS = 7;
+   */
+  NEVER_FITS = 7,
+
+  /**
+   * The lock's record had no attempts left when the waiter was first in the queue: until then the holder may reset them.
+   *
+   * @generated from enum value: END_REASON_EXHAUSTED = 8;
+   */
+  EXHAUSTED = 8,
+
+  /**
+   * The lock's status was not in LeaseTerms.if_status when the waiter was first in the queue.
+   *
+   * @generated from enum value: END_REASON_STATUS_MISMATCH = 9;
+   */
+  STATUS_MISMATCH = 9,
+}
+
+/**
+ * How a claim ended. A later version may have more reasons: treat one that you do not know as an end like any other.
+ *
+ * @generated from enum rowlock.v1.EndReason
+ */
+export declare type EndReasonJson = "END_REASON_UNSPECIFIED" | "END_REASON_RELEASED" | "END_REASON_EXPIRED" | "END_REASON_FORCE_RELEASED" | "END_REASON_LAPSED" | "END_REASON_CANCELLED" | "END_REASON_TIMED_OUT" | "END_REASON_NEVER_FITS" | "END_REASON_EXHAUSTED" | "END_REASON_STATUS_MISMATCH";
+
+/**
+ * Describes the enum rowlock.v1.EndReason.
+ */
+export declare const EndReasonSchema: GenEnum<EndReason, EndReasonJson>;
 
 /**
  * What a claim is doing.

@@ -1,72 +1,16 @@
-// The verbs of Rowlock.
+// The verbs of Rowlock. errors.proto says how they fail, and which answers of "no" are no errors.
 //
-// An error is a google.rpc.Status in the `grpc-status-details-bin` trailer. It has a google.rpc.ErrorInfo of domain
-// `rowlock` with a stable reason, and a google.rpc.RetryInfo if a retry can help:
+// A deadline of a call beyond 24 days counts as none. Bounds that are given as "today" may rise or fall with a later
+// version.
 //
-//   INVALID_ARGUMENT    BAD_REQUEST         google.rpc.BadRequest lists every wrong field at once; a oneof that is not
-//                                           set is a field, too: `target`, `from`
-//   INVALID_ARGUMENT    MALFORMED_MESSAGE   the bytes are not the message, for example text that is not UTF-8
-//   NOT_FOUND           UNKNOWN_CLAIM       no such ticket or lease, or it ended longer ago than the retention time
-//   NOT_FOUND           UNKNOWN_LOCK        ForceRelease: no such lock
-//   FAILED_PRECONDITION LEASE_LOST          the lease has ended, for good; metadata has `end_reason`, a name of
-//                                           RefusalReason: EXPIRED, RELEASED, FORCE_RELEASED, LAPSED, ...
-//   FAILED_PRECONDITION NOT_GRANTED_YET     the ticket still waits
-//   FAILED_PRECONDITION LOCK_IN_USE         DeleteRecord: somebody holds the lock or waits for it
-//   ALREADY_EXISTS      REQUEST_ID_REUSED   the request id belongs to a claim for another lock, mode or number of
-//                                           permits
-//   ABORTED             VERSION_MISMATCH    expected_version is not the present version, which metadata has as
-//                                           `version`, in decimal
-//   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
-//                                           `commands_queued`, `names_queued` (calls), `names_created` (new names of
-//                                           locks this second), `listings_queued` (GetLock, ListLocks, ListLimits,
-//                                           ListClaims, ListChanges, ExplainWait, WatchLocks), `answers_queued` (reads that complete an answer),
-//                                           `captures_queued` (Capture), `watches`, `watched_locks` (WatchLocks),
-//                                           `calls_on_connection` (this connection has too many calls, including
-//                                           cancelled ones), `waits_on_connection` (this connection has too many open
-//                                           waits; open another one), `session_waits`, `session_commands` (of one
-//                                           session), `principal_commands`, `principal_waits` (of all sessions and
-//                                           connections of the caller), `client_renewals` (renewals far beyond what
-//                                           the ttl of the caller's leases asks for, and renewals and releases of
-//                                           leases that do not exist), `results_unread` (the client of a session does
-//                                           not read),
-//                                           `server_waits` (also calls whose requests have not arrived),
-//                                           `server_sessions` (the server has no memory for more;
-//                                           another server may; open ones go on), and the quotas of the caller:
-//                                           `quota_claims`, `quota_waiters`, `quota_sessions`, `quota_calls`,
-//                                           `quota_names`, `quota_records` (UpdateRecord of a lock without a record)
-//   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
-//                                           `bytes_max`
-//   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateRecord, DeleteRecord, ForceRelease: the database did not report
-//                                           whether it committed the change, and the server cannot find out, because
-//                                           somebody else has changed the lock or the pattern since, or the database
-//                                           is still away. Read the present state, then decide again
-//   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
-//   UNAVAILABLE         KEYS_UNAVAILABLE    the server could not load the keys that JWTs are checked with
-//   UNAVAILABLE         SESSION_SILENT      the client of the session was silent for too long
-//   UNAUTHENTICATED     CREDENTIALS_MISSING the server wants to know who calls: send `authorization: Bearer TOKEN`, or
-//                                           connect with a client certificate
-//   UNAUTHENTICATED     CREDENTIALS_WRONG   the server does not know the token, or nobody whom it trusts has signed it
-//   UNAUTHENTICATED     CREDENTIALS_EXPIRED the token or certificate is past its end: get a new one, and call again.
-//                                           Leases and places are kept
-//   PERMISSION_DENIED   RIGHT_MISSING       the policy of the server does not allow this; metadata has the right that is
-//                                           missing as `right` and the caller as `principal`. The answer is the same
-//                                           whether the lock exists or not
-//   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed, and the command may have taken
-//                                           effect; or a request has taken too long to arrive, and nothing was done
-//   CANCELLED           CANCELLED           the client cancelled a command of its session; it may have taken effect
-//   INTERNAL            INTERNAL            a bug; the server's log has the cause under the `incident` of the metadata
+// What may come, and where it goes, so that nothing of today changes its meaning:
 //
-// Keys of metadata are snake_case. Each reason has only the keys named here.
-//
-// A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
-// request_id, Renew, Release and all reads are safe to repeat.
-//
-// If SetLimit, UpdateRecord, DeleteRecord or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
-// the server has not made the change, and the call is safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call
-// could undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
-// server itself never makes a change twice, nor over a later change.
-//
-// A deadline of a call beyond 24 days counts as none.
+// - Several locks in one claim: AcquireRequest and QueueRequest get a list of further locks, and Lease their fencing tokens.
+// - Rates, the order of a queue, limits over a tree of names: SetLimitRequest gets a oneof for each such setting, and another
+//   target; Limit, LimitSetting and LimitChange show them; RefusalReason, EndReason and WaitCause name what is in the way.
+// - Slots: Lease gets the number of its slot.
+// - Leases that last as long as their session: another member of LeaseTerms.lasting.
+// - Recall: SessionResponse gets a list of the leases that the server asks back.
 
 // @generated by protoc-gen-es v2.17.0 with parameter "target=js+dts,import_extension=js,json_types=true"
 // @generated from file rowlock/v1/lock_service.proto (package rowlock.v1, syntax proto3)
@@ -74,7 +18,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Change, ChangeJson, ChangeKind, ChangeKindJson, Claim, ClaimJson, ClaimState, ClaimStateJson, Lease, LeaseJson, Lock, LockJson, LockRecord, LockRecordJson, Mode, ModeJson, Refusal, RefusalJson, RefusalReason, RefusalReasonJson, Ticket, TicketJson, WaitCause, WaitCauseJson, WaitEstimate, WaitEstimateJson, WhenBusy, WhenBusyJson } from "./lock_pb.js";
+import type { Change, ChangeJson, ChangeKind, ChangeKindJson, Claim, ClaimEnd, ClaimEndJson, ClaimJson, ClaimState, ClaimStateJson, EndReason, EndReasonJson, Lease, LeaseJson, LeaseTerms, LeaseTermsJson, Lock, LockJson, LockRecord, LockRecordJson, Mode, ModeJson, Refusal, RefusalJson, Ticket, TicketJson, WaitCause, WaitCauseJson, WaitEstimate, WaitEstimateJson } from "./lock_pb.js";
 import type { Duration, DurationJson, Empty, EmptyJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import type { Status, StatusJson } from "../../google/rpc/status_pb.js";
 
@@ -111,91 +55,46 @@ export declare type AcquireRequest = Message<"rowlock.v1.AcquireRequest"> & {
   permits: number;
 
   /**
-   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+   * What the caller asks of the lease.
    *
-   * @generated from field: google.protobuf.Duration ttl = 4;
+   * @generated from field: rowlock.v1.LeaseTerms terms = 4;
    */
-  ttl?: Duration | undefined;
+  terms?: LeaseTerms | undefined;
 
   /**
-   * The lease has no end: it lasts until it is released or force-released.
+   * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
+   * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
+   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
    *
-   * @generated from field: bool no_expiry = 5;
-   */
-  noExpiry: boolean;
-
-  /**
-   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
-   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
-   * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
-   * repeat.
-   *
-   * @generated from field: string request_id = 6;
+   * @generated from field: string request_id = 5;
    */
   requestId: string;
 
   /**
-   * Who asks, for people who look at the lock; up to 255 bytes.
+   * What to do if the server cannot grant the lock at once. If none is set, the answer is a refusal, and nothing is left
+   * behind: this is "try-lock".
    *
-   * @generated from field: string owner = 7;
+   * @generated from oneof rowlock.v1.AcquireRequest.when_busy
    */
-  owner: string;
-
-  /**
-   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-   *
-   * @generated from field: map<string, string> labels = 8;
-   */
-  labels: { [key: string]: string };
-
-  /**
-   * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
-   * it unspecified; WHEN_BUSY_REFUSE is an error there.
-   *
-   * @generated from field: rowlock.v1.WhenBusy when_busy = 9;
-   */
-  whenBusy: WhenBusy;
-
-  /**
-   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-   * life. Not with WHEN_BUSY_REFUSE.
-   *
-   * @generated from field: google.protobuf.Duration max_wait = 10;
-   */
-  maxWait?: Duration | undefined;
-
-  /**
-   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-   * Not with no_expiry.
-   *
-   * @generated from field: google.protobuf.Duration min_interval = 11;
-   */
-  minInterval?: Duration | undefined;
-
-  /**
-   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-   *
-   * @generated from field: google.protobuf.Duration lock_delay = 12;
-   */
-  lockDelay?: Duration | undefined;
-
-  /**
-   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-   * ever. "" is a status too; unset: the status stays.
-   *
-   * @generated from field: optional string status_if_lost = 13;
-   */
-  statusIfLost?: string | undefined;
-
-  /**
-   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-   * also matches a lock without a record. Empty: any status.
-   *
-   * @generated from field: repeated string if_status = 14;
-   */
-  ifStatus: string[];
+  whenBusy: {
+    /**
+     * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+     * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
+     *
+     * @generated from field: rowlock.v1.Wait wait = 6;
+     */
+    value: Wait;
+    case: "wait";
+  } | {
+    /**
+     * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+     * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
+     *
+     * @generated from field: rowlock.v1.Wait enqueue = 7;
+     */
+    value: Wait;
+    case: "enqueue";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
@@ -226,91 +125,36 @@ export declare type AcquireRequestJson = {
   permits?: number;
 
   /**
-   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+   * What the caller asks of the lease.
    *
-   * @generated from field: google.protobuf.Duration ttl = 4;
+   * @generated from field: rowlock.v1.LeaseTerms terms = 4;
    */
-  ttl?: DurationJson;
+  terms?: LeaseTermsJson;
 
   /**
-   * The lease has no end: it lasts until it is released or force-released.
+   * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
+   * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
+   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
    *
-   * @generated from field: bool no_expiry = 5;
-   */
-  noExpiry?: boolean;
-
-  /**
-   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
-   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
-   * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
-   * repeat.
-   *
-   * @generated from field: string request_id = 6;
+   * @generated from field: string request_id = 5;
    */
   requestId?: string;
 
   /**
-   * Who asks, for people who look at the lock; up to 255 bytes.
+   * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+   * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
    *
-   * @generated from field: string owner = 7;
+   * @generated from field: rowlock.v1.Wait wait = 6;
    */
-  owner?: string;
+  wait?: WaitJson;
 
   /**
-   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
+   * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+   * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
    *
-   * @generated from field: map<string, string> labels = 8;
+   * @generated from field: rowlock.v1.Wait enqueue = 7;
    */
-  labels?: { [key: string]: string };
-
-  /**
-   * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
-   * it unspecified; WHEN_BUSY_REFUSE is an error there.
-   *
-   * @generated from field: rowlock.v1.WhenBusy when_busy = 9;
-   */
-  whenBusy?: WhenBusyJson;
-
-  /**
-   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-   * life. Not with WHEN_BUSY_REFUSE.
-   *
-   * @generated from field: google.protobuf.Duration max_wait = 10;
-   */
-  maxWait?: DurationJson;
-
-  /**
-   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-   * Not with no_expiry.
-   *
-   * @generated from field: google.protobuf.Duration min_interval = 11;
-   */
-  minInterval?: DurationJson;
-
-  /**
-   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-   *
-   * @generated from field: google.protobuf.Duration lock_delay = 12;
-   */
-  lockDelay?: DurationJson;
-
-  /**
-   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-   * ever. "" is a status too; unset: the status stays.
-   *
-   * @generated from field: optional string status_if_lost = 13;
-   */
-  statusIfLost?: string;
-
-  /**
-   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-   * also matches a lock without a record. Empty: any status.
-   *
-   * @generated from field: repeated string if_status = 14;
-   */
-  ifStatus?: string[];
+  enqueue?: WaitJson;
 };
 
 /**
@@ -318,6 +162,40 @@ export declare type AcquireRequestJson = {
  * Use `create(AcquireRequestSchema)` to create a new message.
  */
 export declare const AcquireRequestSchema: GenMessage<AcquireRequest, {jsonType: AcquireRequestJson}>;
+
+/**
+ * How to wait.
+ *
+ * @generated from message rowlock.v1.Wait
+ */
+export declare type Wait = Message<"rowlock.v1.Wait"> & {
+  /**
+   * The longest time, 1 ms to 24 days; then the claim ends as TIMED_OUT. Unset: as long as there are signs of life.
+   *
+   * @generated from field: google.protobuf.Duration max_wait = 1;
+   */
+  maxWait?: Duration | undefined;
+};
+
+/**
+ * How to wait.
+ *
+ * @generated from message rowlock.v1.Wait
+ */
+export declare type WaitJson = {
+  /**
+   * The longest time, 1 ms to 24 days; then the claim ends as TIMED_OUT. Unset: as long as there are signs of life.
+   *
+   * @generated from field: google.protobuf.Duration max_wait = 1;
+   */
+  maxWait?: DurationJson;
+};
+
+/**
+ * Describes the message rowlock.v1.Wait.
+ * Use `create(WaitSchema)` to create a new message.
+ */
+export declare const WaitSchema: GenMessage<Wait, {jsonType: WaitJson}>;
 
 /**
  * The outcome.
@@ -340,7 +218,7 @@ export declare type AcquireResponse = Message<"rowlock.v1.AcquireResponse"> & {
     case: "lease";
   } | {
     /**
-     * In the queue (WHEN_BUSY_ENQUEUE).
+     * In the queue (`enqueue`).
      *
      * @generated from field: rowlock.v1.Ticket ticket = 2;
      */
@@ -348,12 +226,20 @@ export declare type AcquireResponse = Message<"rowlock.v1.AcquireResponse"> & {
     case: "ticket";
   } | {
     /**
-     * Not granted.
+     * Not granted, and no claim was made.
      *
      * @generated from field: rowlock.v1.Refusal refusal = 3;
      */
     value: Refusal;
     case: "refusal";
+  } | {
+    /**
+     * The claim has ended: during this wait, or before this call, if its request_id was used before.
+     *
+     * @generated from field: rowlock.v1.ClaimEnd ended = 4;
+     */
+    value: ClaimEnd;
+    case: "ended";
   } | { case: undefined; value?: undefined };
 };
 
@@ -371,18 +257,25 @@ export declare type AcquireResponseJson = {
   lease?: LeaseJson;
 
   /**
-   * In the queue (WHEN_BUSY_ENQUEUE).
+   * In the queue (`enqueue`).
    *
    * @generated from field: rowlock.v1.Ticket ticket = 2;
    */
   ticket?: TicketJson;
 
   /**
-   * Not granted.
+   * Not granted, and no claim was made.
    *
    * @generated from field: rowlock.v1.Refusal refusal = 3;
    */
   refusal?: RefusalJson;
+
+  /**
+   * The claim has ended: during this wait, or before this call, if its request_id was used before.
+   *
+   * @generated from field: rowlock.v1.ClaimEnd ended = 4;
+   */
+  ended?: ClaimEndJson;
 };
 
 /**
@@ -404,13 +297,13 @@ export declare type WaitInQueueRequest = Message<"rowlock.v1.WaitInQueueRequest"
    */
   target: {
     /**
-     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
      * lost.
      *
-     * @generated from field: rowlock.v1.AcquireRequest acquire = 1;
+     * @generated from field: rowlock.v1.QueueRequest request = 1;
      */
-    value: AcquireRequest;
-    case: "acquire";
+    value: QueueRequest;
+    case: "request";
   } | {
     /**
      * A ticket from an Acquire or from an earlier stream.
@@ -436,12 +329,12 @@ export declare type WaitInQueueRequest = Message<"rowlock.v1.WaitInQueueRequest"
  */
 export declare type WaitInQueueRequestJson = {
   /**
-   * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+   * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
    * lost.
    *
-   * @generated from field: rowlock.v1.AcquireRequest acquire = 1;
+   * @generated from field: rowlock.v1.QueueRequest request = 1;
    */
-  acquire?: AcquireRequestJson;
+  request?: QueueRequestJson;
 
   /**
    * A ticket from an Acquire or from an earlier stream.
@@ -463,6 +356,110 @@ export declare type WaitInQueueRequestJson = {
  * Use `create(WaitInQueueRequestSchema)` to create a new message.
  */
 export declare const WaitInQueueRequestSchema: GenMessage<WaitInQueueRequest, {jsonType: WaitInQueueRequestJson}>;
+
+/**
+ * A request that waits. The fields are those of AcquireRequest.
+ *
+ * @generated from message rowlock.v1.QueueRequest
+ */
+export declare type QueueRequest = Message<"rowlock.v1.QueueRequest"> & {
+  /**
+   * The lock.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The mode; unspecified means MODE_PERMIT.
+   *
+   * @generated from field: rowlock.v1.Mode mode = 2;
+   */
+  mode: Mode;
+
+  /**
+   * Permits to take, all or none.
+   *
+   * @generated from field: uint32 permits = 3;
+   */
+  permits: number;
+
+  /**
+   * What the caller asks of the lease.
+   *
+   * @generated from field: rowlock.v1.LeaseTerms terms = 4;
+   */
+  terms?: LeaseTerms | undefined;
+
+  /**
+   * The caller's own id for this request.
+   *
+   * @generated from field: string request_id = 5;
+   */
+  requestId: string;
+
+  /**
+   * See Wait.
+   *
+   * @generated from field: google.protobuf.Duration max_wait = 6;
+   */
+  maxWait?: Duration | undefined;
+};
+
+/**
+ * A request that waits. The fields are those of AcquireRequest.
+ *
+ * @generated from message rowlock.v1.QueueRequest
+ */
+export declare type QueueRequestJson = {
+  /**
+   * The lock.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * The mode; unspecified means MODE_PERMIT.
+   *
+   * @generated from field: rowlock.v1.Mode mode = 2;
+   */
+  mode?: ModeJson;
+
+  /**
+   * Permits to take, all or none.
+   *
+   * @generated from field: uint32 permits = 3;
+   */
+  permits?: number;
+
+  /**
+   * What the caller asks of the lease.
+   *
+   * @generated from field: rowlock.v1.LeaseTerms terms = 4;
+   */
+  terms?: LeaseTermsJson;
+
+  /**
+   * The caller's own id for this request.
+   *
+   * @generated from field: string request_id = 5;
+   */
+  requestId?: string;
+
+  /**
+   * See Wait.
+   *
+   * @generated from field: google.protobuf.Duration max_wait = 6;
+   */
+  maxWait?: DurationJson;
+};
+
+/**
+ * Describes the message rowlock.v1.QueueRequest.
+ * Use `create(QueueRequestSchema)` to create a new message.
+ */
+export declare const QueueRequestSchema: GenMessage<QueueRequest, {jsonType: QueueRequestJson}>;
 
 /**
  * One step of a wait.
@@ -494,11 +491,19 @@ export declare type WaitInQueueResponse = Message<"rowlock.v1.WaitInQueueRespons
     case: "granted";
   } | {
     /**
-     * The wait ended without a lease; the last message.
+     * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
      *
-     * @generated from field: rowlock.v1.Refusal ended = 3;
+     * @generated from field: rowlock.v1.Refusal refusal = 3;
      */
     value: Refusal;
+    case: "refusal";
+  } | {
+    /**
+     * The claim has ended; the last message.
+     *
+     * @generated from field: rowlock.v1.ClaimEnd ended = 4;
+     */
+    value: ClaimEnd;
     case: "ended";
   } | { case: undefined; value?: undefined };
 };
@@ -525,11 +530,18 @@ export declare type WaitInQueueResponseJson = {
   granted?: LeaseJson;
 
   /**
-   * The wait ended without a lease; the last message.
+   * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
    *
-   * @generated from field: rowlock.v1.Refusal ended = 3;
+   * @generated from field: rowlock.v1.Refusal refusal = 3;
    */
-  ended?: RefusalJson;
+  refusal?: RefusalJson;
+
+  /**
+   * The claim has ended; the last message.
+   *
+   * @generated from field: rowlock.v1.ClaimEnd ended = 4;
+   */
+  ended?: ClaimEndJson;
 };
 
 /**
@@ -890,9 +902,9 @@ export declare type SetLimitResponse = Message<"rowlock.v1.SetLimitResponse"> & 
   /**
    * Waiters, counted in the same way.
    *
-   * @generated from field: uint64 waiting = 4;
+   * @generated from field: uint64 waiter_count = 4;
    */
-  waiting: bigint;
+  waiterCount: bigint;
 
   /**
    * More is held than the limit allows; for a pattern, at one or more of the locks to which it applies.
@@ -902,9 +914,9 @@ export declare type SetLimitResponse = Message<"rowlock.v1.SetLimitResponse"> & 
   draining: boolean;
 
   /**
-   * For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
-   * have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
-   * because the limit is in the lock's own row.
+   * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+   * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
+   * always 0, because the limit is in the lock's own row.
    *
    * @generated from field: uint32 servers_behind = 6;
    */
@@ -942,9 +954,9 @@ export declare type SetLimitResponseJson = {
   /**
    * Waiters, counted in the same way.
    *
-   * @generated from field: uint64 waiting = 4;
+   * @generated from field: uint64 waiter_count = 4;
    */
-  waiting?: string;
+  waiterCount?: string;
 
   /**
    * More is held than the limit allows; for a pattern, at one or more of the locks to which it applies.
@@ -954,9 +966,9 @@ export declare type SetLimitResponseJson = {
   draining?: boolean;
 
   /**
-   * For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
-   * have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
-   * because the limit is in the lock's own row.
+   * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+   * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
+   * always 0, because the limit is in the lock's own row.
    *
    * @generated from field: uint32 servers_behind = 6;
    */
@@ -1511,74 +1523,84 @@ export declare const ListLimitsResponseSchema: GenMessage<ListLimitsResponse, {j
  */
 export declare type ListClaimsRequest = Message<"rowlock.v1.ListClaimsRequest"> & {
   /**
-   * Claims of this lock. Not with prefix.
+   * Of which locks; if none is set, of all.
    *
-   * @generated from field: string lock_name = 1;
+   * @generated from oneof rowlock.v1.ListClaimsRequest.locks
    */
-  lockName: string;
-
-  /**
-   * Claims of locks whose names begin with these bytes, at most 255.
-   *
-   * @generated from field: string prefix = 2;
-   */
-  prefix: string;
+  locks: {
+    /**
+     * Claims of this lock.
+     *
+     * @generated from field: string lock_name = 1;
+     */
+    value: string;
+    case: "lockName";
+  } | {
+    /**
+     * Claims of locks whose names begin with these bytes, at most 255.
+     *
+     * @generated from field: string prefix = 2;
+     */
+    value: string;
+    case: "prefix";
+  } | {
+    /**
+     * Claims that held a lock at an instant.
+     *
+     * @generated from field: rowlock.v1.HeldAt held_at = 3;
+     */
+    value: HeldAt;
+    case: "heldAt";
+  } | { case: undefined; value?: undefined };
 
   /**
    * Claims with this owner.
    *
-   * @generated from field: string owner = 3;
+   * @generated from field: string owner = 4;
    */
   owner: string;
 
   /**
    * Claims of this principal.
    *
-   * @generated from field: string principal = 4;
+   * @generated from field: string principal = 5;
    */
   principal: string;
 
   /**
    * Claims with all of these labels.
    *
-   * @generated from field: map<string, string> labels = 5;
+   * @generated from field: map<string, string> labels = 6;
    */
   labels: { [key: string]: string };
 
   /**
    * Claims in one of these states. Empty: in any.
    *
-   * @generated from field: repeated rowlock.v1.ClaimState states = 6;
+   * @generated from field: repeated rowlock.v1.ClaimState states = 7;
    */
   states: ClaimState[];
 
   /**
    * Ended claims that ended in one of these ways. Live claims are then left out.
    *
-   * @generated from field: repeated rowlock.v1.RefusalReason end_reasons = 7;
+   * @generated from field: repeated rowlock.v1.EndReason end_reasons = 8;
    */
-  endReasons: RefusalReason[];
+  endReasons: EndReason[];
 
   /**
    * Ended claims that ended at this instant or later.
    *
-   * @generated from field: google.protobuf.Timestamp from = 8;
+   * @generated from field: google.protobuf.Timestamp from = 9;
    */
   from?: Timestamp | undefined;
 
   /**
    * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
    *
-   * @generated from field: google.protobuf.Timestamp until = 9;
+   * @generated from field: google.protobuf.Timestamp until = 10;
    */
   until?: Timestamp | undefined;
-
-  /**
-   * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-   *
-   * @generated from field: google.protobuf.Timestamp held_at = 10;
-   */
-  heldAt?: Timestamp | undefined;
 
   /**
    * The most claims to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
@@ -1602,7 +1624,7 @@ export declare type ListClaimsRequest = Message<"rowlock.v1.ListClaimsRequest"> 
  */
 export declare type ListClaimsRequestJson = {
   /**
-   * Claims of this lock. Not with prefix.
+   * Claims of this lock.
    *
    * @generated from field: string lock_name = 1;
    */
@@ -1616,60 +1638,60 @@ export declare type ListClaimsRequestJson = {
   prefix?: string;
 
   /**
+   * Claims that held a lock at an instant.
+   *
+   * @generated from field: rowlock.v1.HeldAt held_at = 3;
+   */
+  heldAt?: HeldAtJson;
+
+  /**
    * Claims with this owner.
    *
-   * @generated from field: string owner = 3;
+   * @generated from field: string owner = 4;
    */
   owner?: string;
 
   /**
    * Claims of this principal.
    *
-   * @generated from field: string principal = 4;
+   * @generated from field: string principal = 5;
    */
   principal?: string;
 
   /**
    * Claims with all of these labels.
    *
-   * @generated from field: map<string, string> labels = 5;
+   * @generated from field: map<string, string> labels = 6;
    */
   labels?: { [key: string]: string };
 
   /**
    * Claims in one of these states. Empty: in any.
    *
-   * @generated from field: repeated rowlock.v1.ClaimState states = 6;
+   * @generated from field: repeated rowlock.v1.ClaimState states = 7;
    */
   states?: ClaimStateJson[];
 
   /**
    * Ended claims that ended in one of these ways. Live claims are then left out.
    *
-   * @generated from field: repeated rowlock.v1.RefusalReason end_reasons = 7;
+   * @generated from field: repeated rowlock.v1.EndReason end_reasons = 8;
    */
-  endReasons?: RefusalReasonJson[];
+  endReasons?: EndReasonJson[];
 
   /**
    * Ended claims that ended at this instant or later.
    *
-   * @generated from field: google.protobuf.Timestamp from = 8;
+   * @generated from field: google.protobuf.Timestamp from = 9;
    */
   from?: TimestampJson;
 
   /**
    * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
    *
-   * @generated from field: google.protobuf.Timestamp until = 9;
+   * @generated from field: google.protobuf.Timestamp until = 10;
    */
   until?: TimestampJson;
-
-  /**
-   * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-   *
-   * @generated from field: google.protobuf.Timestamp held_at = 10;
-   */
-  heldAt?: TimestampJson;
 
   /**
    * The most claims to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
@@ -1693,6 +1715,54 @@ export declare type ListClaimsRequestJson = {
 export declare const ListClaimsRequestSchema: GenMessage<ListClaimsRequest, {jsonType: ListClaimsRequestJson}>;
 
 /**
+ * A lock at an instant.
+ *
+ * @generated from message rowlock.v1.HeldAt
+ */
+export declare type HeldAt = Message<"rowlock.v1.HeldAt"> & {
+  /**
+   * The lock.
+   *
+   * @generated from field: string lock_name = 1;
+   */
+  lockName: string;
+
+  /**
+   * The instant, by the database's clock; required.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 2;
+   */
+  at?: Timestamp | undefined;
+};
+
+/**
+ * A lock at an instant.
+ *
+ * @generated from message rowlock.v1.HeldAt
+ */
+export declare type HeldAtJson = {
+  /**
+   * The lock.
+   *
+   * @generated from field: string lock_name = 1;
+   */
+  lockName?: string;
+
+  /**
+   * The instant, by the database's clock; required.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 2;
+   */
+  at?: TimestampJson;
+};
+
+/**
+ * Describes the message rowlock.v1.HeldAt.
+ * Use `create(HeldAtSchema)` to create a new message.
+ */
+export declare const HeldAtSchema: GenMessage<HeldAt, {jsonType: HeldAtJson}>;
+
+/**
  * One page.
  *
  * @generated from message rowlock.v1.ListClaimsResponse
@@ -1713,7 +1783,7 @@ export declare type ListClaimsResponse = Message<"rowlock.v1.ListClaimsResponse"
   nextPageToken: string;
 
   /**
-   * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+   * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
    * they were requested; otherwise, when they ended.
    *
    * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
@@ -1751,7 +1821,7 @@ export declare type ListClaimsResponseJson = {
   nextPageToken?: string;
 
   /**
-   * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+   * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
    * they were requested; otherwise, when they ended.
    *
    * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
@@ -1781,18 +1851,27 @@ export declare const ListClaimsResponseSchema: GenMessage<ListClaimsResponse, {j
  */
 export declare type ListChangesRequest = Message<"rowlock.v1.ListChangesRequest"> & {
   /**
-   * Changes of this lock, and of the patterns that match its name. Not with prefix.
+   * Of which locks; if none is set, of all.
    *
-   * @generated from field: string lock_name = 1;
+   * @generated from oneof rowlock.v1.ListChangesRequest.locks
    */
-  lockName: string;
-
-  /**
-   * Changes of locks and patterns whose texts begin with these bytes, at most 255.
-   *
-   * @generated from field: string prefix = 2;
-   */
-  prefix: string;
+  locks: {
+    /**
+     * Changes of this lock, and of the patterns that match its name.
+     *
+     * @generated from field: string lock_name = 1;
+     */
+    value: string;
+    case: "lockName";
+  } | {
+    /**
+     * Changes of locks and patterns whose texts begin with these bytes, at most 255.
+     *
+     * @generated from field: string prefix = 2;
+     */
+    value: string;
+    case: "prefix";
+  } | { case: undefined; value?: undefined };
 
   /**
    * Changes of these kinds. Empty: of any.
@@ -1844,7 +1923,7 @@ export declare type ListChangesRequest = Message<"rowlock.v1.ListChangesRequest"
  */
 export declare type ListChangesRequestJson = {
   /**
-   * Changes of this lock, and of the patterns that match its name. Not with prefix.
+   * Changes of this lock, and of the patterns that match its name.
    *
    * @generated from field: string lock_name = 1;
    */
@@ -1927,7 +2006,7 @@ export declare type ListChangesResponse = Message<"rowlock.v1.ListChangesRespons
   nextPageToken: string;
 
   /**
-   * The page ended because the server had searched 10,000 changes for it, back to this instant.
+   * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
    *
    * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
    */
@@ -1963,7 +2042,7 @@ export declare type ListChangesResponseJson = {
   nextPageToken?: string;
 
   /**
-   * The page ended because the server had searched 10,000 changes for it, back to this instant.
+   * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
    *
    * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
    */
@@ -2211,7 +2290,7 @@ export declare type ForceReleaseRequest = Message<"rowlock.v1.ForceReleaseReques
    */
   target: {
     /**
-     * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+     * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
      * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      *
      * @generated from field: string name = 1;
@@ -2243,7 +2322,7 @@ export declare type ForceReleaseRequest = Message<"rowlock.v1.ForceReleaseReques
  */
 export declare type ForceReleaseRequestJson = {
   /**
-   * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+   * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
    * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
    *
    * @generated from field: string name = 1;
@@ -2286,7 +2365,7 @@ export declare type ForceReleaseResponse = Message<"rowlock.v1.ForceReleaseRespo
   ended: Claim[];
 
   /**
-   * Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+   * Holders of the lock that this call did not end because of its bound; if above 0, repeat the call. It does
    * not count new holders, but a repeated call ends them too. 0 for one claim.
    *
    * @generated from field: uint32 remaining = 2;
@@ -2309,7 +2388,7 @@ export declare type ForceReleaseResponseJson = {
   ended?: ClaimJson[];
 
   /**
-   * Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+   * Holders of the lock that this call did not end because of its bound; if above 0, repeat the call. It does
    * not count new holders, but a repeated call ends them too. 0 for one claim.
    *
    * @generated from field: uint32 remaining = 2;
@@ -2630,7 +2709,7 @@ export declare const DeleteRecordResponseSchema: GenMessage<DeleteRecordResponse
  * names. Each is an ordinary lease on one permit, with its own fencing token, and ends on its own. Two callers never
  * get the same lock. Capture never passes a waiter.
  *
- * The order holds among up to 500 folders and statuses. If there are more, the server looks at some hundreds together,
+ * The order holds among up to 500 folders and statuses today. If there are more, the server looks at some hundreds together,
  * then at the next ones. A call stops after thousands of locks that it cannot have (other names of a folder, paused
  * locks, locks that another transaction holds). Later calls for the same locks continue from there, once around, so
  * that nothing stays hidden behind others.
@@ -2669,70 +2748,28 @@ export declare type CaptureRequest = Message<"rowlock.v1.CaptureRequest"> & {
   maxLeases: number;
 
   /**
-   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
+   * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
    *
-   * @generated from field: repeated string if_status = 4;
+   * @generated from field: rowlock.v1.LeaseTerms terms = 4;
    */
-  ifStatus: string[];
+  terms?: LeaseTerms | undefined;
 
   /**
-   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+   * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
+   * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
+   * the call is not safe to repeat.
    *
-   * @generated from field: google.protobuf.Duration ttl = 5;
-   */
-  ttl?: Duration | undefined;
-
-  /**
-   * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
-   * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
-   * is not safe to repeat.
-   *
-   * @generated from field: string request_id = 6;
+   * @generated from field: string request_id = 5;
    */
   requestId: string;
-
-  /**
-   * Who asks, for people who look at the locks; up to 255 bytes.
-   *
-   * @generated from field: string owner = 7;
-   */
-  owner: string;
-
-  /**
-   * What else they should see; bounds as for AcquireRequest.labels.
-   *
-   * @generated from field: map<string, string> labels = 8;
-   */
-  labels: { [key: string]: string };
 
   /**
    * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
    * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    *
-   * @generated from field: google.protobuf.Duration max_wait = 9;
+   * @generated from field: google.protobuf.Duration max_wait = 6;
    */
   maxWait?: Duration | undefined;
-
-  /**
-   * See AcquireRequest, for each lease.
-   *
-   * @generated from field: google.protobuf.Duration min_interval = 10;
-   */
-  minInterval?: Duration | undefined;
-
-  /**
-   * See AcquireRequest, for each lease.
-   *
-   * @generated from field: google.protobuf.Duration lock_delay = 11;
-   */
-  lockDelay?: Duration | undefined;
-
-  /**
-   * See AcquireRequest, for each lease.
-   *
-   * @generated from field: optional string status_if_lost = 12;
-   */
-  statusIfLost?: string | undefined;
 };
 
 /**
@@ -2741,7 +2778,7 @@ export declare type CaptureRequest = Message<"rowlock.v1.CaptureRequest"> & {
  * names. Each is an ordinary lease on one permit, with its own fencing token, and ends on its own. Two callers never
  * get the same lock. Capture never passes a waiter.
  *
- * The order holds among up to 500 folders and statuses. If there are more, the server looks at some hundreds together,
+ * The order holds among up to 500 folders and statuses today. If there are more, the server looks at some hundreds together,
  * then at the next ones. A call stops after thousands of locks that it cannot have (other names of a folder, paused
  * locks, locks that another transaction holds). Later calls for the same locks continue from there, once around, so
  * that nothing stays hidden behind others.
@@ -2771,70 +2808,28 @@ export declare type CaptureRequestJson = {
   maxLeases?: number;
 
   /**
-   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
+   * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
    *
-   * @generated from field: repeated string if_status = 4;
+   * @generated from field: rowlock.v1.LeaseTerms terms = 4;
    */
-  ifStatus?: string[];
+  terms?: LeaseTermsJson;
 
   /**
-   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+   * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
+   * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
+   * the call is not safe to repeat.
    *
-   * @generated from field: google.protobuf.Duration ttl = 5;
-   */
-  ttl?: DurationJson;
-
-  /**
-   * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
-   * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
-   * is not safe to repeat.
-   *
-   * @generated from field: string request_id = 6;
+   * @generated from field: string request_id = 5;
    */
   requestId?: string;
-
-  /**
-   * Who asks, for people who look at the locks; up to 255 bytes.
-   *
-   * @generated from field: string owner = 7;
-   */
-  owner?: string;
-
-  /**
-   * What else they should see; bounds as for AcquireRequest.labels.
-   *
-   * @generated from field: map<string, string> labels = 8;
-   */
-  labels?: { [key: string]: string };
 
   /**
    * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
    * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    *
-   * @generated from field: google.protobuf.Duration max_wait = 9;
+   * @generated from field: google.protobuf.Duration max_wait = 6;
    */
   maxWait?: DurationJson;
-
-  /**
-   * See AcquireRequest, for each lease.
-   *
-   * @generated from field: google.protobuf.Duration min_interval = 10;
-   */
-  minInterval?: DurationJson;
-
-  /**
-   * See AcquireRequest, for each lease.
-   *
-   * @generated from field: google.protobuf.Duration lock_delay = 11;
-   */
-  lockDelay?: DurationJson;
-
-  /**
-   * See AcquireRequest, for each lease.
-   *
-   * @generated from field: optional string status_if_lost = 12;
-   */
-  statusIfLost?: string;
 };
 
 /**
@@ -3024,7 +3019,7 @@ export declare type SessionOpen = Message<"rowlock.v1.SessionOpen"> & {
 
   /**
    * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+   * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
    *
    * @generated from field: map<string, string> labels = 2;
    */
@@ -3046,7 +3041,7 @@ export declare type SessionOpenJson = {
 
   /**
    * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+   * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
    *
    * @generated from field: map<string, string> labels = 2;
    */
@@ -3060,7 +3055,7 @@ export declare type SessionOpenJson = {
 export declare const SessionOpenSchema: GenMessage<SessionOpen, {jsonType: SessionOpenJson}>;
 
 /**
- * One command.
+ * One command. Its verb has the same number here and in SessionResult.
  *
  * @generated from message rowlock.v1.SessionCommand
  */
@@ -3074,7 +3069,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
 
   /**
    * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call, not the place: see AcquireRequest.max_wait.
+   * the call, not the place: see Wait.max_wait.
    *
    * @generated from field: google.protobuf.Duration timeout = 2;
    */
@@ -3084,7 +3079,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
    * The caller's W3C trace context, as the `traceparent` that other calls send as metadata; empty: none. It changes nothing
    * but traces, and a malformed one is ignored.
    *
-   * @generated from field: string traceparent = 21;
+   * @generated from field: string traceparent = 3;
    */
   traceparent: string;
 
@@ -3095,9 +3090,18 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
    */
   command: {
     /**
-     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+     * and no result. A place is kept for the grace period; Release gives it up.
      *
-     * @generated from field: rowlock.v1.AcquireRequest acquire = 3;
+     * @generated from field: uint64 cancel = 4;
+     */
+    value: bigint;
+    case: "cancel";
+  } | {
+    /**
+     * Like the unary method; with `wait`, it waits in the session.
+     *
+     * @generated from field: rowlock.v1.AcquireRequest acquire = 10;
      */
     value: AcquireRequest;
     case: "acquire";
@@ -3105,7 +3109,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     /**
      * Like the streaming method.
      *
-     * @generated from field: rowlock.v1.WaitInQueueRequest wait_in_queue = 4;
+     * @generated from field: rowlock.v1.WaitInQueueRequest wait_in_queue = 11;
      */
     value: WaitInQueueRequest;
     case: "waitInQueue";
@@ -3113,7 +3117,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     /**
      * One lease.
      *
-     * @generated from field: rowlock.v1.RenewRequest renew = 5;
+     * @generated from field: rowlock.v1.RenewRequest renew = 12;
      */
     value: RenewRequest;
     case: "renew";
@@ -3121,7 +3125,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     /**
      * Many leases.
      *
-     * @generated from field: rowlock.v1.RenewLeases renew_leases = 6;
+     * @generated from field: rowlock.v1.RenewLeases renew_leases = 13;
      */
     value: RenewLeases;
     case: "renewLeases";
@@ -3129,88 +3133,15 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     /**
      * Like the unary method.
      *
-     * @generated from field: rowlock.v1.ReleaseRequest release = 7;
+     * @generated from field: rowlock.v1.ReleaseRequest release = 14;
      */
     value: ReleaseRequest;
     case: "release";
   } | {
     /**
-     * Like the unary method.
-     *
-     * @generated from field: rowlock.v1.SetLimitRequest set_limit = 8;
-     */
-    value: SetLimitRequest;
-    case: "setLimit";
-  } | {
-    /**
-     * Like the unary method.
-     *
-     * @generated from field: rowlock.v1.GetLockRequest get_lock = 9;
-     */
-    value: GetLockRequest;
-    case: "getLock";
-  } | {
-    /**
-     * Like the unary method.
-     *
-     * @generated from field: rowlock.v1.ListLocksRequest list_locks = 10;
-     */
-    value: ListLocksRequest;
-    case: "listLocks";
-  } | {
-    /**
-     * Like the unary method.
-     *
-     * @generated from field: rowlock.v1.ListLimitsRequest list_limits = 11;
-     */
-    value: ListLimitsRequest;
-    case: "listLimits";
-  } | {
-    /**
-     * Like the unary method.
-     *
-     * @generated from field: rowlock.v1.ForceReleaseRequest force_release = 12;
-     */
-    value: ForceReleaseRequest;
-    case: "forceRelease";
-  } | {
-    /**
-     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-     *
-     * @generated from field: rowlock.v1.WatchLocksRequest watch_locks = 17;
-     */
-    value: WatchLocksRequest;
-    case: "watchLocks";
-  } | {
-    /**
-     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
-     * and no result. A place is kept for the grace period; Release gives it up.
-     *
-     * @generated from field: uint64 cancel = 13;
-     */
-    value: bigint;
-    case: "cancel";
-  } | {
-    /**
-     * Like the unary method.
-     *
-     * @generated from field: rowlock.v1.UpdateRecordRequest update_record = 14;
-     */
-    value: UpdateRecordRequest;
-    case: "updateRecord";
-  } | {
-    /**
-     * Like the unary method.
-     *
-     * @generated from field: rowlock.v1.DeleteRecordRequest delete_record = 15;
-     */
-    value: DeleteRecordRequest;
-    case: "deleteRecord";
-  } | {
-    /**
      * Like the unary method. With max_wait it counts as a wait.
      *
-     * @generated from field: rowlock.v1.CaptureRequest capture = 16;
+     * @generated from field: rowlock.v1.CaptureRequest capture = 15;
      */
     value: CaptureRequest;
     case: "capture";
@@ -3218,7 +3149,63 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     /**
      * Like the unary method.
      *
-     * @generated from field: rowlock.v1.ListClaimsRequest list_claims = 18;
+     * @generated from field: rowlock.v1.SetLimitRequest set_limit = 16;
+     */
+    value: SetLimitRequest;
+    case: "setLimit";
+  } | {
+    /**
+     * Like the unary method.
+     *
+     * @generated from field: rowlock.v1.UpdateRecordRequest update_record = 17;
+     */
+    value: UpdateRecordRequest;
+    case: "updateRecord";
+  } | {
+    /**
+     * Like the unary method.
+     *
+     * @generated from field: rowlock.v1.DeleteRecordRequest delete_record = 18;
+     */
+    value: DeleteRecordRequest;
+    case: "deleteRecord";
+  } | {
+    /**
+     * Like the unary method.
+     *
+     * @generated from field: rowlock.v1.ForceReleaseRequest force_release = 19;
+     */
+    value: ForceReleaseRequest;
+    case: "forceRelease";
+  } | {
+    /**
+     * Like the unary method.
+     *
+     * @generated from field: rowlock.v1.GetLockRequest get_lock = 20;
+     */
+    value: GetLockRequest;
+    case: "getLock";
+  } | {
+    /**
+     * Like the unary method.
+     *
+     * @generated from field: rowlock.v1.ListLocksRequest list_locks = 21;
+     */
+    value: ListLocksRequest;
+    case: "listLocks";
+  } | {
+    /**
+     * Like the unary method.
+     *
+     * @generated from field: rowlock.v1.ListLimitsRequest list_limits = 22;
+     */
+    value: ListLimitsRequest;
+    case: "listLimits";
+  } | {
+    /**
+     * Like the unary method.
+     *
+     * @generated from field: rowlock.v1.ListClaimsRequest list_claims = 23;
      */
     value: ListClaimsRequest;
     case: "listClaims";
@@ -3226,7 +3213,7 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     /**
      * Like the unary method.
      *
-     * @generated from field: rowlock.v1.ListChangesRequest list_changes = 19;
+     * @generated from field: rowlock.v1.ListChangesRequest list_changes = 24;
      */
     value: ListChangesRequest;
     case: "listChanges";
@@ -3234,15 +3221,23 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     /**
      * Like the unary method.
      *
-     * @generated from field: rowlock.v1.ExplainWaitRequest explain_wait = 20;
+     * @generated from field: rowlock.v1.ExplainWaitRequest explain_wait = 25;
      */
     value: ExplainWaitRequest;
     case: "explainWait";
+  } | {
+    /**
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+     *
+     * @generated from field: rowlock.v1.WatchLocksRequest watch_locks = 26;
+     */
+    value: WatchLocksRequest;
+    case: "watchLocks";
   } | { case: undefined; value?: undefined };
 };
 
 /**
- * One command.
+ * One command. Its verb has the same number here and in SessionResult.
  *
  * @generated from message rowlock.v1.SessionCommand
  */
@@ -3256,7 +3251,7 @@ export declare type SessionCommandJson = {
 
   /**
    * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call, not the place: see AcquireRequest.max_wait.
+   * the call, not the place: see Wait.max_wait.
    *
    * @generated from field: google.protobuf.Duration timeout = 2;
    */
@@ -3266,136 +3261,136 @@ export declare type SessionCommandJson = {
    * The caller's W3C trace context, as the `traceparent` that other calls send as metadata; empty: none. It changes nothing
    * but traces, and a malformed one is ignored.
    *
-   * @generated from field: string traceparent = 21;
+   * @generated from field: string traceparent = 3;
    */
   traceparent?: string;
 
   /**
-   * Like the unary method. WHEN_BUSY_WAIT waits in the session.
+   * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+   * and no result. A place is kept for the grace period; Release gives it up.
    *
-   * @generated from field: rowlock.v1.AcquireRequest acquire = 3;
+   * @generated from field: uint64 cancel = 4;
+   */
+  cancel?: string;
+
+  /**
+   * Like the unary method; with `wait`, it waits in the session.
+   *
+   * @generated from field: rowlock.v1.AcquireRequest acquire = 10;
    */
   acquire?: AcquireRequestJson;
 
   /**
    * Like the streaming method.
    *
-   * @generated from field: rowlock.v1.WaitInQueueRequest wait_in_queue = 4;
+   * @generated from field: rowlock.v1.WaitInQueueRequest wait_in_queue = 11;
    */
   waitInQueue?: WaitInQueueRequestJson;
 
   /**
    * One lease.
    *
-   * @generated from field: rowlock.v1.RenewRequest renew = 5;
+   * @generated from field: rowlock.v1.RenewRequest renew = 12;
    */
   renew?: RenewRequestJson;
 
   /**
    * Many leases.
    *
-   * @generated from field: rowlock.v1.RenewLeases renew_leases = 6;
+   * @generated from field: rowlock.v1.RenewLeases renew_leases = 13;
    */
   renewLeases?: RenewLeasesJson;
 
   /**
    * Like the unary method.
    *
-   * @generated from field: rowlock.v1.ReleaseRequest release = 7;
+   * @generated from field: rowlock.v1.ReleaseRequest release = 14;
    */
   release?: ReleaseRequestJson;
 
   /**
-   * Like the unary method.
-   *
-   * @generated from field: rowlock.v1.SetLimitRequest set_limit = 8;
-   */
-  setLimit?: SetLimitRequestJson;
-
-  /**
-   * Like the unary method.
-   *
-   * @generated from field: rowlock.v1.GetLockRequest get_lock = 9;
-   */
-  getLock?: GetLockRequestJson;
-
-  /**
-   * Like the unary method.
-   *
-   * @generated from field: rowlock.v1.ListLocksRequest list_locks = 10;
-   */
-  listLocks?: ListLocksRequestJson;
-
-  /**
-   * Like the unary method.
-   *
-   * @generated from field: rowlock.v1.ListLimitsRequest list_limits = 11;
-   */
-  listLimits?: ListLimitsRequestJson;
-
-  /**
-   * Like the unary method.
-   *
-   * @generated from field: rowlock.v1.ForceReleaseRequest force_release = 12;
-   */
-  forceRelease?: ForceReleaseRequestJson;
-
-  /**
-   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-   *
-   * @generated from field: rowlock.v1.WatchLocksRequest watch_locks = 17;
-   */
-  watchLocks?: WatchLocksRequestJson;
-
-  /**
-   * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
-   * and no result. A place is kept for the grace period; Release gives it up.
-   *
-   * @generated from field: uint64 cancel = 13;
-   */
-  cancel?: string;
-
-  /**
-   * Like the unary method.
-   *
-   * @generated from field: rowlock.v1.UpdateRecordRequest update_record = 14;
-   */
-  updateRecord?: UpdateRecordRequestJson;
-
-  /**
-   * Like the unary method.
-   *
-   * @generated from field: rowlock.v1.DeleteRecordRequest delete_record = 15;
-   */
-  deleteRecord?: DeleteRecordRequestJson;
-
-  /**
    * Like the unary method. With max_wait it counts as a wait.
    *
-   * @generated from field: rowlock.v1.CaptureRequest capture = 16;
+   * @generated from field: rowlock.v1.CaptureRequest capture = 15;
    */
   capture?: CaptureRequestJson;
 
   /**
    * Like the unary method.
    *
-   * @generated from field: rowlock.v1.ListClaimsRequest list_claims = 18;
+   * @generated from field: rowlock.v1.SetLimitRequest set_limit = 16;
+   */
+  setLimit?: SetLimitRequestJson;
+
+  /**
+   * Like the unary method.
+   *
+   * @generated from field: rowlock.v1.UpdateRecordRequest update_record = 17;
+   */
+  updateRecord?: UpdateRecordRequestJson;
+
+  /**
+   * Like the unary method.
+   *
+   * @generated from field: rowlock.v1.DeleteRecordRequest delete_record = 18;
+   */
+  deleteRecord?: DeleteRecordRequestJson;
+
+  /**
+   * Like the unary method.
+   *
+   * @generated from field: rowlock.v1.ForceReleaseRequest force_release = 19;
+   */
+  forceRelease?: ForceReleaseRequestJson;
+
+  /**
+   * Like the unary method.
+   *
+   * @generated from field: rowlock.v1.GetLockRequest get_lock = 20;
+   */
+  getLock?: GetLockRequestJson;
+
+  /**
+   * Like the unary method.
+   *
+   * @generated from field: rowlock.v1.ListLocksRequest list_locks = 21;
+   */
+  listLocks?: ListLocksRequestJson;
+
+  /**
+   * Like the unary method.
+   *
+   * @generated from field: rowlock.v1.ListLimitsRequest list_limits = 22;
+   */
+  listLimits?: ListLimitsRequestJson;
+
+  /**
+   * Like the unary method.
+   *
+   * @generated from field: rowlock.v1.ListClaimsRequest list_claims = 23;
    */
   listClaims?: ListClaimsRequestJson;
 
   /**
    * Like the unary method.
    *
-   * @generated from field: rowlock.v1.ListChangesRequest list_changes = 19;
+   * @generated from field: rowlock.v1.ListChangesRequest list_changes = 24;
    */
   listChanges?: ListChangesRequestJson;
 
   /**
    * Like the unary method.
    *
-   * @generated from field: rowlock.v1.ExplainWaitRequest explain_wait = 20;
+   * @generated from field: rowlock.v1.ExplainWaitRequest explain_wait = 25;
    */
   explainWait?: ExplainWaitRequestJson;
+
+  /**
+   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+   *
+   * @generated from field: rowlock.v1.WatchLocksRequest watch_locks = 26;
+   */
+  watchLocks?: WatchLocksRequestJson;
 };
 
 /**
@@ -3440,8 +3435,8 @@ export declare const RenewLeasesSchema: GenMessage<RenewLeases, {jsonType: Renew
 
 /**
  * The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the others:
- * its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the same;
- * ask again.
+ * its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the
+ * same; ask again.
  *
  * @generated from message rowlock.v1.RenewedLeases
  */
@@ -3456,8 +3451,8 @@ export declare type RenewedLeases = Message<"rowlock.v1.RenewedLeases"> & {
 
 /**
  * The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the others:
- * its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the same;
- * ask again.
+ * its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the
+ * same; ask again.
  *
  * @generated from message rowlock.v1.RenewedLeases
  */
@@ -3784,97 +3779,9 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
    */
   result: {
     /**
-     * Of acquire.
-     *
-     * @generated from field: rowlock.v1.AcquireResponse acquire = 2;
-     */
-    value: AcquireResponse;
-    case: "acquire";
-  } | {
-    /**
-     * Of wait_in_queue.
-     *
-     * @generated from field: rowlock.v1.WaitInQueueResponse wait_in_queue = 3;
-     */
-    value: WaitInQueueResponse;
-    case: "waitInQueue";
-  } | {
-    /**
-     * Of renew.
-     *
-     * @generated from field: rowlock.v1.RenewResponse renew = 4;
-     */
-    value: RenewResponse;
-    case: "renew";
-  } | {
-    /**
-     * Of renew_leases.
-     *
-     * @generated from field: rowlock.v1.RenewedLeases renew_leases = 5;
-     */
-    value: RenewedLeases;
-    case: "renewLeases";
-  } | {
-    /**
-     * Of release.
-     *
-     * @generated from field: rowlock.v1.ReleaseResponse release = 6;
-     */
-    value: ReleaseResponse;
-    case: "release";
-  } | {
-    /**
-     * Of set_limit.
-     *
-     * @generated from field: rowlock.v1.SetLimitResponse set_limit = 7;
-     */
-    value: SetLimitResponse;
-    case: "setLimit";
-  } | {
-    /**
-     * Of get_lock.
-     *
-     * @generated from field: rowlock.v1.GetLockResponse get_lock = 8;
-     */
-    value: GetLockResponse;
-    case: "getLock";
-  } | {
-    /**
-     * Of list_locks.
-     *
-     * @generated from field: rowlock.v1.ListLocksResponse list_locks = 9;
-     */
-    value: ListLocksResponse;
-    case: "listLocks";
-  } | {
-    /**
-     * Of list_limits.
-     *
-     * @generated from field: rowlock.v1.ListLimitsResponse list_limits = 10;
-     */
-    value: ListLimitsResponse;
-    case: "listLimits";
-  } | {
-    /**
-     * Of force_release.
-     *
-     * @generated from field: rowlock.v1.ForceReleaseResponse force_release = 11;
-     */
-    value: ForceReleaseResponse;
-    case: "forceRelease";
-  } | {
-    /**
-     * Of watch_locks.
-     *
-     * @generated from field: rowlock.v1.WatchLocksResponse watch_locks = 17;
-     */
-    value: WatchLocksResponse;
-    case: "watchLocks";
-  } | {
-    /**
      * The call failed, with the code, message and details of a unary call.
      *
-     * @generated from field: google.rpc.Status error = 12;
+     * @generated from field: google.rpc.Status error = 2;
      */
     value: Status;
     case: "error";
@@ -3882,15 +3789,71 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
     /**
      * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      *
-     * @generated from field: google.rpc.Status rejected = 13;
+     * @generated from field: google.rpc.Status rejected = 3;
      */
     value: Status;
     case: "rejected";
   } | {
     /**
+     * Of acquire.
+     *
+     * @generated from field: rowlock.v1.AcquireResponse acquire = 10;
+     */
+    value: AcquireResponse;
+    case: "acquire";
+  } | {
+    /**
+     * Of wait_in_queue.
+     *
+     * @generated from field: rowlock.v1.WaitInQueueResponse wait_in_queue = 11;
+     */
+    value: WaitInQueueResponse;
+    case: "waitInQueue";
+  } | {
+    /**
+     * Of renew.
+     *
+     * @generated from field: rowlock.v1.RenewResponse renew = 12;
+     */
+    value: RenewResponse;
+    case: "renew";
+  } | {
+    /**
+     * Of renew_leases.
+     *
+     * @generated from field: rowlock.v1.RenewedLeases renew_leases = 13;
+     */
+    value: RenewedLeases;
+    case: "renewLeases";
+  } | {
+    /**
+     * Of release.
+     *
+     * @generated from field: rowlock.v1.ReleaseResponse release = 14;
+     */
+    value: ReleaseResponse;
+    case: "release";
+  } | {
+    /**
+     * Of capture.
+     *
+     * @generated from field: rowlock.v1.CaptureResponse capture = 15;
+     */
+    value: CaptureResponse;
+    case: "capture";
+  } | {
+    /**
+     * Of set_limit.
+     *
+     * @generated from field: rowlock.v1.SetLimitResponse set_limit = 16;
+     */
+    value: SetLimitResponse;
+    case: "setLimit";
+  } | {
+    /**
      * Of update_record.
      *
-     * @generated from field: rowlock.v1.UpdateRecordResponse update_record = 14;
+     * @generated from field: rowlock.v1.UpdateRecordResponse update_record = 17;
      */
     value: UpdateRecordResponse;
     case: "updateRecord";
@@ -3898,23 +3861,47 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
     /**
      * Of delete_record.
      *
-     * @generated from field: rowlock.v1.DeleteRecordResponse delete_record = 15;
+     * @generated from field: rowlock.v1.DeleteRecordResponse delete_record = 18;
      */
     value: DeleteRecordResponse;
     case: "deleteRecord";
   } | {
     /**
-     * Of capture.
+     * Of force_release.
      *
-     * @generated from field: rowlock.v1.CaptureResponse capture = 16;
+     * @generated from field: rowlock.v1.ForceReleaseResponse force_release = 19;
      */
-    value: CaptureResponse;
-    case: "capture";
+    value: ForceReleaseResponse;
+    case: "forceRelease";
+  } | {
+    /**
+     * Of get_lock.
+     *
+     * @generated from field: rowlock.v1.GetLockResponse get_lock = 20;
+     */
+    value: GetLockResponse;
+    case: "getLock";
+  } | {
+    /**
+     * Of list_locks.
+     *
+     * @generated from field: rowlock.v1.ListLocksResponse list_locks = 21;
+     */
+    value: ListLocksResponse;
+    case: "listLocks";
+  } | {
+    /**
+     * Of list_limits.
+     *
+     * @generated from field: rowlock.v1.ListLimitsResponse list_limits = 22;
+     */
+    value: ListLimitsResponse;
+    case: "listLimits";
   } | {
     /**
      * Of list_claims.
      *
-     * @generated from field: rowlock.v1.ListClaimsResponse list_claims = 18;
+     * @generated from field: rowlock.v1.ListClaimsResponse list_claims = 23;
      */
     value: ListClaimsResponse;
     case: "listClaims";
@@ -3922,7 +3909,7 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
     /**
      * Of list_changes.
      *
-     * @generated from field: rowlock.v1.ListChangesResponse list_changes = 19;
+     * @generated from field: rowlock.v1.ListChangesResponse list_changes = 24;
      */
     value: ListChangesResponse;
     case: "listChanges";
@@ -3930,10 +3917,18 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
     /**
      * Of explain_wait.
      *
-     * @generated from field: rowlock.v1.ExplainWaitResponse explain_wait = 20;
+     * @generated from field: rowlock.v1.ExplainWaitResponse explain_wait = 25;
      */
     value: ExplainWaitResponse;
     case: "explainWait";
+  } | {
+    /**
+     * Of watch_locks.
+     *
+     * @generated from field: rowlock.v1.WatchLocksResponse watch_locks = 26;
+     */
+    value: WatchLocksResponse;
+    case: "watchLocks";
   } | { case: undefined; value?: undefined };
 };
 
@@ -3951,137 +3946,137 @@ export declare type SessionResultJson = {
   call?: string;
 
   /**
-   * Of acquire.
-   *
-   * @generated from field: rowlock.v1.AcquireResponse acquire = 2;
-   */
-  acquire?: AcquireResponseJson;
-
-  /**
-   * Of wait_in_queue.
-   *
-   * @generated from field: rowlock.v1.WaitInQueueResponse wait_in_queue = 3;
-   */
-  waitInQueue?: WaitInQueueResponseJson;
-
-  /**
-   * Of renew.
-   *
-   * @generated from field: rowlock.v1.RenewResponse renew = 4;
-   */
-  renew?: RenewResponseJson;
-
-  /**
-   * Of renew_leases.
-   *
-   * @generated from field: rowlock.v1.RenewedLeases renew_leases = 5;
-   */
-  renewLeases?: RenewedLeasesJson;
-
-  /**
-   * Of release.
-   *
-   * @generated from field: rowlock.v1.ReleaseResponse release = 6;
-   */
-  release?: ReleaseResponseJson;
-
-  /**
-   * Of set_limit.
-   *
-   * @generated from field: rowlock.v1.SetLimitResponse set_limit = 7;
-   */
-  setLimit?: SetLimitResponseJson;
-
-  /**
-   * Of get_lock.
-   *
-   * @generated from field: rowlock.v1.GetLockResponse get_lock = 8;
-   */
-  getLock?: GetLockResponseJson;
-
-  /**
-   * Of list_locks.
-   *
-   * @generated from field: rowlock.v1.ListLocksResponse list_locks = 9;
-   */
-  listLocks?: ListLocksResponseJson;
-
-  /**
-   * Of list_limits.
-   *
-   * @generated from field: rowlock.v1.ListLimitsResponse list_limits = 10;
-   */
-  listLimits?: ListLimitsResponseJson;
-
-  /**
-   * Of force_release.
-   *
-   * @generated from field: rowlock.v1.ForceReleaseResponse force_release = 11;
-   */
-  forceRelease?: ForceReleaseResponseJson;
-
-  /**
-   * Of watch_locks.
-   *
-   * @generated from field: rowlock.v1.WatchLocksResponse watch_locks = 17;
-   */
-  watchLocks?: WatchLocksResponseJson;
-
-  /**
    * The call failed, with the code, message and details of a unary call.
    *
-   * @generated from field: google.rpc.Status error = 12;
+   * @generated from field: google.rpc.Status error = 2;
    */
   error?: StatusJson;
 
   /**
    * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
    *
-   * @generated from field: google.rpc.Status rejected = 13;
+   * @generated from field: google.rpc.Status rejected = 3;
    */
   rejected?: StatusJson;
 
   /**
+   * Of acquire.
+   *
+   * @generated from field: rowlock.v1.AcquireResponse acquire = 10;
+   */
+  acquire?: AcquireResponseJson;
+
+  /**
+   * Of wait_in_queue.
+   *
+   * @generated from field: rowlock.v1.WaitInQueueResponse wait_in_queue = 11;
+   */
+  waitInQueue?: WaitInQueueResponseJson;
+
+  /**
+   * Of renew.
+   *
+   * @generated from field: rowlock.v1.RenewResponse renew = 12;
+   */
+  renew?: RenewResponseJson;
+
+  /**
+   * Of renew_leases.
+   *
+   * @generated from field: rowlock.v1.RenewedLeases renew_leases = 13;
+   */
+  renewLeases?: RenewedLeasesJson;
+
+  /**
+   * Of release.
+   *
+   * @generated from field: rowlock.v1.ReleaseResponse release = 14;
+   */
+  release?: ReleaseResponseJson;
+
+  /**
+   * Of capture.
+   *
+   * @generated from field: rowlock.v1.CaptureResponse capture = 15;
+   */
+  capture?: CaptureResponseJson;
+
+  /**
+   * Of set_limit.
+   *
+   * @generated from field: rowlock.v1.SetLimitResponse set_limit = 16;
+   */
+  setLimit?: SetLimitResponseJson;
+
+  /**
    * Of update_record.
    *
-   * @generated from field: rowlock.v1.UpdateRecordResponse update_record = 14;
+   * @generated from field: rowlock.v1.UpdateRecordResponse update_record = 17;
    */
   updateRecord?: UpdateRecordResponseJson;
 
   /**
    * Of delete_record.
    *
-   * @generated from field: rowlock.v1.DeleteRecordResponse delete_record = 15;
+   * @generated from field: rowlock.v1.DeleteRecordResponse delete_record = 18;
    */
   deleteRecord?: DeleteRecordResponseJson;
 
   /**
-   * Of capture.
+   * Of force_release.
    *
-   * @generated from field: rowlock.v1.CaptureResponse capture = 16;
+   * @generated from field: rowlock.v1.ForceReleaseResponse force_release = 19;
    */
-  capture?: CaptureResponseJson;
+  forceRelease?: ForceReleaseResponseJson;
+
+  /**
+   * Of get_lock.
+   *
+   * @generated from field: rowlock.v1.GetLockResponse get_lock = 20;
+   */
+  getLock?: GetLockResponseJson;
+
+  /**
+   * Of list_locks.
+   *
+   * @generated from field: rowlock.v1.ListLocksResponse list_locks = 21;
+   */
+  listLocks?: ListLocksResponseJson;
+
+  /**
+   * Of list_limits.
+   *
+   * @generated from field: rowlock.v1.ListLimitsResponse list_limits = 22;
+   */
+  listLimits?: ListLimitsResponseJson;
 
   /**
    * Of list_claims.
    *
-   * @generated from field: rowlock.v1.ListClaimsResponse list_claims = 18;
+   * @generated from field: rowlock.v1.ListClaimsResponse list_claims = 23;
    */
   listClaims?: ListClaimsResponseJson;
 
   /**
    * Of list_changes.
    *
-   * @generated from field: rowlock.v1.ListChangesResponse list_changes = 19;
+   * @generated from field: rowlock.v1.ListChangesResponse list_changes = 24;
    */
   listChanges?: ListChangesResponseJson;
 
   /**
    * Of explain_wait.
    *
-   * @generated from field: rowlock.v1.ExplainWaitResponse explain_wait = 20;
+   * @generated from field: rowlock.v1.ExplainWaitResponse explain_wait = 25;
    */
   explainWait?: ExplainWaitResponseJson;
+
+  /**
+   * Of watch_locks.
+   *
+   * @generated from field: rowlock.v1.WatchLocksResponse watch_locks = 26;
+   */
+  watchLocks?: WatchLocksResponseJson;
 };
 
 /**
@@ -4113,9 +4108,9 @@ export declare type LostLease = Message<"rowlock.v1.LostLease"> & {
   /**
    * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
    *
-   * @generated from field: rowlock.v1.RefusalReason reason = 3;
+   * @generated from field: rowlock.v1.ClaimEnd end = 3;
    */
-  reason: RefusalReason;
+  end?: ClaimEnd | undefined;
 };
 
 /**
@@ -4141,9 +4136,9 @@ export declare type LostLeaseJson = {
   /**
    * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
    *
-   * @generated from field: rowlock.v1.RefusalReason reason = 3;
+   * @generated from field: rowlock.v1.ClaimEnd end = 3;
    */
-  reason?: RefusalReasonJson;
+  end?: ClaimEndJson;
 };
 
 /**
@@ -4219,7 +4214,8 @@ export declare const LockService: GenService<{
   },
   /**
    * Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-   * another one when `ahead` or `permits_ahead` has changed, and finally `granted` or `ended`, which closes the stream.
+   * another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
+   * stream.
    * Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
    * the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
    * get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
@@ -4233,8 +4229,8 @@ export declare const LockService: GenService<{
     output: typeof WaitInQueueResponseSchema;
   },
   /**
-   * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
-   * lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
+   * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST, with a ClaimEnd in its details, after the lease has
+   * ended, even if nobody took the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
    *
    * @generated from rpc rowlock.v1.LockService.Renew
    */
@@ -4257,12 +4253,12 @@ export declare const LockService: GenService<{
     output: typeof ReleaseResponseSchema;
   },
   /**
-   * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
-   * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
-   * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
-   * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-   * have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
-   * the first call made. See OUTCOME_UNKNOWN above.
+   * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+   * a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
+   * A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+   * when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
+   * since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
+   * made. See OUTCOME_UNKNOWN.
    *
    * @generated from rpc rowlock.v1.LockService.SetLimit
    */
@@ -4307,10 +4303,10 @@ export declare const LockService: GenService<{
   },
   /**
    * Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
-   * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
-   * times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
-   * retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
-   * `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+   * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the times
+   * when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+   * retention time. A page ends early if the server has searched many ended claims for it, today 10,000: then it has a token
+   * and `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
    * for GetLock.
    *
    * @generated from rpc rowlock.v1.LockService.ListClaims
@@ -4354,10 +4350,10 @@ export declare const LockService: GenService<{
    * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
    * the server stops: then watch again through another server.
    *
-   * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-   * 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
-   * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
-   * later, or watch a longer prefix.
+   * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps, today, 100 watches
+   * of 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+   * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or
+   * one that was open before. Watch again later, or watch a longer prefix.
    *
    * @generated from rpc rowlock.v1.LockService.WatchLocks
    */
@@ -4385,7 +4381,7 @@ export declare const LockService: GenService<{
    * not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
    * after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
    * call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
-   * since. See OUTCOME_UNKNOWN above.
+   * since. See OUTCOME_UNKNOWN.
    *
    * @generated from rpc rowlock.v1.LockService.UpdateRecord
    */
@@ -4416,7 +4412,7 @@ export declare const LockService: GenService<{
   /**
    * Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
    * its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
-   * or waits for it. See OUTCOME_UNKNOWN above.
+   * or waits for it. See OUTCOME_UNKNOWN.
    *
    * @generated from rpc rowlock.v1.LockService.DeleteRecord
    */
@@ -4450,12 +4446,12 @@ export declare const LockService: GenService<{
    * for a provisional lease.
    *
    * Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
-   * stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it sends `going_away`, takes no more
-   * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
-   * request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
-   * bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the
-   * token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases and
-   * places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
+   * stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it
+   * sends `going_away`, takes no more commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT
+   * BAD_REQUEST if the first request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED
+   * OVERLOADED with the bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED
+   * when the token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases
+   * and places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
    *
    * @generated from rpc rowlock.v1.LockService.Session
    */

@@ -1,6 +1,7 @@
 import datetime
 
 from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf import empty_pb2 as _empty_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -18,29 +19,29 @@ class Mode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MODE_SHARED: _ClassVar[Mode]
     MODE_EXCLUSIVE: _ClassVar[Mode]
 
-class WhenBusy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    WHEN_BUSY_UNSPECIFIED: _ClassVar[WhenBusy]
-    WHEN_BUSY_REFUSE: _ClassVar[WhenBusy]
-    WHEN_BUSY_ENQUEUE: _ClassVar[WhenBusy]
-    WHEN_BUSY_WAIT: _ClassVar[WhenBusy]
-
 class RefusalReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     REFUSAL_REASON_UNSPECIFIED: _ClassVar[RefusalReason]
     REFUSAL_REASON_BUSY: _ClassVar[RefusalReason]
     REFUSAL_REASON_PAUSED: _ClassVar[RefusalReason]
-    REFUSAL_REASON_QUEUE_FULL: _ClassVar[RefusalReason]
-    REFUSAL_REASON_TIMED_OUT: _ClassVar[RefusalReason]
-    REFUSAL_REASON_NEVER_FITS: _ClassVar[RefusalReason]
-    REFUSAL_REASON_CANCELLED: _ClassVar[RefusalReason]
-    REFUSAL_REASON_LAPSED: _ClassVar[RefusalReason]
-    REFUSAL_REASON_EXPIRED: _ClassVar[RefusalReason]
-    REFUSAL_REASON_RELEASED: _ClassVar[RefusalReason]
-    REFUSAL_REASON_FORCE_RELEASED: _ClassVar[RefusalReason]
     REFUSAL_REASON_NOT_BEFORE: _ClassVar[RefusalReason]
+    REFUSAL_REASON_QUEUE_FULL: _ClassVar[RefusalReason]
+    REFUSAL_REASON_NEVER_FITS: _ClassVar[RefusalReason]
     REFUSAL_REASON_EXHAUSTED: _ClassVar[RefusalReason]
     REFUSAL_REASON_STATUS_MISMATCH: _ClassVar[RefusalReason]
+
+class EndReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    END_REASON_UNSPECIFIED: _ClassVar[EndReason]
+    END_REASON_RELEASED: _ClassVar[EndReason]
+    END_REASON_EXPIRED: _ClassVar[EndReason]
+    END_REASON_FORCE_RELEASED: _ClassVar[EndReason]
+    END_REASON_LAPSED: _ClassVar[EndReason]
+    END_REASON_CANCELLED: _ClassVar[EndReason]
+    END_REASON_TIMED_OUT: _ClassVar[EndReason]
+    END_REASON_NEVER_FITS: _ClassVar[EndReason]
+    END_REASON_EXHAUSTED: _ClassVar[EndReason]
+    END_REASON_STATUS_MISMATCH: _ClassVar[EndReason]
 
 class ClaimState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -67,24 +68,24 @@ MODE_UNSPECIFIED: Mode
 MODE_PERMIT: Mode
 MODE_SHARED: Mode
 MODE_EXCLUSIVE: Mode
-WHEN_BUSY_UNSPECIFIED: WhenBusy
-WHEN_BUSY_REFUSE: WhenBusy
-WHEN_BUSY_ENQUEUE: WhenBusy
-WHEN_BUSY_WAIT: WhenBusy
 REFUSAL_REASON_UNSPECIFIED: RefusalReason
 REFUSAL_REASON_BUSY: RefusalReason
 REFUSAL_REASON_PAUSED: RefusalReason
-REFUSAL_REASON_QUEUE_FULL: RefusalReason
-REFUSAL_REASON_TIMED_OUT: RefusalReason
-REFUSAL_REASON_NEVER_FITS: RefusalReason
-REFUSAL_REASON_CANCELLED: RefusalReason
-REFUSAL_REASON_LAPSED: RefusalReason
-REFUSAL_REASON_EXPIRED: RefusalReason
-REFUSAL_REASON_RELEASED: RefusalReason
-REFUSAL_REASON_FORCE_RELEASED: RefusalReason
 REFUSAL_REASON_NOT_BEFORE: RefusalReason
+REFUSAL_REASON_QUEUE_FULL: RefusalReason
+REFUSAL_REASON_NEVER_FITS: RefusalReason
 REFUSAL_REASON_EXHAUSTED: RefusalReason
 REFUSAL_REASON_STATUS_MISMATCH: RefusalReason
+END_REASON_UNSPECIFIED: EndReason
+END_REASON_RELEASED: EndReason
+END_REASON_EXPIRED: EndReason
+END_REASON_FORCE_RELEASED: EndReason
+END_REASON_LAPSED: EndReason
+END_REASON_CANCELLED: EndReason
+END_REASON_TIMED_OUT: EndReason
+END_REASON_NEVER_FITS: EndReason
+END_REASON_EXHAUSTED: EndReason
+END_REASON_STATUS_MISMATCH: EndReason
 CLAIM_STATE_UNSPECIFIED: ClaimState
 CLAIM_STATE_WAITING: ClaimState
 CLAIM_STATE_HELD: ClaimState
@@ -98,6 +99,33 @@ LIMIT_SOURCE_UNSPECIFIED: LimitSource
 LIMIT_SOURCE_DEFAULT: LimitSource
 LIMIT_SOURCE_PATTERN: LimitSource
 LIMIT_SOURCE_NAME: LimitSource
+
+class LeaseTerms(_message.Message):
+    __slots__ = ("ttl", "no_expiry", "owner", "labels", "min_interval", "lock_delay", "status_if_lost", "if_status")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    TTL_FIELD_NUMBER: _ClassVar[int]
+    NO_EXPIRY_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    MIN_INTERVAL_FIELD_NUMBER: _ClassVar[int]
+    LOCK_DELAY_FIELD_NUMBER: _ClassVar[int]
+    STATUS_IF_LOST_FIELD_NUMBER: _ClassVar[int]
+    IF_STATUS_FIELD_NUMBER: _ClassVar[int]
+    ttl: _duration_pb2.Duration
+    no_expiry: _empty_pb2.Empty
+    owner: str
+    labels: _containers.ScalarMap[str, str]
+    min_interval: _duration_pb2.Duration
+    lock_delay: _duration_pb2.Duration
+    status_if_lost: str
+    if_status: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., no_expiry: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., min_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status_if_lost: _Optional[str] = ..., if_status: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Lease(_message.Message):
     __slots__ = ("lease_id", "lock_name", "mode", "permits", "fencing_token", "ttl", "granted_at", "expires_at", "request_id", "provisional")
@@ -157,8 +185,30 @@ class Refusal(_message.Message):
     status: str
     def __init__(self, reason: _Optional[_Union[RefusalReason, str]] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., status: _Optional[str] = ...) -> None: ...
 
+class ClaimEnd(_message.Message):
+    __slots__ = ("reason", "ended_at", "ended_by", "note", "status", "message", "holders", "retry_after", "limit")
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_BY_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    HOLDERS_FIELD_NUMBER: _ClassVar[int]
+    RETRY_AFTER_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    reason: EndReason
+    ended_at: _timestamp_pb2.Timestamp
+    ended_by: str
+    note: str
+    status: str
+    message: str
+    holders: _containers.RepeatedCompositeFieldContainer[Claim]
+    retry_after: _duration_pb2.Duration
+    limit: Limit
+    def __init__(self, reason: _Optional[_Union[EndReason, str]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_by: _Optional[str] = ..., note: _Optional[str] = ..., status: _Optional[str] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ...) -> None: ...
+
 class Claim(_message.Message):
-    __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at", "unclaimed", "principal", "ended_at", "end_reason", "end_note", "ended_by", "replica")
+    __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at", "provisional", "principal", "end", "replica")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -177,12 +227,9 @@ class Claim(_message.Message):
     REQUESTED_AT_FIELD_NUMBER: _ClassVar[int]
     GRANTED_AT_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
-    UNCLAIMED_FIELD_NUMBER: _ClassVar[int]
+    PROVISIONAL_FIELD_NUMBER: _ClassVar[int]
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
-    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
-    END_REASON_FIELD_NUMBER: _ClassVar[int]
-    END_NOTE_FIELD_NUMBER: _ClassVar[int]
-    ENDED_BY_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
     REPLICA_FIELD_NUMBER: _ClassVar[int]
     lock_name: str
     ticket_number: int
@@ -195,14 +242,11 @@ class Claim(_message.Message):
     requested_at: _timestamp_pb2.Timestamp
     granted_at: _timestamp_pb2.Timestamp
     expires_at: _timestamp_pb2.Timestamp
-    unclaimed: bool
+    provisional: bool
     principal: str
-    ended_at: _timestamp_pb2.Timestamp
-    end_reason: RefusalReason
-    end_note: str
-    ended_by: str
+    end: ClaimEnd
     replica: str
-    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., unclaimed: bool = ..., principal: _Optional[str] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_reason: _Optional[_Union[RefusalReason, str]] = ..., end_note: _Optional[str] = ..., ended_by: _Optional[str] = ..., replica: _Optional[str] = ...) -> None: ...
+    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., provisional: bool = ..., principal: _Optional[str] = ..., end: _Optional[_Union[ClaimEnd, _Mapping]] = ..., replica: _Optional[str] = ...) -> None: ...
 
 class Change(_message.Message):
     __slots__ = ("changed_at", "lock_name", "pattern", "changed_by", "reason", "limit", "record", "forced_release", "policy")
@@ -326,18 +370,18 @@ class WaitEstimate(_message.Message):
     def __init__(self, median: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., low: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., high: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., leases: _Optional[int] = ...) -> None: ...
 
 class Limit(_message.Message):
-    __slots__ = ("limit", "source", "pattern", "version", "reason")
-    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("permits", "source", "pattern", "version", "reason")
+    PERMITS_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     PATTERN_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
-    limit: int
+    permits: int
     source: LimitSource
     pattern: str
     version: int
     reason: str
-    def __init__(self, limit: _Optional[int] = ..., source: _Optional[_Union[LimitSource, str]] = ..., pattern: _Optional[str] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, permits: _Optional[int] = ..., source: _Optional[_Union[LimitSource, str]] = ..., pattern: _Optional[str] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class LockRecord(_message.Message):
     __slots__ = ("not_before", "attempts_left", "status", "last_run", "version")
@@ -365,17 +409,17 @@ class LastRun(_message.Message):
     fencing_token: int
     granted_at: _timestamp_pb2.Timestamp
     ended_at: _timestamp_pb2.Timestamp
-    end_reason: RefusalReason
+    end_reason: EndReason
     status: str
-    def __init__(self, owner: _Optional[str] = ..., fencing_token: _Optional[int] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_reason: _Optional[_Union[RefusalReason, str]] = ..., status: _Optional[str] = ...) -> None: ...
+    def __init__(self, owner: _Optional[str] = ..., fencing_token: _Optional[int] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_reason: _Optional[_Union[EndReason, str]] = ..., status: _Optional[str] = ...) -> None: ...
 
 class Lock(_message.Message):
-    __slots__ = ("name", "limit", "held_permits", "holder_count", "waiting", "draining", "last_fencing_token", "holders", "waiters", "record")
+    __slots__ = ("name", "limit", "held_permits", "holder_count", "waiter_count", "draining", "last_fencing_token", "holders", "waiters", "record")
     NAME_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     HELD_PERMITS_FIELD_NUMBER: _ClassVar[int]
     HOLDER_COUNT_FIELD_NUMBER: _ClassVar[int]
-    WAITING_FIELD_NUMBER: _ClassVar[int]
+    WAITER_COUNT_FIELD_NUMBER: _ClassVar[int]
     DRAINING_FIELD_NUMBER: _ClassVar[int]
     LAST_FENCING_TOKEN_FIELD_NUMBER: _ClassVar[int]
     HOLDERS_FIELD_NUMBER: _ClassVar[int]
@@ -385,10 +429,10 @@ class Lock(_message.Message):
     limit: Limit
     held_permits: int
     holder_count: int
-    waiting: int
+    waiter_count: int
     draining: bool
     last_fencing_token: int
     holders: _containers.RepeatedCompositeFieldContainer[Claim]
     waiters: _containers.RepeatedCompositeFieldContainer[Claim]
     record: LockRecord
-    def __init__(self, name: _Optional[str] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., held_permits: _Optional[int] = ..., holder_count: _Optional[int] = ..., waiting: _Optional[int] = ..., draining: bool = ..., last_fencing_token: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., waiters: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., record: _Optional[_Union[LockRecord, _Mapping]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., held_permits: _Optional[int] = ..., holder_count: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., last_fencing_token: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., waiters: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., record: _Optional[_Union[LockRecord, _Mapping]] = ...) -> None: ...

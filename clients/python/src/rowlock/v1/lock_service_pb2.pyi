@@ -26,73 +26,78 @@ LIST_ORDER_LONGEST_WAIT: ListOrder
 LIST_ORDER_MOST_WAITERS: ListOrder
 
 class AcquireRequest(_message.Message):
-    __slots__ = ("name", "mode", "permits", "ttl", "no_expiry", "request_id", "owner", "labels", "when_busy", "max_wait", "min_interval", "lock_delay", "status_if_lost", "if_status")
-    class LabelsEntry(_message.Message):
-        __slots__ = ("key", "value")
-        KEY_FIELD_NUMBER: _ClassVar[int]
-        VALUE_FIELD_NUMBER: _ClassVar[int]
-        key: str
-        value: str
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    __slots__ = ("name", "mode", "permits", "terms", "request_id", "wait", "enqueue")
     NAME_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     PERMITS_FIELD_NUMBER: _ClassVar[int]
-    TTL_FIELD_NUMBER: _ClassVar[int]
-    NO_EXPIRY_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
-    OWNER_FIELD_NUMBER: _ClassVar[int]
-    LABELS_FIELD_NUMBER: _ClassVar[int]
-    WHEN_BUSY_FIELD_NUMBER: _ClassVar[int]
-    MAX_WAIT_FIELD_NUMBER: _ClassVar[int]
-    MIN_INTERVAL_FIELD_NUMBER: _ClassVar[int]
-    LOCK_DELAY_FIELD_NUMBER: _ClassVar[int]
-    STATUS_IF_LOST_FIELD_NUMBER: _ClassVar[int]
-    IF_STATUS_FIELD_NUMBER: _ClassVar[int]
+    WAIT_FIELD_NUMBER: _ClassVar[int]
+    ENQUEUE_FIELD_NUMBER: _ClassVar[int]
     name: str
     mode: _lock_pb2.Mode
     permits: int
-    ttl: _duration_pb2.Duration
-    no_expiry: bool
+    terms: _lock_pb2.LeaseTerms
     request_id: str
-    owner: str
-    labels: _containers.ScalarMap[str, str]
-    when_busy: _lock_pb2.WhenBusy
+    wait: Wait
+    enqueue: Wait
+    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., terms: _Optional[_Union[_lock_pb2.LeaseTerms, _Mapping]] = ..., request_id: _Optional[str] = ..., wait: _Optional[_Union[Wait, _Mapping]] = ..., enqueue: _Optional[_Union[Wait, _Mapping]] = ...) -> None: ...
+
+class Wait(_message.Message):
+    __slots__ = ("max_wait",)
+    MAX_WAIT_FIELD_NUMBER: _ClassVar[int]
     max_wait: _duration_pb2.Duration
-    min_interval: _duration_pb2.Duration
-    lock_delay: _duration_pb2.Duration
-    status_if_lost: str
-    if_status: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., no_expiry: bool = ..., request_id: _Optional[str] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., when_busy: _Optional[_Union[_lock_pb2.WhenBusy, str]] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., min_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status_if_lost: _Optional[str] = ..., if_status: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class AcquireResponse(_message.Message):
-    __slots__ = ("lease", "ticket", "refusal")
+    __slots__ = ("lease", "ticket", "refusal", "ended")
     LEASE_FIELD_NUMBER: _ClassVar[int]
     TICKET_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    ENDED_FIELD_NUMBER: _ClassVar[int]
     lease: _lock_pb2.Lease
     ticket: _lock_pb2.Ticket
     refusal: _lock_pb2.Refusal
-    def __init__(self, lease: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ..., ticket: _Optional[_Union[_lock_pb2.Ticket, _Mapping]] = ..., refusal: _Optional[_Union[_lock_pb2.Refusal, _Mapping]] = ...) -> None: ...
+    ended: _lock_pb2.ClaimEnd
+    def __init__(self, lease: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ..., ticket: _Optional[_Union[_lock_pb2.Ticket, _Mapping]] = ..., refusal: _Optional[_Union[_lock_pb2.Refusal, _Mapping]] = ..., ended: _Optional[_Union[_lock_pb2.ClaimEnd, _Mapping]] = ...) -> None: ...
 
 class WaitInQueueRequest(_message.Message):
-    __slots__ = ("acquire", "ticket_id", "min_update_interval")
-    ACQUIRE_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("request", "ticket_id", "min_update_interval")
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
     TICKET_ID_FIELD_NUMBER: _ClassVar[int]
     MIN_UPDATE_INTERVAL_FIELD_NUMBER: _ClassVar[int]
-    acquire: AcquireRequest
+    request: QueueRequest
     ticket_id: str
     min_update_interval: _duration_pb2.Duration
-    def __init__(self, acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., ticket_id: _Optional[str] = ..., min_update_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    def __init__(self, request: _Optional[_Union[QueueRequest, _Mapping]] = ..., ticket_id: _Optional[str] = ..., min_update_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class QueueRequest(_message.Message):
+    __slots__ = ("name", "mode", "permits", "terms", "request_id", "max_wait")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    PERMITS_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    MAX_WAIT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    mode: _lock_pb2.Mode
+    permits: int
+    terms: _lock_pb2.LeaseTerms
+    request_id: str
+    max_wait: _duration_pb2.Duration
+    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., terms: _Optional[_Union[_lock_pb2.LeaseTerms, _Mapping]] = ..., request_id: _Optional[str] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class WaitInQueueResponse(_message.Message):
-    __slots__ = ("position", "granted", "ended")
+    __slots__ = ("position", "granted", "refusal", "ended")
     POSITION_FIELD_NUMBER: _ClassVar[int]
     GRANTED_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
     ENDED_FIELD_NUMBER: _ClassVar[int]
     position: _lock_pb2.Ticket
     granted: _lock_pb2.Lease
-    ended: _lock_pb2.Refusal
-    def __init__(self, position: _Optional[_Union[_lock_pb2.Ticket, _Mapping]] = ..., granted: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ..., ended: _Optional[_Union[_lock_pb2.Refusal, _Mapping]] = ...) -> None: ...
+    refusal: _lock_pb2.Refusal
+    ended: _lock_pb2.ClaimEnd
+    def __init__(self, position: _Optional[_Union[_lock_pb2.Ticket, _Mapping]] = ..., granted: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ..., refusal: _Optional[_Union[_lock_pb2.Refusal, _Mapping]] = ..., ended: _Optional[_Union[_lock_pb2.ClaimEnd, _Mapping]] = ...) -> None: ...
 
 class RenewRequest(_message.Message):
     __slots__ = ("lease_id", "ttl")
@@ -143,20 +148,20 @@ class SetLimitRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., limit: _Optional[int] = ..., unset_limit: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SetLimitResponse(_message.Message):
-    __slots__ = ("limit", "version", "held_permits", "waiting", "draining", "servers_behind")
+    __slots__ = ("limit", "version", "held_permits", "waiter_count", "draining", "servers_behind")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     HELD_PERMITS_FIELD_NUMBER: _ClassVar[int]
-    WAITING_FIELD_NUMBER: _ClassVar[int]
+    WAITER_COUNT_FIELD_NUMBER: _ClassVar[int]
     DRAINING_FIELD_NUMBER: _ClassVar[int]
     SERVERS_BEHIND_FIELD_NUMBER: _ClassVar[int]
     limit: int
     version: int
     held_permits: int
-    waiting: int
+    waiter_count: int
     draining: bool
     servers_behind: int
-    def __init__(self, limit: _Optional[int] = ..., version: _Optional[int] = ..., held_permits: _Optional[int] = ..., waiting: _Optional[int] = ..., draining: bool = ..., servers_behind: _Optional[int] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., version: _Optional[int] = ..., held_permits: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., servers_behind: _Optional[int] = ...) -> None: ...
 
 class GetLockRequest(_message.Message):
     __slots__ = ("name",)
@@ -243,7 +248,7 @@ class ListLimitsResponse(_message.Message):
     def __init__(self, limits: _Optional[_Iterable[_Union[LimitSetting, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class ListClaimsRequest(_message.Message):
-    __slots__ = ("lock_name", "prefix", "owner", "principal", "labels", "states", "end_reasons", "until", "held_at", "page_size", "page_token")
+    __slots__ = ("lock_name", "prefix", "held_at", "owner", "principal", "labels", "states", "end_reasons", "until", "page_size", "page_token")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -253,6 +258,7 @@ class ListClaimsRequest(_message.Message):
         def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
     LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
     PREFIX_FIELD_NUMBER: _ClassVar[int]
+    HELD_AT_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
@@ -260,21 +266,28 @@ class ListClaimsRequest(_message.Message):
     END_REASONS_FIELD_NUMBER: _ClassVar[int]
     FROM_FIELD_NUMBER: _ClassVar[int]
     UNTIL_FIELD_NUMBER: _ClassVar[int]
-    HELD_AT_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     lock_name: str
     prefix: str
+    held_at: HeldAt
     owner: str
     principal: str
     labels: _containers.ScalarMap[str, str]
     states: _containers.RepeatedScalarFieldContainer[_lock_pb2.ClaimState]
-    end_reasons: _containers.RepeatedScalarFieldContainer[_lock_pb2.RefusalReason]
+    end_reasons: _containers.RepeatedScalarFieldContainer[_lock_pb2.EndReason]
     until: _timestamp_pb2.Timestamp
-    held_at: _timestamp_pb2.Timestamp
     page_size: int
     page_token: str
-    def __init__(self, lock_name: _Optional[str] = ..., prefix: _Optional[str] = ..., owner: _Optional[str] = ..., principal: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., states: _Optional[_Iterable[_Union[_lock_pb2.ClaimState, str]]] = ..., end_reasons: _Optional[_Iterable[_Union[_lock_pb2.RefusalReason, str]]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., **kwargs) -> None: ...
+    def __init__(self, lock_name: _Optional[str] = ..., prefix: _Optional[str] = ..., held_at: _Optional[_Union[HeldAt, _Mapping]] = ..., owner: _Optional[str] = ..., principal: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., states: _Optional[_Iterable[_Union[_lock_pb2.ClaimState, str]]] = ..., end_reasons: _Optional[_Iterable[_Union[_lock_pb2.EndReason, str]]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., **kwargs) -> None: ...
+
+class HeldAt(_message.Message):
+    __slots__ = ("lock_name", "at")
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
+    lock_name: str
+    at: _timestamp_pb2.Timestamp
+    def __init__(self, lock_name: _Optional[str] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListClaimsResponse(_message.Message):
     __slots__ = ("claims", "next_page_token", "searched_back_to", "complete_from")
@@ -414,39 +427,20 @@ class DeleteRecordResponse(_message.Message):
     def __init__(self, deleted: bool = ...) -> None: ...
 
 class CaptureRequest(_message.Message):
-    __slots__ = ("prefix", "names", "max_leases", "if_status", "ttl", "request_id", "owner", "labels", "max_wait", "min_interval", "lock_delay", "status_if_lost")
-    class LabelsEntry(_message.Message):
-        __slots__ = ("key", "value")
-        KEY_FIELD_NUMBER: _ClassVar[int]
-        VALUE_FIELD_NUMBER: _ClassVar[int]
-        key: str
-        value: str
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    __slots__ = ("prefix", "names", "max_leases", "terms", "request_id", "max_wait")
     PREFIX_FIELD_NUMBER: _ClassVar[int]
     NAMES_FIELD_NUMBER: _ClassVar[int]
     MAX_LEASES_FIELD_NUMBER: _ClassVar[int]
-    IF_STATUS_FIELD_NUMBER: _ClassVar[int]
-    TTL_FIELD_NUMBER: _ClassVar[int]
+    TERMS_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
-    OWNER_FIELD_NUMBER: _ClassVar[int]
-    LABELS_FIELD_NUMBER: _ClassVar[int]
     MAX_WAIT_FIELD_NUMBER: _ClassVar[int]
-    MIN_INTERVAL_FIELD_NUMBER: _ClassVar[int]
-    LOCK_DELAY_FIELD_NUMBER: _ClassVar[int]
-    STATUS_IF_LOST_FIELD_NUMBER: _ClassVar[int]
     prefix: str
     names: LockNames
     max_leases: int
-    if_status: _containers.RepeatedScalarFieldContainer[str]
-    ttl: _duration_pb2.Duration
+    terms: _lock_pb2.LeaseTerms
     request_id: str
-    owner: str
-    labels: _containers.ScalarMap[str, str]
     max_wait: _duration_pb2.Duration
-    min_interval: _duration_pb2.Duration
-    lock_delay: _duration_pb2.Duration
-    status_if_lost: str
-    def __init__(self, prefix: _Optional[str] = ..., names: _Optional[_Union[LockNames, _Mapping]] = ..., max_leases: _Optional[int] = ..., if_status: _Optional[_Iterable[str]] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., request_id: _Optional[str] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., min_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., lock_delay: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., status_if_lost: _Optional[str] = ...) -> None: ...
+    def __init__(self, prefix: _Optional[str] = ..., names: _Optional[_Union[LockNames, _Mapping]] = ..., max_leases: _Optional[int] = ..., terms: _Optional[_Union[_lock_pb2.LeaseTerms, _Mapping]] = ..., request_id: _Optional[str] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class LockNames(_message.Message):
     __slots__ = ("names",)
@@ -490,50 +484,50 @@ class SessionOpen(_message.Message):
     def __init__(self, owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class SessionCommand(_message.Message):
-    __slots__ = ("call", "timeout", "traceparent", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "cancel", "update_record", "delete_record", "capture", "list_claims", "list_changes", "explain_wait")
+    __slots__ = ("call", "timeout", "traceparent", "cancel", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "capture", "set_limit", "update_record", "delete_record", "force_release", "get_lock", "list_locks", "list_limits", "list_claims", "list_changes", "explain_wait", "watch_locks")
     CALL_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
+    CANCEL_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_FIELD_NUMBER: _ClassVar[int]
     WAIT_IN_QUEUE_FIELD_NUMBER: _ClassVar[int]
     RENEW_FIELD_NUMBER: _ClassVar[int]
     RENEW_LEASES_FIELD_NUMBER: _ClassVar[int]
     RELEASE_FIELD_NUMBER: _ClassVar[int]
+    CAPTURE_FIELD_NUMBER: _ClassVar[int]
     SET_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_RECORD_FIELD_NUMBER: _ClassVar[int]
+    DELETE_RECORD_FIELD_NUMBER: _ClassVar[int]
+    FORCE_RELEASE_FIELD_NUMBER: _ClassVar[int]
     GET_LOCK_FIELD_NUMBER: _ClassVar[int]
     LIST_LOCKS_FIELD_NUMBER: _ClassVar[int]
     LIST_LIMITS_FIELD_NUMBER: _ClassVar[int]
-    FORCE_RELEASE_FIELD_NUMBER: _ClassVar[int]
-    WATCH_LOCKS_FIELD_NUMBER: _ClassVar[int]
-    CANCEL_FIELD_NUMBER: _ClassVar[int]
-    UPDATE_RECORD_FIELD_NUMBER: _ClassVar[int]
-    DELETE_RECORD_FIELD_NUMBER: _ClassVar[int]
-    CAPTURE_FIELD_NUMBER: _ClassVar[int]
     LIST_CLAIMS_FIELD_NUMBER: _ClassVar[int]
     LIST_CHANGES_FIELD_NUMBER: _ClassVar[int]
     EXPLAIN_WAIT_FIELD_NUMBER: _ClassVar[int]
+    WATCH_LOCKS_FIELD_NUMBER: _ClassVar[int]
     call: int
     timeout: _duration_pb2.Duration
     traceparent: str
+    cancel: int
     acquire: AcquireRequest
     wait_in_queue: WaitInQueueRequest
     renew: RenewRequest
     renew_leases: RenewLeases
     release: ReleaseRequest
+    capture: CaptureRequest
     set_limit: SetLimitRequest
+    update_record: UpdateRecordRequest
+    delete_record: DeleteRecordRequest
+    force_release: ForceReleaseRequest
     get_lock: GetLockRequest
     list_locks: ListLocksRequest
     list_limits: ListLimitsRequest
-    force_release: ForceReleaseRequest
-    watch_locks: WatchLocksRequest
-    cancel: int
-    update_record: UpdateRecordRequest
-    delete_record: DeleteRecordRequest
-    capture: CaptureRequest
     list_claims: ListClaimsRequest
     list_changes: ListChangesRequest
     explain_wait: ExplainWaitRequest
-    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., traceparent: _Optional[str] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksRequest, _Mapping]] = ..., cancel: _Optional[int] = ..., update_record: _Optional[_Union[UpdateRecordRequest, _Mapping]] = ..., delete_record: _Optional[_Union[DeleteRecordRequest, _Mapping]] = ..., capture: _Optional[_Union[CaptureRequest, _Mapping]] = ..., list_claims: _Optional[_Union[ListClaimsRequest, _Mapping]] = ..., list_changes: _Optional[_Union[ListChangesRequest, _Mapping]] = ..., explain_wait: _Optional[_Union[ExplainWaitRequest, _Mapping]] = ...) -> None: ...
+    watch_locks: WatchLocksRequest
+    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., traceparent: _Optional[str] = ..., cancel: _Optional[int] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., capture: _Optional[_Union[CaptureRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., update_record: _Optional[_Union[UpdateRecordRequest, _Mapping]] = ..., delete_record: _Optional[_Union[DeleteRecordRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., list_claims: _Optional[_Union[ListClaimsRequest, _Mapping]] = ..., list_changes: _Optional[_Union[ListChangesRequest, _Mapping]] = ..., explain_wait: _Optional[_Union[ExplainWaitRequest, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksRequest, _Mapping]] = ...) -> None: ...
 
 class RenewLeases(_message.Message):
     __slots__ = ("leases",)
@@ -590,55 +584,55 @@ class SessionOpened(_message.Message):
     def __init__(self, replica: _Optional[str] = ..., heartbeat_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., silence_max: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., grace_period: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., waits_max: _Optional[int] = ..., commands_max: _Optional[int] = ..., message_bytes_max: _Optional[int] = ...) -> None: ...
 
 class SessionResult(_message.Message):
-    __slots__ = ("call", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "error", "rejected", "update_record", "delete_record", "capture", "list_claims", "list_changes", "explain_wait")
+    __slots__ = ("call", "error", "rejected", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "capture", "set_limit", "update_record", "delete_record", "force_release", "get_lock", "list_locks", "list_limits", "list_claims", "list_changes", "explain_wait", "watch_locks")
     CALL_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    REJECTED_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_FIELD_NUMBER: _ClassVar[int]
     WAIT_IN_QUEUE_FIELD_NUMBER: _ClassVar[int]
     RENEW_FIELD_NUMBER: _ClassVar[int]
     RENEW_LEASES_FIELD_NUMBER: _ClassVar[int]
     RELEASE_FIELD_NUMBER: _ClassVar[int]
+    CAPTURE_FIELD_NUMBER: _ClassVar[int]
     SET_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_RECORD_FIELD_NUMBER: _ClassVar[int]
+    DELETE_RECORD_FIELD_NUMBER: _ClassVar[int]
+    FORCE_RELEASE_FIELD_NUMBER: _ClassVar[int]
     GET_LOCK_FIELD_NUMBER: _ClassVar[int]
     LIST_LOCKS_FIELD_NUMBER: _ClassVar[int]
     LIST_LIMITS_FIELD_NUMBER: _ClassVar[int]
-    FORCE_RELEASE_FIELD_NUMBER: _ClassVar[int]
-    WATCH_LOCKS_FIELD_NUMBER: _ClassVar[int]
-    ERROR_FIELD_NUMBER: _ClassVar[int]
-    REJECTED_FIELD_NUMBER: _ClassVar[int]
-    UPDATE_RECORD_FIELD_NUMBER: _ClassVar[int]
-    DELETE_RECORD_FIELD_NUMBER: _ClassVar[int]
-    CAPTURE_FIELD_NUMBER: _ClassVar[int]
     LIST_CLAIMS_FIELD_NUMBER: _ClassVar[int]
     LIST_CHANGES_FIELD_NUMBER: _ClassVar[int]
     EXPLAIN_WAIT_FIELD_NUMBER: _ClassVar[int]
+    WATCH_LOCKS_FIELD_NUMBER: _ClassVar[int]
     call: int
+    error: _status_pb2.Status
+    rejected: _status_pb2.Status
     acquire: AcquireResponse
     wait_in_queue: WaitInQueueResponse
     renew: RenewResponse
     renew_leases: RenewedLeases
     release: ReleaseResponse
+    capture: CaptureResponse
     set_limit: SetLimitResponse
+    update_record: UpdateRecordResponse
+    delete_record: DeleteRecordResponse
+    force_release: ForceReleaseResponse
     get_lock: GetLockResponse
     list_locks: ListLocksResponse
     list_limits: ListLimitsResponse
-    force_release: ForceReleaseResponse
-    watch_locks: WatchLocksResponse
-    error: _status_pb2.Status
-    rejected: _status_pb2.Status
-    update_record: UpdateRecordResponse
-    delete_record: DeleteRecordResponse
-    capture: CaptureResponse
     list_claims: ListClaimsResponse
     list_changes: ListChangesResponse
     explain_wait: ExplainWaitResponse
-    def __init__(self, call: _Optional[int] = ..., acquire: _Optional[_Union[AcquireResponse, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueResponse, _Mapping]] = ..., renew: _Optional[_Union[RenewResponse, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewedLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseResponse, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitResponse, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockResponse, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksResponse, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsResponse, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseResponse, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksResponse, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., rejected: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., update_record: _Optional[_Union[UpdateRecordResponse, _Mapping]] = ..., delete_record: _Optional[_Union[DeleteRecordResponse, _Mapping]] = ..., capture: _Optional[_Union[CaptureResponse, _Mapping]] = ..., list_claims: _Optional[_Union[ListClaimsResponse, _Mapping]] = ..., list_changes: _Optional[_Union[ListChangesResponse, _Mapping]] = ..., explain_wait: _Optional[_Union[ExplainWaitResponse, _Mapping]] = ...) -> None: ...
+    watch_locks: WatchLocksResponse
+    def __init__(self, call: _Optional[int] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., rejected: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., acquire: _Optional[_Union[AcquireResponse, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueResponse, _Mapping]] = ..., renew: _Optional[_Union[RenewResponse, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewedLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseResponse, _Mapping]] = ..., capture: _Optional[_Union[CaptureResponse, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitResponse, _Mapping]] = ..., update_record: _Optional[_Union[UpdateRecordResponse, _Mapping]] = ..., delete_record: _Optional[_Union[DeleteRecordResponse, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseResponse, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockResponse, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksResponse, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsResponse, _Mapping]] = ..., list_claims: _Optional[_Union[ListClaimsResponse, _Mapping]] = ..., list_changes: _Optional[_Union[ListChangesResponse, _Mapping]] = ..., explain_wait: _Optional[_Union[ExplainWaitResponse, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksResponse, _Mapping]] = ...) -> None: ...
 
 class LostLease(_message.Message):
-    __slots__ = ("lease_id", "lock_name", "reason")
+    __slots__ = ("lease_id", "lock_name", "end")
     LEASE_ID_FIELD_NUMBER: _ClassVar[int]
     LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
-    REASON_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
     lease_id: str
     lock_name: str
-    reason: _lock_pb2.RefusalReason
-    def __init__(self, lease_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., reason: _Optional[_Union[_lock_pb2.RefusalReason, str]] = ...) -> None: ...
+    end: _lock_pb2.ClaimEnd
+    def __init__(self, lease_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., end: _Optional[_Union[_lock_pb2.ClaimEnd, _Mapping]] = ...) -> None: ...

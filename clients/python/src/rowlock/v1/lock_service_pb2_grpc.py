@@ -138,7 +138,8 @@ class LockServiceServicer(object):
 
     def WaitInQueue(self, request, context):
         """Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-        another one when `ahead` or `permits_ahead` has changed, and finally `granted` or `ended`, which closes the stream.
+        another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
+        stream.
         Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
         the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
         get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
@@ -149,8 +150,8 @@ class LockServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Renew(self, request, context):
-        """Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
-        lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
+        """Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST, with a ClaimEnd in its details, after the lease has
+        ended, even if nobody took the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -167,12 +168,12 @@ class LockServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SetLimit(self, request, context):
-        """Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
-        (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
-        lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
-        granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-        have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
-        the first call made. See OUTCOME_UNKNOWN above.
+        """Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+        a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
+        A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+        when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
+        since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
+        made. See OUTCOME_UNKNOWN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -205,10 +206,10 @@ class LockServiceServicer(object):
 
     def ListClaims(self, request, context):
         """Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
-        in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
-        times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
-        retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
-        `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+        in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the times
+        when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+        retention time. A page ends early if the server has searched many ended claims for it, today 10,000: then it has a token
+        and `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
         for GetLock.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -243,10 +244,10 @@ class LockServiceServicer(object):
         `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
         the server stops: then watch again through another server.
 
-        A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-        100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
-        session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
-        later, or watch a longer prefix.
+        A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps, today, 100 watches
+        of 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+        session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or
+        one that was open before. Watch again later, or watch a longer prefix.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -268,7 +269,7 @@ class LockServiceServicer(object):
         not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
         after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
         call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
-        since. See OUTCOME_UNKNOWN above.
+        since. See OUTCOME_UNKNOWN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -293,7 +294,7 @@ class LockServiceServicer(object):
     def DeleteRecord(self, request, context):
         """Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
         its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
-        or waits for it. See OUTCOME_UNKNOWN above.
+        or waits for it. See OUTCOME_UNKNOWN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -324,12 +325,12 @@ class LockServiceServicer(object):
         for a provisional lease.
 
         Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
-        stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it sends `going_away`, takes no more
-        commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
-        request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
-        bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the
-        token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases and
-        places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
+        stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it
+        sends `going_away`, takes no more commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT
+        BAD_REQUEST if the first request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED
+        OVERLOADED with the bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED
+        when the token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases
+        and places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

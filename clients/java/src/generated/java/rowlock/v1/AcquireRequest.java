@@ -24,11 +24,6 @@ private static final long serialVersionUID = 0L;
     name_ = "";
     mode_ = 0;
     requestId_ = "";
-    owner_ = "";
-    whenBusy_ = 0;
-    statusIfLost_ = "";
-    ifStatus_ =
-        com.google.protobuf.LazyStringArrayList.emptyList();
   }
 
   @java.lang.Override
@@ -43,18 +38,6 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_AcquireRequest_descriptor;
   }
 
-  @SuppressWarnings({"rawtypes"})
-  @java.lang.Override
-  protected com.google.protobuf.MapFieldReflectionAccessor internalGetMapFieldReflection(
-      int number) {
-    switch (number) {
-      case 8:
-        return internalGetLabels();
-      default:
-        throw new RuntimeException(
-            "Invalid map field number: " + number);
-    }
-  }
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internalGetFieldAccessorTable() {
@@ -64,6 +47,48 @@ private static final long serialVersionUID = 0L;
   }
 
   private int bitField0_;
+  private int whenBusyCase_ = 0;
+  @SuppressWarnings("serial")
+  private java.lang.Object whenBusy_;
+  public enum WhenBusyCase
+      implements com.google.protobuf.Internal.EnumLite,
+          com.google.protobuf.AbstractMessage.InternalOneOfEnum {
+    WAIT(6),
+    ENQUEUE(7),
+    WHENBUSY_NOT_SET(0);
+    private final int value;
+    private WhenBusyCase(int value) {
+      this.value = value;
+    }
+    /**
+     * @param value The number of the enum to look for.
+     * @return The enum associated with the given number.
+     * @deprecated Use {@link #forNumber(int)} instead.
+     */
+    @java.lang.Deprecated
+    public static WhenBusyCase valueOf(int value) {
+      return forNumber(value);
+    }
+
+    public static WhenBusyCase forNumber(int value) {
+      switch (value) {
+        case 6: return WAIT;
+        case 7: return ENQUEUE;
+        case 0: return WHENBUSY_NOT_SET;
+        default: return null;
+      }
+    }
+    public int getNumber() {
+      return this.value;
+    }
+  };
+
+  public WhenBusyCase
+  getWhenBusyCase() {
+    return WhenBusyCase.forNumber(
+        whenBusyCase_);
+  }
+
   public static final int NAME_FIELD_NUMBER = 1;
   @SuppressWarnings("serial")
   private volatile java.lang.Object name_ = "";
@@ -152,71 +177,55 @@ private static final long serialVersionUID = 0L;
     return permits_;
   }
 
-  public static final int TTL_FIELD_NUMBER = 4;
-  private com.google.protobuf.Duration ttl_;
+  public static final int TERMS_FIELD_NUMBER = 4;
+  private rowlock.v1.LeaseTerms terms_;
   /**
    * <pre>
-   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+   * What the caller asks of the lease.
    * </pre>
    *
-   * <code>.google.protobuf.Duration ttl = 4;</code>
-   * @return Whether the ttl field is set.
+   * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
+   * @return Whether the terms field is set.
    */
   @java.lang.Override
-  public boolean hasTtl() {
+  public boolean hasTerms() {
     return ((bitField0_ & 0x00000001) != 0);
   }
   /**
    * <pre>
-   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+   * What the caller asks of the lease.
    * </pre>
    *
-   * <code>.google.protobuf.Duration ttl = 4;</code>
-   * @return The ttl.
+   * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
+   * @return The terms.
    */
   @java.lang.Override
-  public com.google.protobuf.Duration getTtl() {
-    return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+  public rowlock.v1.LeaseTerms getTerms() {
+    return terms_ == null ? rowlock.v1.LeaseTerms.getDefaultInstance() : terms_;
   }
   /**
    * <pre>
-   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+   * What the caller asks of the lease.
    * </pre>
    *
-   * <code>.google.protobuf.Duration ttl = 4;</code>
+   * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
    */
   @java.lang.Override
-  public com.google.protobuf.DurationOrBuilder getTtlOrBuilder() {
-    return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+  public rowlock.v1.LeaseTermsOrBuilder getTermsOrBuilder() {
+    return terms_ == null ? rowlock.v1.LeaseTerms.getDefaultInstance() : terms_;
   }
 
-  public static final int NO_EXPIRY_FIELD_NUMBER = 5;
-  private boolean noExpiry_ = false;
-  /**
-   * <pre>
-   * The lease has no end: it lasts until it is released or force-released.
-   * </pre>
-   *
-   * <code>bool no_expiry = 5;</code>
-   * @return The noExpiry.
-   */
-  @java.lang.Override
-  public boolean getNoExpiry() {
-    return noExpiry_;
-  }
-
-  public static final int REQUEST_ID_FIELD_NUMBER = 6;
+  public static final int REQUEST_ID_FIELD_NUMBER = 5;
   @SuppressWarnings("serial")
   private volatile java.lang.Object requestId_ = "";
   /**
    * <pre>
-   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
-   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
-   * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
-   * repeat.
+   * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
+   * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
+   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
    * </pre>
    *
-   * <code>string request_id = 6;</code>
+   * <code>string request_id = 5;</code>
    * @return The requestId.
    */
   @java.lang.Override
@@ -234,13 +243,12 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
-   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
-   * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
-   * repeat.
+   * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
+   * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
+   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
    * </pre>
    *
-   * <code>string request_id = 6;</code>
+   * <code>string request_id = 5;</code>
    * @return The bytes for requestId.
    */
   @java.lang.Override
@@ -258,419 +266,96 @@ private static final long serialVersionUID = 0L;
     }
   }
 
-  public static final int OWNER_FIELD_NUMBER = 7;
-  @SuppressWarnings("serial")
-  private volatile java.lang.Object owner_ = "";
+  public static final int WAIT_FIELD_NUMBER = 6;
   /**
    * <pre>
-   * Who asks, for people who look at the lock; up to 255 bytes.
+   * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+   * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
    * </pre>
    *
-   * <code>string owner = 7;</code>
-   * @return The owner.
+   * <code>.rowlock.v1.Wait wait = 6;</code>
+   * @return Whether the wait field is set.
    */
   @java.lang.Override
-  public java.lang.String getOwner() {
-    java.lang.Object ref = owner_;
-    if (ref instanceof java.lang.String) {
-      return (java.lang.String) ref;
-    } else {
-      com.google.protobuf.ByteString bs = 
-          (com.google.protobuf.ByteString) ref;
-      java.lang.String s = bs.toStringUtf8();
-      owner_ = s;
-      return s;
+  public boolean hasWait() {
+    return whenBusyCase_ == 6;
+  }
+  /**
+   * <pre>
+   * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+   * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Wait wait = 6;</code>
+   * @return The wait.
+   */
+  @java.lang.Override
+  public rowlock.v1.Wait getWait() {
+    if (whenBusyCase_ == 6) {
+       return (rowlock.v1.Wait) whenBusy_;
     }
+    return rowlock.v1.Wait.getDefaultInstance();
   }
   /**
    * <pre>
-   * Who asks, for people who look at the lock; up to 255 bytes.
+   * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+   * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
    * </pre>
    *
-   * <code>string owner = 7;</code>
-   * @return The bytes for owner.
+   * <code>.rowlock.v1.Wait wait = 6;</code>
    */
   @java.lang.Override
-  public com.google.protobuf.ByteString
-      getOwnerBytes() {
-    java.lang.Object ref = owner_;
-    if (ref instanceof java.lang.String) {
-      com.google.protobuf.ByteString b = 
-          com.google.protobuf.ByteString.copyFromUtf8(
-              (java.lang.String) ref);
-      owner_ = b;
-      return b;
-    } else {
-      return (com.google.protobuf.ByteString) ref;
+  public rowlock.v1.WaitOrBuilder getWaitOrBuilder() {
+    if (whenBusyCase_ == 6) {
+       return (rowlock.v1.Wait) whenBusy_;
     }
+    return rowlock.v1.Wait.getDefaultInstance();
   }
 
-  public static final int LABELS_FIELD_NUMBER = 8;
-  private static final class LabelsDefaultEntryHolder {
-    static final com.google.protobuf.MapEntry<
-        java.lang.String, java.lang.String> defaultEntry =
-            com.google.protobuf.MapEntry
-            .<java.lang.String, java.lang.String>newDefaultInstance(
-                rowlock.v1.LockServiceProto.internal_static_rowlock_v1_AcquireRequest_LabelsEntry_descriptor, 
-                com.google.protobuf.WireFormat.FieldType.STRING,
-                "",
-                com.google.protobuf.WireFormat.FieldType.STRING,
-                "");
+  public static final int ENQUEUE_FIELD_NUMBER = 7;
+  /**
+   * <pre>
+   * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+   * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Wait enqueue = 7;</code>
+   * @return Whether the enqueue field is set.
+   */
+  @java.lang.Override
+  public boolean hasEnqueue() {
+    return whenBusyCase_ == 7;
   }
-  @SuppressWarnings("serial")
-  private com.google.protobuf.MapField<
-      java.lang.String, java.lang.String> labels_;
-  private com.google.protobuf.MapField<java.lang.String, java.lang.String>
-  internalGetLabels() {
-    if (labels_ == null) {
-      return com.google.protobuf.MapField.emptyMapField(
-          LabelsDefaultEntryHolder.defaultEntry);
+  /**
+   * <pre>
+   * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+   * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Wait enqueue = 7;</code>
+   * @return The enqueue.
+   */
+  @java.lang.Override
+  public rowlock.v1.Wait getEnqueue() {
+    if (whenBusyCase_ == 7) {
+       return (rowlock.v1.Wait) whenBusy_;
     }
-    return labels_;
-  }
-  public int getLabelsCount() {
-    return internalGetLabels().getMap().size();
+    return rowlock.v1.Wait.getDefaultInstance();
   }
   /**
    * <pre>
-   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
+   * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+   * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
    * </pre>
    *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
+   * <code>.rowlock.v1.Wait enqueue = 7;</code>
    */
   @java.lang.Override
-  public boolean containsLabels(
-      java.lang.String key) {
-    if (key == null) { throw new NullPointerException("map key"); }
-    return internalGetLabels().getMap().containsKey(key);
-  }
-  /**
-   * Use {@link #getLabelsMap()} instead.
-   */
-  @java.lang.Override
-  @java.lang.Deprecated
-  public java.util.Map<java.lang.String, java.lang.String> getLabels() {
-    return getLabelsMap();
-  }
-  /**
-   * <pre>
-   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  @java.lang.Override
-  public java.util.Map<java.lang.String, java.lang.String> getLabelsMap() {
-    return internalGetLabels().getMap();
-  }
-  /**
-   * <pre>
-   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  @java.lang.Override
-  public /* nullable */
-java.lang.String getLabelsOrDefault(
-      java.lang.String key,
-      /* nullable */
-java.lang.String defaultValue) {
-    if (key == null) { throw new NullPointerException("map key"); }
-    java.util.Map<java.lang.String, java.lang.String> map =
-        internalGetLabels().getMap();
-    return map.containsKey(key) ? map.get(key) : defaultValue;
-  }
-  /**
-   * <pre>
-   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  @java.lang.Override
-  public java.lang.String getLabelsOrThrow(
-      java.lang.String key) {
-    if (key == null) { throw new NullPointerException("map key"); }
-    java.util.Map<java.lang.String, java.lang.String> map =
-        internalGetLabels().getMap();
-    if (!map.containsKey(key)) {
-      throw new java.lang.IllegalArgumentException();
+  public rowlock.v1.WaitOrBuilder getEnqueueOrBuilder() {
+    if (whenBusyCase_ == 7) {
+       return (rowlock.v1.Wait) whenBusy_;
     }
-    return map.get(key);
-  }
-
-  public static final int WHEN_BUSY_FIELD_NUMBER = 9;
-  private int whenBusy_ = 0;
-  /**
-   * <pre>
-   * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
-   * it unspecified; WHEN_BUSY_REFUSE is an error there.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
-   * @return The enum numeric value on the wire for whenBusy.
-   */
-  @java.lang.Override public int getWhenBusyValue() {
-    return whenBusy_;
-  }
-  /**
-   * <pre>
-   * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
-   * it unspecified; WHEN_BUSY_REFUSE is an error there.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
-   * @return The whenBusy.
-   */
-  @java.lang.Override public rowlock.v1.WhenBusy getWhenBusy() {
-    rowlock.v1.WhenBusy result = rowlock.v1.WhenBusy.forNumber(whenBusy_);
-    return result == null ? rowlock.v1.WhenBusy.UNRECOGNIZED : result;
-  }
-
-  public static final int MAX_WAIT_FIELD_NUMBER = 10;
-  private com.google.protobuf.Duration maxWait_;
-  /**
-   * <pre>
-   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-   * life. Not with WHEN_BUSY_REFUSE.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration max_wait = 10;</code>
-   * @return Whether the maxWait field is set.
-   */
-  @java.lang.Override
-  public boolean hasMaxWait() {
-    return ((bitField0_ & 0x00000002) != 0);
-  }
-  /**
-   * <pre>
-   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-   * life. Not with WHEN_BUSY_REFUSE.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration max_wait = 10;</code>
-   * @return The maxWait.
-   */
-  @java.lang.Override
-  public com.google.protobuf.Duration getMaxWait() {
-    return maxWait_ == null ? com.google.protobuf.Duration.getDefaultInstance() : maxWait_;
-  }
-  /**
-   * <pre>
-   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-   * life. Not with WHEN_BUSY_REFUSE.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration max_wait = 10;</code>
-   */
-  @java.lang.Override
-  public com.google.protobuf.DurationOrBuilder getMaxWaitOrBuilder() {
-    return maxWait_ == null ? com.google.protobuf.Duration.getDefaultInstance() : maxWait_;
-  }
-
-  public static final int MIN_INTERVAL_FIELD_NUMBER = 11;
-  private com.google.protobuf.Duration minInterval_;
-  /**
-   * <pre>
-   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-   * Not with no_expiry.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration min_interval = 11;</code>
-   * @return Whether the minInterval field is set.
-   */
-  @java.lang.Override
-  public boolean hasMinInterval() {
-    return ((bitField0_ & 0x00000004) != 0);
-  }
-  /**
-   * <pre>
-   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-   * Not with no_expiry.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration min_interval = 11;</code>
-   * @return The minInterval.
-   */
-  @java.lang.Override
-  public com.google.protobuf.Duration getMinInterval() {
-    return minInterval_ == null ? com.google.protobuf.Duration.getDefaultInstance() : minInterval_;
-  }
-  /**
-   * <pre>
-   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-   * Not with no_expiry.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration min_interval = 11;</code>
-   */
-  @java.lang.Override
-  public com.google.protobuf.DurationOrBuilder getMinIntervalOrBuilder() {
-    return minInterval_ == null ? com.google.protobuf.Duration.getDefaultInstance() : minInterval_;
-  }
-
-  public static final int LOCK_DELAY_FIELD_NUMBER = 12;
-  private com.google.protobuf.Duration lockDelay_;
-  /**
-   * <pre>
-   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration lock_delay = 12;</code>
-   * @return Whether the lockDelay field is set.
-   */
-  @java.lang.Override
-  public boolean hasLockDelay() {
-    return ((bitField0_ & 0x00000008) != 0);
-  }
-  /**
-   * <pre>
-   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration lock_delay = 12;</code>
-   * @return The lockDelay.
-   */
-  @java.lang.Override
-  public com.google.protobuf.Duration getLockDelay() {
-    return lockDelay_ == null ? com.google.protobuf.Duration.getDefaultInstance() : lockDelay_;
-  }
-  /**
-   * <pre>
-   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration lock_delay = 12;</code>
-   */
-  @java.lang.Override
-  public com.google.protobuf.DurationOrBuilder getLockDelayOrBuilder() {
-    return lockDelay_ == null ? com.google.protobuf.Duration.getDefaultInstance() : lockDelay_;
-  }
-
-  public static final int STATUS_IF_LOST_FIELD_NUMBER = 13;
-  @SuppressWarnings("serial")
-  private volatile java.lang.Object statusIfLost_ = "";
-  /**
-   * <pre>
-   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-   * ever. "" is a status too; unset: the status stays.
-   * </pre>
-   *
-   * <code>optional string status_if_lost = 13;</code>
-   * @return Whether the statusIfLost field is set.
-   */
-  @java.lang.Override
-  public boolean hasStatusIfLost() {
-    return ((bitField0_ & 0x00000010) != 0);
-  }
-  /**
-   * <pre>
-   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-   * ever. "" is a status too; unset: the status stays.
-   * </pre>
-   *
-   * <code>optional string status_if_lost = 13;</code>
-   * @return The statusIfLost.
-   */
-  @java.lang.Override
-  public java.lang.String getStatusIfLost() {
-    java.lang.Object ref = statusIfLost_;
-    if (ref instanceof java.lang.String) {
-      return (java.lang.String) ref;
-    } else {
-      com.google.protobuf.ByteString bs = 
-          (com.google.protobuf.ByteString) ref;
-      java.lang.String s = bs.toStringUtf8();
-      statusIfLost_ = s;
-      return s;
-    }
-  }
-  /**
-   * <pre>
-   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-   * ever. "" is a status too; unset: the status stays.
-   * </pre>
-   *
-   * <code>optional string status_if_lost = 13;</code>
-   * @return The bytes for statusIfLost.
-   */
-  @java.lang.Override
-  public com.google.protobuf.ByteString
-      getStatusIfLostBytes() {
-    java.lang.Object ref = statusIfLost_;
-    if (ref instanceof java.lang.String) {
-      com.google.protobuf.ByteString b = 
-          com.google.protobuf.ByteString.copyFromUtf8(
-              (java.lang.String) ref);
-      statusIfLost_ = b;
-      return b;
-    } else {
-      return (com.google.protobuf.ByteString) ref;
-    }
-  }
-
-  public static final int IF_STATUS_FIELD_NUMBER = 14;
-  @SuppressWarnings("serial")
-  private com.google.protobuf.LazyStringArrayList ifStatus_ =
-      com.google.protobuf.LazyStringArrayList.emptyList();
-  /**
-   * <pre>
-   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-   * also matches a lock without a record. Empty: any status.
-   * </pre>
-   *
-   * <code>repeated string if_status = 14;</code>
-   * @return A list containing the ifStatus.
-   */
-  public com.google.protobuf.ProtocolStringList
-      getIfStatusList() {
-    return ifStatus_;
-  }
-  /**
-   * <pre>
-   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-   * also matches a lock without a record. Empty: any status.
-   * </pre>
-   *
-   * <code>repeated string if_status = 14;</code>
-   * @return The count of ifStatus.
-   */
-  public int getIfStatusCount() {
-    return ifStatus_.size();
-  }
-  /**
-   * <pre>
-   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-   * also matches a lock without a record. Empty: any status.
-   * </pre>
-   *
-   * <code>repeated string if_status = 14;</code>
-   * @param index The index of the element to return.
-   * @return The ifStatus at the given index.
-   */
-  public java.lang.String getIfStatus(int index) {
-    return ifStatus_.get(index);
-  }
-  /**
-   * <pre>
-   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-   * also matches a lock without a record. Empty: any status.
-   * </pre>
-   *
-   * <code>repeated string if_status = 14;</code>
-   * @param index The index of the value to return.
-   * @return The bytes of the ifStatus at the given index.
-   */
-  public com.google.protobuf.ByteString
-      getIfStatusBytes(int index) {
-    return ifStatus_.getByteString(index);
+    return rowlock.v1.Wait.getDefaultInstance();
   }
 
   private byte memoizedIsInitialized = -1;
@@ -697,40 +382,16 @@ java.lang.String defaultValue) {
       output.writeUInt32(3, permits_);
     }
     if (((bitField0_ & 0x00000001) != 0)) {
-      output.writeMessage(4, getTtl());
-    }
-    if (noExpiry_ != false) {
-      output.writeBool(5, noExpiry_);
+      output.writeMessage(4, getTerms());
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(requestId_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 6, requestId_);
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 5, requestId_);
     }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(owner_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 7, owner_);
+    if (whenBusyCase_ == 6) {
+      output.writeMessage(6, (rowlock.v1.Wait) whenBusy_);
     }
-    com.google.protobuf.GeneratedMessageV3
-      .serializeStringMapTo(
-        output,
-        internalGetLabels(),
-        LabelsDefaultEntryHolder.defaultEntry,
-        8);
-    if (whenBusy_ != rowlock.v1.WhenBusy.WHEN_BUSY_UNSPECIFIED.getNumber()) {
-      output.writeEnum(9, whenBusy_);
-    }
-    if (((bitField0_ & 0x00000002) != 0)) {
-      output.writeMessage(10, getMaxWait());
-    }
-    if (((bitField0_ & 0x00000004) != 0)) {
-      output.writeMessage(11, getMinInterval());
-    }
-    if (((bitField0_ & 0x00000008) != 0)) {
-      output.writeMessage(12, getLockDelay());
-    }
-    if (((bitField0_ & 0x00000010) != 0)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 13, statusIfLost_);
-    }
-    for (int i = 0; i < ifStatus_.size(); i++) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 14, ifStatus_.getRaw(i));
+    if (whenBusyCase_ == 7) {
+      output.writeMessage(7, (rowlock.v1.Wait) whenBusy_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -754,54 +415,18 @@ java.lang.String defaultValue) {
     }
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(4, getTtl());
-    }
-    if (noExpiry_ != false) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeBoolSize(5, noExpiry_);
+        .computeMessageSize(4, getTerms());
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(requestId_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(6, requestId_);
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(5, requestId_);
     }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(owner_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(7, owner_);
-    }
-    for (java.util.Map.Entry<java.lang.String, java.lang.String> entry
-         : internalGetLabels().getMap().entrySet()) {
-      com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
-      labels__ = LabelsDefaultEntryHolder.defaultEntry.newBuilderForType()
-          .setKey(entry.getKey())
-          .setValue(entry.getValue())
-          .build();
+    if (whenBusyCase_ == 6) {
       size += com.google.protobuf.CodedOutputStream
-          .computeMessageSize(8, labels__);
+        .computeMessageSize(6, (rowlock.v1.Wait) whenBusy_);
     }
-    if (whenBusy_ != rowlock.v1.WhenBusy.WHEN_BUSY_UNSPECIFIED.getNumber()) {
+    if (whenBusyCase_ == 7) {
       size += com.google.protobuf.CodedOutputStream
-        .computeEnumSize(9, whenBusy_);
-    }
-    if (((bitField0_ & 0x00000002) != 0)) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(10, getMaxWait());
-    }
-    if (((bitField0_ & 0x00000004) != 0)) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(11, getMinInterval());
-    }
-    if (((bitField0_ & 0x00000008) != 0)) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(12, getLockDelay());
-    }
-    if (((bitField0_ & 0x00000010) != 0)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(13, statusIfLost_);
-    }
-    {
-      int dataSize = 0;
-      for (int i = 0; i < ifStatus_.size(); i++) {
-        dataSize += computeStringSizeNoTag(ifStatus_.getRaw(i));
-      }
-      size += dataSize;
-      size += 1 * getIfStatusList().size();
+        .computeMessageSize(7, (rowlock.v1.Wait) whenBusy_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -823,42 +448,26 @@ java.lang.String defaultValue) {
     if (mode_ != other.mode_) return false;
     if (getPermits()
         != other.getPermits()) return false;
-    if (hasTtl() != other.hasTtl()) return false;
-    if (hasTtl()) {
-      if (!getTtl()
-          .equals(other.getTtl())) return false;
+    if (hasTerms() != other.hasTerms()) return false;
+    if (hasTerms()) {
+      if (!getTerms()
+          .equals(other.getTerms())) return false;
     }
-    if (getNoExpiry()
-        != other.getNoExpiry()) return false;
     if (!getRequestId()
         .equals(other.getRequestId())) return false;
-    if (!getOwner()
-        .equals(other.getOwner())) return false;
-    if (!internalGetLabels().equals(
-        other.internalGetLabels())) return false;
-    if (whenBusy_ != other.whenBusy_) return false;
-    if (hasMaxWait() != other.hasMaxWait()) return false;
-    if (hasMaxWait()) {
-      if (!getMaxWait()
-          .equals(other.getMaxWait())) return false;
+    if (!getWhenBusyCase().equals(other.getWhenBusyCase())) return false;
+    switch (whenBusyCase_) {
+      case 6:
+        if (!getWait()
+            .equals(other.getWait())) return false;
+        break;
+      case 7:
+        if (!getEnqueue()
+            .equals(other.getEnqueue())) return false;
+        break;
+      case 0:
+      default:
     }
-    if (hasMinInterval() != other.hasMinInterval()) return false;
-    if (hasMinInterval()) {
-      if (!getMinInterval()
-          .equals(other.getMinInterval())) return false;
-    }
-    if (hasLockDelay() != other.hasLockDelay()) return false;
-    if (hasLockDelay()) {
-      if (!getLockDelay()
-          .equals(other.getLockDelay())) return false;
-    }
-    if (hasStatusIfLost() != other.hasStatusIfLost()) return false;
-    if (hasStatusIfLost()) {
-      if (!getStatusIfLost()
-          .equals(other.getStatusIfLost())) return false;
-    }
-    if (!getIfStatusList()
-        .equals(other.getIfStatusList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -876,42 +485,23 @@ java.lang.String defaultValue) {
     hash = (53 * hash) + mode_;
     hash = (37 * hash) + PERMITS_FIELD_NUMBER;
     hash = (53 * hash) + getPermits();
-    if (hasTtl()) {
-      hash = (37 * hash) + TTL_FIELD_NUMBER;
-      hash = (53 * hash) + getTtl().hashCode();
+    if (hasTerms()) {
+      hash = (37 * hash) + TERMS_FIELD_NUMBER;
+      hash = (53 * hash) + getTerms().hashCode();
     }
-    hash = (37 * hash) + NO_EXPIRY_FIELD_NUMBER;
-    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
-        getNoExpiry());
     hash = (37 * hash) + REQUEST_ID_FIELD_NUMBER;
     hash = (53 * hash) + getRequestId().hashCode();
-    hash = (37 * hash) + OWNER_FIELD_NUMBER;
-    hash = (53 * hash) + getOwner().hashCode();
-    if (!internalGetLabels().getMap().isEmpty()) {
-      hash = (37 * hash) + LABELS_FIELD_NUMBER;
-      hash = (53 * hash) + internalGetLabels().hashCode();
-    }
-    hash = (37 * hash) + WHEN_BUSY_FIELD_NUMBER;
-    hash = (53 * hash) + whenBusy_;
-    if (hasMaxWait()) {
-      hash = (37 * hash) + MAX_WAIT_FIELD_NUMBER;
-      hash = (53 * hash) + getMaxWait().hashCode();
-    }
-    if (hasMinInterval()) {
-      hash = (37 * hash) + MIN_INTERVAL_FIELD_NUMBER;
-      hash = (53 * hash) + getMinInterval().hashCode();
-    }
-    if (hasLockDelay()) {
-      hash = (37 * hash) + LOCK_DELAY_FIELD_NUMBER;
-      hash = (53 * hash) + getLockDelay().hashCode();
-    }
-    if (hasStatusIfLost()) {
-      hash = (37 * hash) + STATUS_IF_LOST_FIELD_NUMBER;
-      hash = (53 * hash) + getStatusIfLost().hashCode();
-    }
-    if (getIfStatusCount() > 0) {
-      hash = (37 * hash) + IF_STATUS_FIELD_NUMBER;
-      hash = (53 * hash) + getIfStatusList().hashCode();
+    switch (whenBusyCase_) {
+      case 6:
+        hash = (37 * hash) + WAIT_FIELD_NUMBER;
+        hash = (53 * hash) + getWait().hashCode();
+        break;
+      case 7:
+        hash = (37 * hash) + ENQUEUE_FIELD_NUMBER;
+        hash = (53 * hash) + getEnqueue().hashCode();
+        break;
+      case 0:
+      default:
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -1026,28 +616,6 @@ java.lang.String defaultValue) {
       return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_AcquireRequest_descriptor;
     }
 
-    @SuppressWarnings({"rawtypes"})
-    protected com.google.protobuf.MapFieldReflectionAccessor internalGetMapFieldReflection(
-        int number) {
-      switch (number) {
-        case 8:
-          return internalGetLabels();
-        default:
-          throw new RuntimeException(
-              "Invalid map field number: " + number);
-      }
-    }
-    @SuppressWarnings({"rawtypes"})
-    protected com.google.protobuf.MapFieldReflectionAccessor internalGetMutableMapFieldReflection(
-        int number) {
-      switch (number) {
-        case 8:
-          return internalGetMutableLabels();
-        default:
-          throw new RuntimeException(
-              "Invalid map field number: " + number);
-      }
-    }
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
         internalGetFieldAccessorTable() {
@@ -1069,10 +637,7 @@ java.lang.String defaultValue) {
     private void maybeForceBuilderInitialization() {
       if (com.google.protobuf.GeneratedMessageV3
               .alwaysUseFieldBuilders) {
-        getTtlFieldBuilder();
-        getMaxWaitFieldBuilder();
-        getMinIntervalFieldBuilder();
-        getLockDelayFieldBuilder();
+        getTermsFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1082,34 +647,20 @@ java.lang.String defaultValue) {
       name_ = "";
       mode_ = 0;
       permits_ = 0;
-      ttl_ = null;
-      if (ttlBuilder_ != null) {
-        ttlBuilder_.dispose();
-        ttlBuilder_ = null;
+      terms_ = null;
+      if (termsBuilder_ != null) {
+        termsBuilder_.dispose();
+        termsBuilder_ = null;
       }
-      noExpiry_ = false;
       requestId_ = "";
-      owner_ = "";
-      internalGetMutableLabels().clear();
-      whenBusy_ = 0;
-      maxWait_ = null;
-      if (maxWaitBuilder_ != null) {
-        maxWaitBuilder_.dispose();
-        maxWaitBuilder_ = null;
+      if (waitBuilder_ != null) {
+        waitBuilder_.clear();
       }
-      minInterval_ = null;
-      if (minIntervalBuilder_ != null) {
-        minIntervalBuilder_.dispose();
-        minIntervalBuilder_ = null;
+      if (enqueueBuilder_ != null) {
+        enqueueBuilder_.clear();
       }
-      lockDelay_ = null;
-      if (lockDelayBuilder_ != null) {
-        lockDelayBuilder_.dispose();
-        lockDelayBuilder_ = null;
-      }
-      statusIfLost_ = "";
-      ifStatus_ =
-          com.google.protobuf.LazyStringArrayList.emptyList();
+      whenBusyCase_ = 0;
+      whenBusy_ = null;
       return this;
     }
 
@@ -1137,6 +688,7 @@ java.lang.String defaultValue) {
     public rowlock.v1.AcquireRequest buildPartial() {
       rowlock.v1.AcquireRequest result = new rowlock.v1.AcquireRequest(this);
       if (bitField0_ != 0) { buildPartial0(result); }
+      buildPartialOneofs(result);
       onBuilt();
       return result;
     }
@@ -1154,54 +706,28 @@ java.lang.String defaultValue) {
       }
       int to_bitField0_ = 0;
       if (((from_bitField0_ & 0x00000008) != 0)) {
-        result.ttl_ = ttlBuilder_ == null
-            ? ttl_
-            : ttlBuilder_.build();
+        result.terms_ = termsBuilder_ == null
+            ? terms_
+            : termsBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
       if (((from_bitField0_ & 0x00000010) != 0)) {
-        result.noExpiry_ = noExpiry_;
-      }
-      if (((from_bitField0_ & 0x00000020) != 0)) {
         result.requestId_ = requestId_;
       }
-      if (((from_bitField0_ & 0x00000040) != 0)) {
-        result.owner_ = owner_;
-      }
-      if (((from_bitField0_ & 0x00000080) != 0)) {
-        result.labels_ = internalGetLabels();
-        result.labels_.makeImmutable();
-      }
-      if (((from_bitField0_ & 0x00000100) != 0)) {
-        result.whenBusy_ = whenBusy_;
-      }
-      if (((from_bitField0_ & 0x00000200) != 0)) {
-        result.maxWait_ = maxWaitBuilder_ == null
-            ? maxWait_
-            : maxWaitBuilder_.build();
-        to_bitField0_ |= 0x00000002;
-      }
-      if (((from_bitField0_ & 0x00000400) != 0)) {
-        result.minInterval_ = minIntervalBuilder_ == null
-            ? minInterval_
-            : minIntervalBuilder_.build();
-        to_bitField0_ |= 0x00000004;
-      }
-      if (((from_bitField0_ & 0x00000800) != 0)) {
-        result.lockDelay_ = lockDelayBuilder_ == null
-            ? lockDelay_
-            : lockDelayBuilder_.build();
-        to_bitField0_ |= 0x00000008;
-      }
-      if (((from_bitField0_ & 0x00001000) != 0)) {
-        result.statusIfLost_ = statusIfLost_;
-        to_bitField0_ |= 0x00000010;
-      }
-      if (((from_bitField0_ & 0x00002000) != 0)) {
-        ifStatus_.makeImmutable();
-        result.ifStatus_ = ifStatus_;
-      }
       result.bitField0_ |= to_bitField0_;
+    }
+
+    private void buildPartialOneofs(rowlock.v1.AcquireRequest result) {
+      result.whenBusyCase_ = whenBusyCase_;
+      result.whenBusy_ = this.whenBusy_;
+      if (whenBusyCase_ == 6 &&
+          waitBuilder_ != null) {
+        result.whenBusy_ = waitBuilder_.build();
+      }
+      if (whenBusyCase_ == 7 &&
+          enqueueBuilder_ != null) {
+        result.whenBusy_ = enqueueBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -1259,51 +785,26 @@ java.lang.String defaultValue) {
       if (other.getPermits() != 0) {
         setPermits(other.getPermits());
       }
-      if (other.hasTtl()) {
-        mergeTtl(other.getTtl());
-      }
-      if (other.getNoExpiry() != false) {
-        setNoExpiry(other.getNoExpiry());
+      if (other.hasTerms()) {
+        mergeTerms(other.getTerms());
       }
       if (!other.getRequestId().isEmpty()) {
         requestId_ = other.requestId_;
-        bitField0_ |= 0x00000020;
+        bitField0_ |= 0x00000010;
         onChanged();
       }
-      if (!other.getOwner().isEmpty()) {
-        owner_ = other.owner_;
-        bitField0_ |= 0x00000040;
-        onChanged();
-      }
-      internalGetMutableLabels().mergeFrom(
-          other.internalGetLabels());
-      bitField0_ |= 0x00000080;
-      if (other.whenBusy_ != 0) {
-        setWhenBusyValue(other.getWhenBusyValue());
-      }
-      if (other.hasMaxWait()) {
-        mergeMaxWait(other.getMaxWait());
-      }
-      if (other.hasMinInterval()) {
-        mergeMinInterval(other.getMinInterval());
-      }
-      if (other.hasLockDelay()) {
-        mergeLockDelay(other.getLockDelay());
-      }
-      if (other.hasStatusIfLost()) {
-        statusIfLost_ = other.statusIfLost_;
-        bitField0_ |= 0x00001000;
-        onChanged();
-      }
-      if (!other.ifStatus_.isEmpty()) {
-        if (ifStatus_.isEmpty()) {
-          ifStatus_ = other.ifStatus_;
-          bitField0_ |= 0x00002000;
-        } else {
-          ensureIfStatusIsMutable();
-          ifStatus_.addAll(other.ifStatus_);
+      switch (other.getWhenBusyCase()) {
+        case WAIT: {
+          mergeWait(other.getWait());
+          break;
         }
-        onChanged();
+        case ENQUEUE: {
+          mergeEnqueue(other.getEnqueue());
+          break;
+        }
+        case WHENBUSY_NOT_SET: {
+          break;
+        }
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1348,72 +849,30 @@ java.lang.String defaultValue) {
             } // case 24
             case 34: {
               input.readMessage(
-                  getTtlFieldBuilder().getBuilder(),
+                  getTermsFieldBuilder().getBuilder(),
                   extensionRegistry);
               bitField0_ |= 0x00000008;
               break;
             } // case 34
-            case 40: {
-              noExpiry_ = input.readBool();
+            case 42: {
+              requestId_ = input.readStringRequireUtf8();
               bitField0_ |= 0x00000010;
               break;
-            } // case 40
+            } // case 42
             case 50: {
-              requestId_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000020;
+              input.readMessage(
+                  getWaitFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              whenBusyCase_ = 6;
               break;
             } // case 50
             case 58: {
-              owner_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000040;
+              input.readMessage(
+                  getEnqueueFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              whenBusyCase_ = 7;
               break;
             } // case 58
-            case 66: {
-              com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
-              labels__ = input.readMessage(
-                  LabelsDefaultEntryHolder.defaultEntry.getParserForType(), extensionRegistry);
-              internalGetMutableLabels().getMutableMap().put(
-                  labels__.getKey(), labels__.getValue());
-              bitField0_ |= 0x00000080;
-              break;
-            } // case 66
-            case 72: {
-              whenBusy_ = input.readEnum();
-              bitField0_ |= 0x00000100;
-              break;
-            } // case 72
-            case 82: {
-              input.readMessage(
-                  getMaxWaitFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              bitField0_ |= 0x00000200;
-              break;
-            } // case 82
-            case 90: {
-              input.readMessage(
-                  getMinIntervalFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              bitField0_ |= 0x00000400;
-              break;
-            } // case 90
-            case 98: {
-              input.readMessage(
-                  getLockDelayFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              bitField0_ |= 0x00000800;
-              break;
-            } // case 98
-            case 106: {
-              statusIfLost_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00001000;
-              break;
-            } // case 106
-            case 114: {
-              java.lang.String s = input.readStringRequireUtf8();
-              ensureIfStatusIsMutable();
-              ifStatus_.add(s);
-              break;
-            } // case 114
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1429,6 +888,21 @@ java.lang.String defaultValue) {
       } // finally
       return this;
     }
+    private int whenBusyCase_ = 0;
+    private java.lang.Object whenBusy_;
+    public WhenBusyCase
+        getWhenBusyCase() {
+      return WhenBusyCase.forNumber(
+          whenBusyCase_);
+    }
+
+    public Builder clearWhenBusy() {
+      whenBusyCase_ = 0;
+      whenBusy_ = null;
+      onChanged();
+      return this;
+    }
+
     private int bitField0_;
 
     private java.lang.Object name_ = "";
@@ -1640,50 +1114,50 @@ java.lang.String defaultValue) {
       return this;
     }
 
-    private com.google.protobuf.Duration ttl_;
+    private rowlock.v1.LeaseTerms terms_;
     private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
+        rowlock.v1.LeaseTerms, rowlock.v1.LeaseTerms.Builder, rowlock.v1.LeaseTermsOrBuilder> termsBuilder_;
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+     * What the caller asks of the lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 4;</code>
-     * @return Whether the ttl field is set.
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
+     * @return Whether the terms field is set.
      */
-    public boolean hasTtl() {
+    public boolean hasTerms() {
       return ((bitField0_ & 0x00000008) != 0);
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+     * What the caller asks of the lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 4;</code>
-     * @return The ttl.
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
+     * @return The terms.
      */
-    public com.google.protobuf.Duration getTtl() {
-      if (ttlBuilder_ == null) {
-        return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+    public rowlock.v1.LeaseTerms getTerms() {
+      if (termsBuilder_ == null) {
+        return terms_ == null ? rowlock.v1.LeaseTerms.getDefaultInstance() : terms_;
       } else {
-        return ttlBuilder_.getMessage();
+        return termsBuilder_.getMessage();
       }
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+     * What the caller asks of the lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 4;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
-    public Builder setTtl(com.google.protobuf.Duration value) {
-      if (ttlBuilder_ == null) {
+    public Builder setTerms(rowlock.v1.LeaseTerms value) {
+      if (termsBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
-        ttl_ = value;
+        terms_ = value;
       } else {
-        ttlBuilder_.setMessage(value);
+        termsBuilder_.setMessage(value);
       }
       bitField0_ |= 0x00000008;
       onChanged();
@@ -1691,17 +1165,17 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+     * What the caller asks of the lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 4;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
-    public Builder setTtl(
-        com.google.protobuf.Duration.Builder builderForValue) {
-      if (ttlBuilder_ == null) {
-        ttl_ = builderForValue.build();
+    public Builder setTerms(
+        rowlock.v1.LeaseTerms.Builder builderForValue) {
+      if (termsBuilder_ == null) {
+        terms_ = builderForValue.build();
       } else {
-        ttlBuilder_.setMessage(builderForValue.build());
+        termsBuilder_.setMessage(builderForValue.build());
       }
       bitField0_ |= 0x00000008;
       onChanged();
@@ -1709,24 +1183,24 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+     * What the caller asks of the lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 4;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
-    public Builder mergeTtl(com.google.protobuf.Duration value) {
-      if (ttlBuilder_ == null) {
+    public Builder mergeTerms(rowlock.v1.LeaseTerms value) {
+      if (termsBuilder_ == null) {
         if (((bitField0_ & 0x00000008) != 0) &&
-          ttl_ != null &&
-          ttl_ != com.google.protobuf.Duration.getDefaultInstance()) {
-          getTtlBuilder().mergeFrom(value);
+          terms_ != null &&
+          terms_ != rowlock.v1.LeaseTerms.getDefaultInstance()) {
+          getTermsBuilder().mergeFrom(value);
         } else {
-          ttl_ = value;
+          terms_ = value;
         }
       } else {
-        ttlBuilder_.mergeFrom(value);
+        termsBuilder_.mergeFrom(value);
       }
-      if (ttl_ != null) {
+      if (terms_ != null) {
         bitField0_ |= 0x00000008;
         onChanged();
       }
@@ -1734,123 +1208,78 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+     * What the caller asks of the lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 4;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
-    public Builder clearTtl() {
+    public Builder clearTerms() {
       bitField0_ = (bitField0_ & ~0x00000008);
-      ttl_ = null;
-      if (ttlBuilder_ != null) {
-        ttlBuilder_.dispose();
-        ttlBuilder_ = null;
+      terms_ = null;
+      if (termsBuilder_ != null) {
+        termsBuilder_.dispose();
+        termsBuilder_ = null;
       }
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+     * What the caller asks of the lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 4;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
-    public com.google.protobuf.Duration.Builder getTtlBuilder() {
+    public rowlock.v1.LeaseTerms.Builder getTermsBuilder() {
       bitField0_ |= 0x00000008;
       onChanged();
-      return getTtlFieldBuilder().getBuilder();
+      return getTermsFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+     * What the caller asks of the lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 4;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
-    public com.google.protobuf.DurationOrBuilder getTtlOrBuilder() {
-      if (ttlBuilder_ != null) {
-        return ttlBuilder_.getMessageOrBuilder();
+    public rowlock.v1.LeaseTermsOrBuilder getTermsOrBuilder() {
+      if (termsBuilder_ != null) {
+        return termsBuilder_.getMessageOrBuilder();
       } else {
-        return ttl_ == null ?
-            com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+        return terms_ == null ?
+            rowlock.v1.LeaseTerms.getDefaultInstance() : terms_;
       }
     }
     /**
      * <pre>
-     * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+     * What the caller asks of the lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 4;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
-        getTtlFieldBuilder() {
-      if (ttlBuilder_ == null) {
-        ttlBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
-                getTtl(),
+        rowlock.v1.LeaseTerms, rowlock.v1.LeaseTerms.Builder, rowlock.v1.LeaseTermsOrBuilder> 
+        getTermsFieldBuilder() {
+      if (termsBuilder_ == null) {
+        termsBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.LeaseTerms, rowlock.v1.LeaseTerms.Builder, rowlock.v1.LeaseTermsOrBuilder>(
+                getTerms(),
                 getParentForChildren(),
                 isClean());
-        ttl_ = null;
+        terms_ = null;
       }
-      return ttlBuilder_;
-    }
-
-    private boolean noExpiry_ ;
-    /**
-     * <pre>
-     * The lease has no end: it lasts until it is released or force-released.
-     * </pre>
-     *
-     * <code>bool no_expiry = 5;</code>
-     * @return The noExpiry.
-     */
-    @java.lang.Override
-    public boolean getNoExpiry() {
-      return noExpiry_;
-    }
-    /**
-     * <pre>
-     * The lease has no end: it lasts until it is released or force-released.
-     * </pre>
-     *
-     * <code>bool no_expiry = 5;</code>
-     * @param value The noExpiry to set.
-     * @return This builder for chaining.
-     */
-    public Builder setNoExpiry(boolean value) {
-
-      noExpiry_ = value;
-      bitField0_ |= 0x00000010;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * The lease has no end: it lasts until it is released or force-released.
-     * </pre>
-     *
-     * <code>bool no_expiry = 5;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearNoExpiry() {
-      bitField0_ = (bitField0_ & ~0x00000010);
-      noExpiry_ = false;
-      onChanged();
-      return this;
+      return termsBuilder_;
     }
 
     private java.lang.Object requestId_ = "";
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
-     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
-     * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
-     * repeat.
+     * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
+     * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
+     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
      * </pre>
      *
-     * <code>string request_id = 6;</code>
+     * <code>string request_id = 5;</code>
      * @return The requestId.
      */
     public java.lang.String getRequestId() {
@@ -1867,13 +1296,12 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
-     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
-     * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
-     * repeat.
+     * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
+     * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
+     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
      * </pre>
      *
-     * <code>string request_id = 6;</code>
+     * <code>string request_id = 5;</code>
      * @return The bytes for requestId.
      */
     public com.google.protobuf.ByteString
@@ -1891,13 +1319,12 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
-     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
-     * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
-     * repeat.
+     * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
+     * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
+     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
      * </pre>
      *
-     * <code>string request_id = 6;</code>
+     * <code>string request_id = 5;</code>
      * @param value The requestId to set.
      * @return This builder for chaining.
      */
@@ -1905,36 +1332,34 @@ java.lang.String defaultValue) {
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       requestId_ = value;
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
-     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
-     * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
-     * repeat.
+     * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
+     * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
+     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
      * </pre>
      *
-     * <code>string request_id = 6;</code>
+     * <code>string request_id = 5;</code>
      * @return This builder for chaining.
      */
     public Builder clearRequestId() {
       requestId_ = getDefaultInstance().getRequestId();
-      bitField0_ = (bitField0_ & ~0x00000020);
+      bitField0_ = (bitField0_ & ~0x00000010);
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
-     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
-     * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
-     * repeat.
+     * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
+     * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
+     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
      * </pre>
      *
-     * <code>string request_id = 6;</code>
+     * <code>string request_id = 5;</code>
      * @param value The bytes for requestId to set.
      * @return This builder for chaining.
      */
@@ -1943,1106 +1368,383 @@ java.lang.String defaultValue) {
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       requestId_ = value;
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }
 
-    private java.lang.Object owner_ = "";
-    /**
-     * <pre>
-     * Who asks, for people who look at the lock; up to 255 bytes.
-     * </pre>
-     *
-     * <code>string owner = 7;</code>
-     * @return The owner.
-     */
-    public java.lang.String getOwner() {
-      java.lang.Object ref = owner_;
-      if (!(ref instanceof java.lang.String)) {
-        com.google.protobuf.ByteString bs =
-            (com.google.protobuf.ByteString) ref;
-        java.lang.String s = bs.toStringUtf8();
-        owner_ = s;
-        return s;
-      } else {
-        return (java.lang.String) ref;
-      }
-    }
-    /**
-     * <pre>
-     * Who asks, for people who look at the lock; up to 255 bytes.
-     * </pre>
-     *
-     * <code>string owner = 7;</code>
-     * @return The bytes for owner.
-     */
-    public com.google.protobuf.ByteString
-        getOwnerBytes() {
-      java.lang.Object ref = owner_;
-      if (ref instanceof String) {
-        com.google.protobuf.ByteString b = 
-            com.google.protobuf.ByteString.copyFromUtf8(
-                (java.lang.String) ref);
-        owner_ = b;
-        return b;
-      } else {
-        return (com.google.protobuf.ByteString) ref;
-      }
-    }
-    /**
-     * <pre>
-     * Who asks, for people who look at the lock; up to 255 bytes.
-     * </pre>
-     *
-     * <code>string owner = 7;</code>
-     * @param value The owner to set.
-     * @return This builder for chaining.
-     */
-    public Builder setOwner(
-        java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      owner_ = value;
-      bitField0_ |= 0x00000040;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Who asks, for people who look at the lock; up to 255 bytes.
-     * </pre>
-     *
-     * <code>string owner = 7;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearOwner() {
-      owner_ = getDefaultInstance().getOwner();
-      bitField0_ = (bitField0_ & ~0x00000040);
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Who asks, for people who look at the lock; up to 255 bytes.
-     * </pre>
-     *
-     * <code>string owner = 7;</code>
-     * @param value The bytes for owner to set.
-     * @return This builder for chaining.
-     */
-    public Builder setOwnerBytes(
-        com.google.protobuf.ByteString value) {
-      if (value == null) { throw new NullPointerException(); }
-      checkByteStringIsUtf8(value);
-      owner_ = value;
-      bitField0_ |= 0x00000040;
-      onChanged();
-      return this;
-    }
-
-    private com.google.protobuf.MapField<
-        java.lang.String, java.lang.String> labels_;
-    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
-        internalGetLabels() {
-      if (labels_ == null) {
-        return com.google.protobuf.MapField.emptyMapField(
-            LabelsDefaultEntryHolder.defaultEntry);
-      }
-      return labels_;
-    }
-    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
-        internalGetMutableLabels() {
-      if (labels_ == null) {
-        labels_ = com.google.protobuf.MapField.newMapField(
-            LabelsDefaultEntryHolder.defaultEntry);
-      }
-      if (!labels_.isMutable()) {
-        labels_ = labels_.copy();
-      }
-      bitField0_ |= 0x00000080;
-      onChanged();
-      return labels_;
-    }
-    public int getLabelsCount() {
-      return internalGetLabels().getMap().size();
-    }
-    /**
-     * <pre>
-     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    @java.lang.Override
-    public boolean containsLabels(
-        java.lang.String key) {
-      if (key == null) { throw new NullPointerException("map key"); }
-      return internalGetLabels().getMap().containsKey(key);
-    }
-    /**
-     * Use {@link #getLabelsMap()} instead.
-     */
-    @java.lang.Override
-    @java.lang.Deprecated
-    public java.util.Map<java.lang.String, java.lang.String> getLabels() {
-      return getLabelsMap();
-    }
-    /**
-     * <pre>
-     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    @java.lang.Override
-    public java.util.Map<java.lang.String, java.lang.String> getLabelsMap() {
-      return internalGetLabels().getMap();
-    }
-    /**
-     * <pre>
-     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    @java.lang.Override
-    public /* nullable */
-java.lang.String getLabelsOrDefault(
-        java.lang.String key,
-        /* nullable */
-java.lang.String defaultValue) {
-      if (key == null) { throw new NullPointerException("map key"); }
-      java.util.Map<java.lang.String, java.lang.String> map =
-          internalGetLabels().getMap();
-      return map.containsKey(key) ? map.get(key) : defaultValue;
-    }
-    /**
-     * <pre>
-     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    @java.lang.Override
-    public java.lang.String getLabelsOrThrow(
-        java.lang.String key) {
-      if (key == null) { throw new NullPointerException("map key"); }
-      java.util.Map<java.lang.String, java.lang.String> map =
-          internalGetLabels().getMap();
-      if (!map.containsKey(key)) {
-        throw new java.lang.IllegalArgumentException();
-      }
-      return map.get(key);
-    }
-    public Builder clearLabels() {
-      bitField0_ = (bitField0_ & ~0x00000080);
-      internalGetMutableLabels().getMutableMap()
-          .clear();
-      return this;
-    }
-    /**
-     * <pre>
-     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    public Builder removeLabels(
-        java.lang.String key) {
-      if (key == null) { throw new NullPointerException("map key"); }
-      internalGetMutableLabels().getMutableMap()
-          .remove(key);
-      return this;
-    }
-    /**
-     * Use alternate mutation accessors instead.
-     */
-    @java.lang.Deprecated
-    public java.util.Map<java.lang.String, java.lang.String>
-        getMutableLabels() {
-      bitField0_ |= 0x00000080;
-      return internalGetMutableLabels().getMutableMap();
-    }
-    /**
-     * <pre>
-     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    public Builder putLabels(
-        java.lang.String key,
-        java.lang.String value) {
-      if (key == null) { throw new NullPointerException("map key"); }
-      if (value == null) { throw new NullPointerException("map value"); }
-      internalGetMutableLabels().getMutableMap()
-          .put(key, value);
-      bitField0_ |= 0x00000080;
-      return this;
-    }
-    /**
-     * <pre>
-     * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    public Builder putAllLabels(
-        java.util.Map<java.lang.String, java.lang.String> values) {
-      internalGetMutableLabels().getMutableMap()
-          .putAll(values);
-      bitField0_ |= 0x00000080;
-      return this;
-    }
-
-    private int whenBusy_ = 0;
-    /**
-     * <pre>
-     * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
-     * it unspecified; WHEN_BUSY_REFUSE is an error there.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
-     * @return The enum numeric value on the wire for whenBusy.
-     */
-    @java.lang.Override public int getWhenBusyValue() {
-      return whenBusy_;
-    }
-    /**
-     * <pre>
-     * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
-     * it unspecified; WHEN_BUSY_REFUSE is an error there.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
-     * @param value The enum numeric value on the wire for whenBusy to set.
-     * @return This builder for chaining.
-     */
-    public Builder setWhenBusyValue(int value) {
-      whenBusy_ = value;
-      bitField0_ |= 0x00000100;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
-     * it unspecified; WHEN_BUSY_REFUSE is an error there.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
-     * @return The whenBusy.
-     */
-    @java.lang.Override
-    public rowlock.v1.WhenBusy getWhenBusy() {
-      rowlock.v1.WhenBusy result = rowlock.v1.WhenBusy.forNumber(whenBusy_);
-      return result == null ? rowlock.v1.WhenBusy.UNRECOGNIZED : result;
-    }
-    /**
-     * <pre>
-     * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
-     * it unspecified; WHEN_BUSY_REFUSE is an error there.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
-     * @param value The whenBusy to set.
-     * @return This builder for chaining.
-     */
-    public Builder setWhenBusy(rowlock.v1.WhenBusy value) {
-      if (value == null) {
-        throw new NullPointerException();
-      }
-      bitField0_ |= 0x00000100;
-      whenBusy_ = value.getNumber();
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
-     * it unspecified; WHEN_BUSY_REFUSE is an error there.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearWhenBusy() {
-      bitField0_ = (bitField0_ & ~0x00000100);
-      whenBusy_ = 0;
-      onChanged();
-      return this;
-    }
-
-    private com.google.protobuf.Duration maxWait_;
     private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> maxWaitBuilder_;
+        rowlock.v1.Wait, rowlock.v1.Wait.Builder, rowlock.v1.WaitOrBuilder> waitBuilder_;
     /**
      * <pre>
-     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-     * life. Not with WHEN_BUSY_REFUSE.
+     * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+     * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 10;</code>
-     * @return Whether the maxWait field is set.
+     * <code>.rowlock.v1.Wait wait = 6;</code>
+     * @return Whether the wait field is set.
      */
-    public boolean hasMaxWait() {
-      return ((bitField0_ & 0x00000200) != 0);
+    @java.lang.Override
+    public boolean hasWait() {
+      return whenBusyCase_ == 6;
     }
     /**
      * <pre>
-     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-     * life. Not with WHEN_BUSY_REFUSE.
+     * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+     * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 10;</code>
-     * @return The maxWait.
+     * <code>.rowlock.v1.Wait wait = 6;</code>
+     * @return The wait.
      */
-    public com.google.protobuf.Duration getMaxWait() {
-      if (maxWaitBuilder_ == null) {
-        return maxWait_ == null ? com.google.protobuf.Duration.getDefaultInstance() : maxWait_;
+    @java.lang.Override
+    public rowlock.v1.Wait getWait() {
+      if (waitBuilder_ == null) {
+        if (whenBusyCase_ == 6) {
+          return (rowlock.v1.Wait) whenBusy_;
+        }
+        return rowlock.v1.Wait.getDefaultInstance();
       } else {
-        return maxWaitBuilder_.getMessage();
+        if (whenBusyCase_ == 6) {
+          return waitBuilder_.getMessage();
+        }
+        return rowlock.v1.Wait.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-     * life. Not with WHEN_BUSY_REFUSE.
+     * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+     * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 10;</code>
+     * <code>.rowlock.v1.Wait wait = 6;</code>
      */
-    public Builder setMaxWait(com.google.protobuf.Duration value) {
-      if (maxWaitBuilder_ == null) {
+    public Builder setWait(rowlock.v1.Wait value) {
+      if (waitBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
-        maxWait_ = value;
+        whenBusy_ = value;
+        onChanged();
       } else {
-        maxWaitBuilder_.setMessage(value);
+        waitBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000200;
-      onChanged();
+      whenBusyCase_ = 6;
       return this;
     }
     /**
      * <pre>
-     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-     * life. Not with WHEN_BUSY_REFUSE.
+     * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+     * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 10;</code>
+     * <code>.rowlock.v1.Wait wait = 6;</code>
      */
-    public Builder setMaxWait(
-        com.google.protobuf.Duration.Builder builderForValue) {
-      if (maxWaitBuilder_ == null) {
-        maxWait_ = builderForValue.build();
+    public Builder setWait(
+        rowlock.v1.Wait.Builder builderForValue) {
+      if (waitBuilder_ == null) {
+        whenBusy_ = builderForValue.build();
+        onChanged();
       } else {
-        maxWaitBuilder_.setMessage(builderForValue.build());
+        waitBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000200;
-      onChanged();
+      whenBusyCase_ = 6;
       return this;
     }
     /**
      * <pre>
-     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-     * life. Not with WHEN_BUSY_REFUSE.
+     * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+     * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 10;</code>
+     * <code>.rowlock.v1.Wait wait = 6;</code>
      */
-    public Builder mergeMaxWait(com.google.protobuf.Duration value) {
-      if (maxWaitBuilder_ == null) {
-        if (((bitField0_ & 0x00000200) != 0) &&
-          maxWait_ != null &&
-          maxWait_ != com.google.protobuf.Duration.getDefaultInstance()) {
-          getMaxWaitBuilder().mergeFrom(value);
+    public Builder mergeWait(rowlock.v1.Wait value) {
+      if (waitBuilder_ == null) {
+        if (whenBusyCase_ == 6 &&
+            whenBusy_ != rowlock.v1.Wait.getDefaultInstance()) {
+          whenBusy_ = rowlock.v1.Wait.newBuilder((rowlock.v1.Wait) whenBusy_)
+              .mergeFrom(value).buildPartial();
         } else {
-          maxWait_ = value;
+          whenBusy_ = value;
+        }
+        onChanged();
+      } else {
+        if (whenBusyCase_ == 6) {
+          waitBuilder_.mergeFrom(value);
+        } else {
+          waitBuilder_.setMessage(value);
+        }
+      }
+      whenBusyCase_ = 6;
+      return this;
+    }
+    /**
+     * <pre>
+     * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+     * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Wait wait = 6;</code>
+     */
+    public Builder clearWait() {
+      if (waitBuilder_ == null) {
+        if (whenBusyCase_ == 6) {
+          whenBusyCase_ = 0;
+          whenBusy_ = null;
+          onChanged();
         }
       } else {
-        maxWaitBuilder_.mergeFrom(value);
-      }
-      if (maxWait_ != null) {
-        bitField0_ |= 0x00000200;
-        onChanged();
+        if (whenBusyCase_ == 6) {
+          whenBusyCase_ = 0;
+          whenBusy_ = null;
+        }
+        waitBuilder_.clear();
       }
       return this;
     }
     /**
      * <pre>
-     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-     * life. Not with WHEN_BUSY_REFUSE.
+     * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+     * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 10;</code>
+     * <code>.rowlock.v1.Wait wait = 6;</code>
      */
-    public Builder clearMaxWait() {
-      bitField0_ = (bitField0_ & ~0x00000200);
-      maxWait_ = null;
-      if (maxWaitBuilder_ != null) {
-        maxWaitBuilder_.dispose();
-        maxWaitBuilder_ = null;
-      }
-      onChanged();
-      return this;
+    public rowlock.v1.Wait.Builder getWaitBuilder() {
+      return getWaitFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-     * life. Not with WHEN_BUSY_REFUSE.
+     * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+     * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 10;</code>
+     * <code>.rowlock.v1.Wait wait = 6;</code>
      */
-    public com.google.protobuf.Duration.Builder getMaxWaitBuilder() {
-      bitField0_ |= 0x00000200;
-      onChanged();
-      return getMaxWaitFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-     * life. Not with WHEN_BUSY_REFUSE.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration max_wait = 10;</code>
-     */
-    public com.google.protobuf.DurationOrBuilder getMaxWaitOrBuilder() {
-      if (maxWaitBuilder_ != null) {
-        return maxWaitBuilder_.getMessageOrBuilder();
+    @java.lang.Override
+    public rowlock.v1.WaitOrBuilder getWaitOrBuilder() {
+      if ((whenBusyCase_ == 6) && (waitBuilder_ != null)) {
+        return waitBuilder_.getMessageOrBuilder();
       } else {
-        return maxWait_ == null ?
-            com.google.protobuf.Duration.getDefaultInstance() : maxWait_;
+        if (whenBusyCase_ == 6) {
+          return (rowlock.v1.Wait) whenBusy_;
+        }
+        return rowlock.v1.Wait.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-     * life. Not with WHEN_BUSY_REFUSE.
+     * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+     * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 10;</code>
+     * <code>.rowlock.v1.Wait wait = 6;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
-        getMaxWaitFieldBuilder() {
-      if (maxWaitBuilder_ == null) {
-        maxWaitBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
-                getMaxWait(),
+        rowlock.v1.Wait, rowlock.v1.Wait.Builder, rowlock.v1.WaitOrBuilder> 
+        getWaitFieldBuilder() {
+      if (waitBuilder_ == null) {
+        if (!(whenBusyCase_ == 6)) {
+          whenBusy_ = rowlock.v1.Wait.getDefaultInstance();
+        }
+        waitBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.Wait, rowlock.v1.Wait.Builder, rowlock.v1.WaitOrBuilder>(
+                (rowlock.v1.Wait) whenBusy_,
                 getParentForChildren(),
                 isClean());
-        maxWait_ = null;
+        whenBusy_ = null;
       }
-      return maxWaitBuilder_;
+      whenBusyCase_ = 6;
+      onChanged();
+      return waitBuilder_;
     }
 
-    private com.google.protobuf.Duration minInterval_;
     private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> minIntervalBuilder_;
+        rowlock.v1.Wait, rowlock.v1.Wait.Builder, rowlock.v1.WaitOrBuilder> enqueueBuilder_;
     /**
      * <pre>
-     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-     * Not with no_expiry.
+     * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+     * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
      * </pre>
      *
-     * <code>.google.protobuf.Duration min_interval = 11;</code>
-     * @return Whether the minInterval field is set.
+     * <code>.rowlock.v1.Wait enqueue = 7;</code>
+     * @return Whether the enqueue field is set.
      */
-    public boolean hasMinInterval() {
-      return ((bitField0_ & 0x00000400) != 0);
+    @java.lang.Override
+    public boolean hasEnqueue() {
+      return whenBusyCase_ == 7;
     }
     /**
      * <pre>
-     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-     * Not with no_expiry.
+     * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+     * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
      * </pre>
      *
-     * <code>.google.protobuf.Duration min_interval = 11;</code>
-     * @return The minInterval.
+     * <code>.rowlock.v1.Wait enqueue = 7;</code>
+     * @return The enqueue.
      */
-    public com.google.protobuf.Duration getMinInterval() {
-      if (minIntervalBuilder_ == null) {
-        return minInterval_ == null ? com.google.protobuf.Duration.getDefaultInstance() : minInterval_;
+    @java.lang.Override
+    public rowlock.v1.Wait getEnqueue() {
+      if (enqueueBuilder_ == null) {
+        if (whenBusyCase_ == 7) {
+          return (rowlock.v1.Wait) whenBusy_;
+        }
+        return rowlock.v1.Wait.getDefaultInstance();
       } else {
-        return minIntervalBuilder_.getMessage();
+        if (whenBusyCase_ == 7) {
+          return enqueueBuilder_.getMessage();
+        }
+        return rowlock.v1.Wait.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-     * Not with no_expiry.
+     * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+     * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
      * </pre>
      *
-     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     * <code>.rowlock.v1.Wait enqueue = 7;</code>
      */
-    public Builder setMinInterval(com.google.protobuf.Duration value) {
-      if (minIntervalBuilder_ == null) {
+    public Builder setEnqueue(rowlock.v1.Wait value) {
+      if (enqueueBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
-        minInterval_ = value;
+        whenBusy_ = value;
+        onChanged();
       } else {
-        minIntervalBuilder_.setMessage(value);
+        enqueueBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000400;
-      onChanged();
+      whenBusyCase_ = 7;
       return this;
     }
     /**
      * <pre>
-     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-     * Not with no_expiry.
+     * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+     * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
      * </pre>
      *
-     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     * <code>.rowlock.v1.Wait enqueue = 7;</code>
      */
-    public Builder setMinInterval(
-        com.google.protobuf.Duration.Builder builderForValue) {
-      if (minIntervalBuilder_ == null) {
-        minInterval_ = builderForValue.build();
+    public Builder setEnqueue(
+        rowlock.v1.Wait.Builder builderForValue) {
+      if (enqueueBuilder_ == null) {
+        whenBusy_ = builderForValue.build();
+        onChanged();
       } else {
-        minIntervalBuilder_.setMessage(builderForValue.build());
+        enqueueBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000400;
-      onChanged();
+      whenBusyCase_ = 7;
       return this;
     }
     /**
      * <pre>
-     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-     * Not with no_expiry.
+     * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+     * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
      * </pre>
      *
-     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     * <code>.rowlock.v1.Wait enqueue = 7;</code>
      */
-    public Builder mergeMinInterval(com.google.protobuf.Duration value) {
-      if (minIntervalBuilder_ == null) {
-        if (((bitField0_ & 0x00000400) != 0) &&
-          minInterval_ != null &&
-          minInterval_ != com.google.protobuf.Duration.getDefaultInstance()) {
-          getMinIntervalBuilder().mergeFrom(value);
+    public Builder mergeEnqueue(rowlock.v1.Wait value) {
+      if (enqueueBuilder_ == null) {
+        if (whenBusyCase_ == 7 &&
+            whenBusy_ != rowlock.v1.Wait.getDefaultInstance()) {
+          whenBusy_ = rowlock.v1.Wait.newBuilder((rowlock.v1.Wait) whenBusy_)
+              .mergeFrom(value).buildPartial();
         } else {
-          minInterval_ = value;
+          whenBusy_ = value;
+        }
+        onChanged();
+      } else {
+        if (whenBusyCase_ == 7) {
+          enqueueBuilder_.mergeFrom(value);
+        } else {
+          enqueueBuilder_.setMessage(value);
+        }
+      }
+      whenBusyCase_ = 7;
+      return this;
+    }
+    /**
+     * <pre>
+     * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+     * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Wait enqueue = 7;</code>
+     */
+    public Builder clearEnqueue() {
+      if (enqueueBuilder_ == null) {
+        if (whenBusyCase_ == 7) {
+          whenBusyCase_ = 0;
+          whenBusy_ = null;
+          onChanged();
         }
       } else {
-        minIntervalBuilder_.mergeFrom(value);
-      }
-      if (minInterval_ != null) {
-        bitField0_ |= 0x00000400;
-        onChanged();
+        if (whenBusyCase_ == 7) {
+          whenBusyCase_ = 0;
+          whenBusy_ = null;
+        }
+        enqueueBuilder_.clear();
       }
       return this;
     }
     /**
      * <pre>
-     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-     * Not with no_expiry.
+     * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+     * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
      * </pre>
      *
-     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     * <code>.rowlock.v1.Wait enqueue = 7;</code>
      */
-    public Builder clearMinInterval() {
-      bitField0_ = (bitField0_ & ~0x00000400);
-      minInterval_ = null;
-      if (minIntervalBuilder_ != null) {
-        minIntervalBuilder_.dispose();
-        minIntervalBuilder_ = null;
-      }
-      onChanged();
-      return this;
+    public rowlock.v1.Wait.Builder getEnqueueBuilder() {
+      return getEnqueueFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-     * Not with no_expiry.
+     * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+     * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
      * </pre>
      *
-     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     * <code>.rowlock.v1.Wait enqueue = 7;</code>
      */
-    public com.google.protobuf.Duration.Builder getMinIntervalBuilder() {
-      bitField0_ |= 0x00000400;
-      onChanged();
-      return getMinIntervalFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-     * Not with no_expiry.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration min_interval = 11;</code>
-     */
-    public com.google.protobuf.DurationOrBuilder getMinIntervalOrBuilder() {
-      if (minIntervalBuilder_ != null) {
-        return minIntervalBuilder_.getMessageOrBuilder();
+    @java.lang.Override
+    public rowlock.v1.WaitOrBuilder getEnqueueOrBuilder() {
+      if ((whenBusyCase_ == 7) && (enqueueBuilder_ != null)) {
+        return enqueueBuilder_.getMessageOrBuilder();
       } else {
-        return minInterval_ == null ?
-            com.google.protobuf.Duration.getDefaultInstance() : minInterval_;
+        if (whenBusyCase_ == 7) {
+          return (rowlock.v1.Wait) whenBusy_;
+        }
+        return rowlock.v1.Wait.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-     * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-     * Not with no_expiry.
+     * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+     * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
      * </pre>
      *
-     * <code>.google.protobuf.Duration min_interval = 11;</code>
+     * <code>.rowlock.v1.Wait enqueue = 7;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
-        getMinIntervalFieldBuilder() {
-      if (minIntervalBuilder_ == null) {
-        minIntervalBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
-                getMinInterval(),
+        rowlock.v1.Wait, rowlock.v1.Wait.Builder, rowlock.v1.WaitOrBuilder> 
+        getEnqueueFieldBuilder() {
+      if (enqueueBuilder_ == null) {
+        if (!(whenBusyCase_ == 7)) {
+          whenBusy_ = rowlock.v1.Wait.getDefaultInstance();
+        }
+        enqueueBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.Wait, rowlock.v1.Wait.Builder, rowlock.v1.WaitOrBuilder>(
+                (rowlock.v1.Wait) whenBusy_,
                 getParentForChildren(),
                 isClean());
-        minInterval_ = null;
+        whenBusy_ = null;
       }
-      return minIntervalBuilder_;
-    }
-
-    private com.google.protobuf.Duration lockDelay_;
-    private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> lockDelayBuilder_;
-    /**
-     * <pre>
-     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 12;</code>
-     * @return Whether the lockDelay field is set.
-     */
-    public boolean hasLockDelay() {
-      return ((bitField0_ & 0x00000800) != 0);
-    }
-    /**
-     * <pre>
-     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 12;</code>
-     * @return The lockDelay.
-     */
-    public com.google.protobuf.Duration getLockDelay() {
-      if (lockDelayBuilder_ == null) {
-        return lockDelay_ == null ? com.google.protobuf.Duration.getDefaultInstance() : lockDelay_;
-      } else {
-        return lockDelayBuilder_.getMessage();
-      }
-    }
-    /**
-     * <pre>
-     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 12;</code>
-     */
-    public Builder setLockDelay(com.google.protobuf.Duration value) {
-      if (lockDelayBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        lockDelay_ = value;
-      } else {
-        lockDelayBuilder_.setMessage(value);
-      }
-      bitField0_ |= 0x00000800;
+      whenBusyCase_ = 7;
       onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 12;</code>
-     */
-    public Builder setLockDelay(
-        com.google.protobuf.Duration.Builder builderForValue) {
-      if (lockDelayBuilder_ == null) {
-        lockDelay_ = builderForValue.build();
-      } else {
-        lockDelayBuilder_.setMessage(builderForValue.build());
-      }
-      bitField0_ |= 0x00000800;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 12;</code>
-     */
-    public Builder mergeLockDelay(com.google.protobuf.Duration value) {
-      if (lockDelayBuilder_ == null) {
-        if (((bitField0_ & 0x00000800) != 0) &&
-          lockDelay_ != null &&
-          lockDelay_ != com.google.protobuf.Duration.getDefaultInstance()) {
-          getLockDelayBuilder().mergeFrom(value);
-        } else {
-          lockDelay_ = value;
-        }
-      } else {
-        lockDelayBuilder_.mergeFrom(value);
-      }
-      if (lockDelay_ != null) {
-        bitField0_ |= 0x00000800;
-        onChanged();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 12;</code>
-     */
-    public Builder clearLockDelay() {
-      bitField0_ = (bitField0_ & ~0x00000800);
-      lockDelay_ = null;
-      if (lockDelayBuilder_ != null) {
-        lockDelayBuilder_.dispose();
-        lockDelayBuilder_ = null;
-      }
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 12;</code>
-     */
-    public com.google.protobuf.Duration.Builder getLockDelayBuilder() {
-      bitField0_ |= 0x00000800;
-      onChanged();
-      return getLockDelayFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 12;</code>
-     */
-    public com.google.protobuf.DurationOrBuilder getLockDelayOrBuilder() {
-      if (lockDelayBuilder_ != null) {
-        return lockDelayBuilder_.getMessageOrBuilder();
-      } else {
-        return lockDelay_ == null ?
-            com.google.protobuf.Duration.getDefaultInstance() : lockDelay_;
-      }
-    }
-    /**
-     * <pre>
-     * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-     * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 12;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
-        getLockDelayFieldBuilder() {
-      if (lockDelayBuilder_ == null) {
-        lockDelayBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
-                getLockDelay(),
-                getParentForChildren(),
-                isClean());
-        lockDelay_ = null;
-      }
-      return lockDelayBuilder_;
-    }
-
-    private java.lang.Object statusIfLost_ = "";
-    /**
-     * <pre>
-     * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-     * ever. "" is a status too; unset: the status stays.
-     * </pre>
-     *
-     * <code>optional string status_if_lost = 13;</code>
-     * @return Whether the statusIfLost field is set.
-     */
-    public boolean hasStatusIfLost() {
-      return ((bitField0_ & 0x00001000) != 0);
-    }
-    /**
-     * <pre>
-     * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-     * ever. "" is a status too; unset: the status stays.
-     * </pre>
-     *
-     * <code>optional string status_if_lost = 13;</code>
-     * @return The statusIfLost.
-     */
-    public java.lang.String getStatusIfLost() {
-      java.lang.Object ref = statusIfLost_;
-      if (!(ref instanceof java.lang.String)) {
-        com.google.protobuf.ByteString bs =
-            (com.google.protobuf.ByteString) ref;
-        java.lang.String s = bs.toStringUtf8();
-        statusIfLost_ = s;
-        return s;
-      } else {
-        return (java.lang.String) ref;
-      }
-    }
-    /**
-     * <pre>
-     * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-     * ever. "" is a status too; unset: the status stays.
-     * </pre>
-     *
-     * <code>optional string status_if_lost = 13;</code>
-     * @return The bytes for statusIfLost.
-     */
-    public com.google.protobuf.ByteString
-        getStatusIfLostBytes() {
-      java.lang.Object ref = statusIfLost_;
-      if (ref instanceof String) {
-        com.google.protobuf.ByteString b = 
-            com.google.protobuf.ByteString.copyFromUtf8(
-                (java.lang.String) ref);
-        statusIfLost_ = b;
-        return b;
-      } else {
-        return (com.google.protobuf.ByteString) ref;
-      }
-    }
-    /**
-     * <pre>
-     * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-     * ever. "" is a status too; unset: the status stays.
-     * </pre>
-     *
-     * <code>optional string status_if_lost = 13;</code>
-     * @param value The statusIfLost to set.
-     * @return This builder for chaining.
-     */
-    public Builder setStatusIfLost(
-        java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      statusIfLost_ = value;
-      bitField0_ |= 0x00001000;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-     * ever. "" is a status too; unset: the status stays.
-     * </pre>
-     *
-     * <code>optional string status_if_lost = 13;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearStatusIfLost() {
-      statusIfLost_ = getDefaultInstance().getStatusIfLost();
-      bitField0_ = (bitField0_ & ~0x00001000);
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-     * ever. "" is a status too; unset: the status stays.
-     * </pre>
-     *
-     * <code>optional string status_if_lost = 13;</code>
-     * @param value The bytes for statusIfLost to set.
-     * @return This builder for chaining.
-     */
-    public Builder setStatusIfLostBytes(
-        com.google.protobuf.ByteString value) {
-      if (value == null) { throw new NullPointerException(); }
-      checkByteStringIsUtf8(value);
-      statusIfLost_ = value;
-      bitField0_ |= 0x00001000;
-      onChanged();
-      return this;
-    }
-
-    private com.google.protobuf.LazyStringArrayList ifStatus_ =
-        com.google.protobuf.LazyStringArrayList.emptyList();
-    private void ensureIfStatusIsMutable() {
-      if (!ifStatus_.isModifiable()) {
-        ifStatus_ = new com.google.protobuf.LazyStringArrayList(ifStatus_);
-      }
-      bitField0_ |= 0x00002000;
-    }
-    /**
-     * <pre>
-     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-     * also matches a lock without a record. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 14;</code>
-     * @return A list containing the ifStatus.
-     */
-    public com.google.protobuf.ProtocolStringList
-        getIfStatusList() {
-      ifStatus_.makeImmutable();
-      return ifStatus_;
-    }
-    /**
-     * <pre>
-     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-     * also matches a lock without a record. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 14;</code>
-     * @return The count of ifStatus.
-     */
-    public int getIfStatusCount() {
-      return ifStatus_.size();
-    }
-    /**
-     * <pre>
-     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-     * also matches a lock without a record. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 14;</code>
-     * @param index The index of the element to return.
-     * @return The ifStatus at the given index.
-     */
-    public java.lang.String getIfStatus(int index) {
-      return ifStatus_.get(index);
-    }
-    /**
-     * <pre>
-     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-     * also matches a lock without a record. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 14;</code>
-     * @param index The index of the value to return.
-     * @return The bytes of the ifStatus at the given index.
-     */
-    public com.google.protobuf.ByteString
-        getIfStatusBytes(int index) {
-      return ifStatus_.getByteString(index);
-    }
-    /**
-     * <pre>
-     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-     * also matches a lock without a record. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 14;</code>
-     * @param index The index to set the value at.
-     * @param value The ifStatus to set.
-     * @return This builder for chaining.
-     */
-    public Builder setIfStatus(
-        int index, java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      ensureIfStatusIsMutable();
-      ifStatus_.set(index, value);
-      bitField0_ |= 0x00002000;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-     * also matches a lock without a record. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 14;</code>
-     * @param value The ifStatus to add.
-     * @return This builder for chaining.
-     */
-    public Builder addIfStatus(
-        java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      ensureIfStatusIsMutable();
-      ifStatus_.add(value);
-      bitField0_ |= 0x00002000;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-     * also matches a lock without a record. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 14;</code>
-     * @param values The ifStatus to add.
-     * @return This builder for chaining.
-     */
-    public Builder addAllIfStatus(
-        java.lang.Iterable<java.lang.String> values) {
-      ensureIfStatusIsMutable();
-      com.google.protobuf.AbstractMessageLite.Builder.addAll(
-          values, ifStatus_);
-      bitField0_ |= 0x00002000;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-     * also matches a lock without a record. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 14;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearIfStatus() {
-      ifStatus_ =
-        com.google.protobuf.LazyStringArrayList.emptyList();
-      bitField0_ = (bitField0_ & ~0x00002000);;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-     * also matches a lock without a record. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 14;</code>
-     * @param value The bytes of the ifStatus to add.
-     * @return This builder for chaining.
-     */
-    public Builder addIfStatusBytes(
-        com.google.protobuf.ByteString value) {
-      if (value == null) { throw new NullPointerException(); }
-      checkByteStringIsUtf8(value);
-      ensureIfStatusIsMutable();
-      ifStatus_.add(value);
-      bitField0_ |= 0x00002000;
-      onChanged();
-      return this;
+      return enqueueBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -59,62 +59,50 @@ public interface AcquireRequestOrBuilder extends
 
   /**
    * <pre>
-   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+   * What the caller asks of the lease.
    * </pre>
    *
-   * <code>.google.protobuf.Duration ttl = 4;</code>
-   * @return Whether the ttl field is set.
+   * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
+   * @return Whether the terms field is set.
    */
-  boolean hasTtl();
+  boolean hasTerms();
   /**
    * <pre>
-   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+   * What the caller asks of the lease.
    * </pre>
    *
-   * <code>.google.protobuf.Duration ttl = 4;</code>
-   * @return The ttl.
+   * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
+   * @return The terms.
    */
-  com.google.protobuf.Duration getTtl();
+  rowlock.v1.LeaseTerms getTerms();
   /**
    * <pre>
-   * Time to live from the grant, 1 s to 24 days; 30 s if unset. Not with no_expiry.
+   * What the caller asks of the lease.
    * </pre>
    *
-   * <code>.google.protobuf.Duration ttl = 4;</code>
+   * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
    */
-  com.google.protobuf.DurationOrBuilder getTtlOrBuilder();
+  rowlock.v1.LeaseTermsOrBuilder getTermsOrBuilder();
 
   /**
    * <pre>
-   * The lease has no end: it lasts until it is released or force-released.
+   * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
+   * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
+   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
    * </pre>
    *
-   * <code>bool no_expiry = 5;</code>
-   * @return The noExpiry.
-   */
-  boolean getNoExpiry();
-
-  /**
-   * <pre>
-   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
-   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
-   * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
-   * repeat.
-   * </pre>
-   *
-   * <code>string request_id = 6;</code>
+   * <code>string request_id = 5;</code>
    * @return The requestId.
    */
   java.lang.String getRequestId();
   /**
    * <pre>
-   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
-   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
-   * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
-   * repeat.
+   * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
+   * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
+   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
    * </pre>
    *
-   * <code>string request_id = 6;</code>
+   * <code>string request_id = 5;</code>
    * @return The bytes for requestId.
    */
   com.google.protobuf.ByteString
@@ -122,266 +110,63 @@ public interface AcquireRequestOrBuilder extends
 
   /**
    * <pre>
-   * Who asks, for people who look at the lock; up to 255 bytes.
+   * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+   * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
    * </pre>
    *
-   * <code>string owner = 7;</code>
-   * @return The owner.
+   * <code>.rowlock.v1.Wait wait = 6;</code>
+   * @return Whether the wait field is set.
    */
-  java.lang.String getOwner();
+  boolean hasWait();
   /**
    * <pre>
-   * Who asks, for people who look at the lock; up to 255 bytes.
+   * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+   * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
    * </pre>
    *
-   * <code>string owner = 7;</code>
-   * @return The bytes for owner.
+   * <code>.rowlock.v1.Wait wait = 6;</code>
+   * @return The wait.
    */
-  com.google.protobuf.ByteString
-      getOwnerBytes();
+  rowlock.v1.Wait getWait();
+  /**
+   * <pre>
+   * Take a place in the queue and return when the server grants the lock, or when the claim ends. Set a request_id: only
+   * then the place survives a lost connection. A lease after a wait is provisional: see Lease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Wait wait = 6;</code>
+   */
+  rowlock.v1.WaitOrBuilder getWaitOrBuilder();
 
   /**
    * <pre>
-   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
+   * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+   * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
    * </pre>
    *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
+   * <code>.rowlock.v1.Wait enqueue = 7;</code>
+   * @return Whether the enqueue field is set.
    */
-  int getLabelsCount();
+  boolean hasEnqueue();
   /**
    * <pre>
-   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
+   * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+   * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
    * </pre>
    *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
+   * <code>.rowlock.v1.Wait enqueue = 7;</code>
+   * @return The enqueue.
    */
-  boolean containsLabels(
-      java.lang.String key);
-  /**
-   * Use {@link #getLabelsMap()} instead.
-   */
-  @java.lang.Deprecated
-  java.util.Map<java.lang.String, java.lang.String>
-  getLabels();
+  rowlock.v1.Wait getEnqueue();
   /**
    * <pre>
-   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
+   * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
+   * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
    * </pre>
    *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
+   * <code>.rowlock.v1.Wait enqueue = 7;</code>
    */
-  java.util.Map<java.lang.String, java.lang.String>
-  getLabelsMap();
-  /**
-   * <pre>
-   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  /* nullable */
-java.lang.String getLabelsOrDefault(
-      java.lang.String key,
-      /* nullable */
-java.lang.String defaultValue);
-  /**
-   * <pre>
-   * What else they should see: at most 16 labels, keys of 1 to 63 bytes, values up to 255 bytes.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  java.lang.String getLabelsOrThrow(
-      java.lang.String key);
+  rowlock.v1.WaitOrBuilder getEnqueueOrBuilder();
 
-  /**
-   * <pre>
-   * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
-   * it unspecified; WHEN_BUSY_REFUSE is an error there.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
-   * @return The enum numeric value on the wire for whenBusy.
-   */
-  int getWhenBusyValue();
-  /**
-   * <pre>
-   * What to do if the server cannot grant it at once; unspecified means WHEN_BUSY_REFUSE. In a WaitInQueueRequest leave
-   * it unspecified; WHEN_BUSY_REFUSE is an error there.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WhenBusy when_busy = 9;</code>
-   * @return The whenBusy.
-   */
-  rowlock.v1.WhenBusy getWhenBusy();
-
-  /**
-   * <pre>
-   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-   * life. Not with WHEN_BUSY_REFUSE.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration max_wait = 10;</code>
-   * @return Whether the maxWait field is set.
-   */
-  boolean hasMaxWait();
-  /**
-   * <pre>
-   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-   * life. Not with WHEN_BUSY_REFUSE.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration max_wait = 10;</code>
-   * @return The maxWait.
-   */
-  com.google.protobuf.Duration getMaxWait();
-  /**
-   * <pre>
-   * The longest time to wait, 1 ms to 24 days; then the wait ends with TIMED_OUT. Unset: as long as there are signs of
-   * life. Not with WHEN_BUSY_REFUSE.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration max_wait = 10;</code>
-   */
-  com.google.protobuf.DurationOrBuilder getMaxWaitOrBuilder();
-
-  /**
-   * <pre>
-   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-   * Not with no_expiry.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration min_interval = 11;</code>
-   * @return Whether the minInterval field is set.
-   */
-  boolean hasMinInterval();
-  /**
-   * <pre>
-   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-   * Not with no_expiry.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration min_interval = 11;</code>
-   * @return The minInterval.
-   */
-  com.google.protobuf.Duration getMinInterval();
-  /**
-   * <pre>
-   * When the lease is *released*, the next grant comes at granted_at + min_interval or later: "at most once an hour". 0
-   * to 10 years (of 365.25 days). A lease that is lost does not set it, so that another holder can take over at once.
-   * Not with no_expiry.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration min_interval = 11;</code>
-   */
-  com.google.protobuf.DurationOrBuilder getMinIntervalOrBuilder();
-
-  /**
-   * <pre>
-   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration lock_delay = 12;</code>
-   * @return Whether the lockDelay field is set.
-   */
-  boolean hasLockDelay();
-  /**
-   * <pre>
-   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration lock_delay = 12;</code>
-   * @return The lockDelay.
-   */
-  com.google.protobuf.Duration getLockDelay();
-  /**
-   * <pre>
-   * When a confirmed lease is *lost* (EXPIRED or FORCE_RELEASED), the server grants nothing for this long, 0 to 10
-   * years: time for the lost holder's work to end. For a lease that was not confirmed, see Lease.provisional.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration lock_delay = 12;</code>
-   */
-  com.google.protobuf.DurationOrBuilder getLockDelayOrBuilder();
-
-  /**
-   * <pre>
-   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-   * ever. "" is a status too; unset: the status stays.
-   * </pre>
-   *
-   * <code>optional string status_if_lost = 13;</code>
-   * @return Whether the statusIfLost field is set.
-   */
-  boolean hasStatusIfLost();
-  /**
-   * <pre>
-   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-   * ever. "" is a status too; unset: the status stays.
-   * </pre>
-   *
-   * <code>optional string status_if_lost = 13;</code>
-   * @return The statusIfLost.
-   */
-  java.lang.String getStatusIfLost();
-  /**
-   * <pre>
-   * The lock's status after a confirmed lease is lost, up to 63 bytes, so that a crash leaves no task "in progress" for
-   * ever. "" is a status too; unset: the status stays.
-   * </pre>
-   *
-   * <code>optional string status_if_lost = 13;</code>
-   * @return The bytes for statusIfLost.
-   */
-  com.google.protobuf.ByteString
-      getStatusIfLostBytes();
-
-  /**
-   * <pre>
-   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-   * also matches a lock without a record. Empty: any status.
-   * </pre>
-   *
-   * <code>repeated string if_status = 14;</code>
-   * @return A list containing the ifStatus.
-   */
-  java.util.List<java.lang.String>
-      getIfStatusList();
-  /**
-   * <pre>
-   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-   * also matches a lock without a record. Empty: any status.
-   * </pre>
-   *
-   * <code>repeated string if_status = 14;</code>
-   * @return The count of ifStatus.
-   */
-  int getIfStatusCount();
-  /**
-   * <pre>
-   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-   * also matches a lock without a record. Empty: any status.
-   * </pre>
-   *
-   * <code>repeated string if_status = 14;</code>
-   * @param index The index of the element to return.
-   * @return The ifStatus at the given index.
-   */
-  java.lang.String getIfStatus(int index);
-  /**
-   * <pre>
-   * Grant only if the lock's status is one of these at the moment of the grant; at most 16, up to 63 bytes each. ""
-   * also matches a lock without a record. Empty: any status.
-   * </pre>
-   *
-   * <code>repeated string if_status = 14;</code>
-   * @param index The index of the value to return.
-   * @return The bytes of the ifStatus at the given index.
-   */
-  com.google.protobuf.ByteString
-      getIfStatusBytes(int index);
+  rowlock.v1.AcquireRequest.WhenBusyCase getWhenBusyCase();
 }

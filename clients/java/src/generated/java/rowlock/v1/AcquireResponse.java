@@ -52,6 +52,7 @@ private static final long serialVersionUID = 0L;
     LEASE(1),
     TICKET(2),
     REFUSAL(3),
+    ENDED(4),
     OUTCOME_NOT_SET(0);
     private final int value;
     private OutcomeCase(int value) {
@@ -72,6 +73,7 @@ private static final long serialVersionUID = 0L;
         case 1: return LEASE;
         case 2: return TICKET;
         case 3: return REFUSAL;
+        case 4: return ENDED;
         case 0: return OUTCOME_NOT_SET;
         default: return null;
       }
@@ -133,7 +135,7 @@ private static final long serialVersionUID = 0L;
   public static final int TICKET_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * In the queue (WHEN_BUSY_ENQUEUE).
+   * In the queue (`enqueue`).
    * </pre>
    *
    * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -145,7 +147,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * In the queue (WHEN_BUSY_ENQUEUE).
+   * In the queue (`enqueue`).
    * </pre>
    *
    * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -160,7 +162,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * In the queue (WHEN_BUSY_ENQUEUE).
+   * In the queue (`enqueue`).
    * </pre>
    *
    * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -176,7 +178,7 @@ private static final long serialVersionUID = 0L;
   public static final int REFUSAL_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * Not granted.
+   * Not granted, and no claim was made.
    * </pre>
    *
    * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -188,7 +190,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Not granted.
+   * Not granted, and no claim was made.
    * </pre>
    *
    * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -203,7 +205,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Not granted.
+   * Not granted, and no claim was made.
    * </pre>
    *
    * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -214,6 +216,49 @@ private static final long serialVersionUID = 0L;
        return (rowlock.v1.Refusal) outcome_;
     }
     return rowlock.v1.Refusal.getDefaultInstance();
+  }
+
+  public static final int ENDED_FIELD_NUMBER = 4;
+  /**
+   * <pre>
+   * The claim has ended: during this wait, or before this call, if its request_id was used before.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+   * @return Whether the ended field is set.
+   */
+  @java.lang.Override
+  public boolean hasEnded() {
+    return outcomeCase_ == 4;
+  }
+  /**
+   * <pre>
+   * The claim has ended: during this wait, or before this call, if its request_id was used before.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+   * @return The ended.
+   */
+  @java.lang.Override
+  public rowlock.v1.ClaimEnd getEnded() {
+    if (outcomeCase_ == 4) {
+       return (rowlock.v1.ClaimEnd) outcome_;
+    }
+    return rowlock.v1.ClaimEnd.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * The claim has ended: during this wait, or before this call, if its request_id was used before.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ClaimEndOrBuilder getEndedOrBuilder() {
+    if (outcomeCase_ == 4) {
+       return (rowlock.v1.ClaimEnd) outcome_;
+    }
+    return rowlock.v1.ClaimEnd.getDefaultInstance();
   }
 
   private byte memoizedIsInitialized = -1;
@@ -239,6 +284,9 @@ private static final long serialVersionUID = 0L;
     if (outcomeCase_ == 3) {
       output.writeMessage(3, (rowlock.v1.Refusal) outcome_);
     }
+    if (outcomeCase_ == 4) {
+      output.writeMessage(4, (rowlock.v1.ClaimEnd) outcome_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -259,6 +307,10 @@ private static final long serialVersionUID = 0L;
     if (outcomeCase_ == 3) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(3, (rowlock.v1.Refusal) outcome_);
+    }
+    if (outcomeCase_ == 4) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(4, (rowlock.v1.ClaimEnd) outcome_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -289,6 +341,10 @@ private static final long serialVersionUID = 0L;
         if (!getRefusal()
             .equals(other.getRefusal())) return false;
         break;
+      case 4:
+        if (!getEnded()
+            .equals(other.getEnded())) return false;
+        break;
       case 0:
       default:
     }
@@ -315,6 +371,10 @@ private static final long serialVersionUID = 0L;
       case 3:
         hash = (37 * hash) + REFUSAL_FIELD_NUMBER;
         hash = (53 * hash) + getRefusal().hashCode();
+        break;
+      case 4:
+        hash = (37 * hash) + ENDED_FIELD_NUMBER;
+        hash = (53 * hash) + getEnded().hashCode();
         break;
       case 0:
       default:
@@ -463,6 +523,9 @@ private static final long serialVersionUID = 0L;
       if (refusalBuilder_ != null) {
         refusalBuilder_.clear();
       }
+      if (endedBuilder_ != null) {
+        endedBuilder_.clear();
+      }
       outcomeCase_ = 0;
       outcome_ = null;
       return this;
@@ -515,6 +578,10 @@ private static final long serialVersionUID = 0L;
       if (outcomeCase_ == 3 &&
           refusalBuilder_ != null) {
         result.outcome_ = refusalBuilder_.build();
+      }
+      if (outcomeCase_ == 4 &&
+          endedBuilder_ != null) {
+        result.outcome_ = endedBuilder_.build();
       }
     }
 
@@ -575,6 +642,10 @@ private static final long serialVersionUID = 0L;
           mergeRefusal(other.getRefusal());
           break;
         }
+        case ENDED: {
+          mergeEnded(other.getEnded());
+          break;
+        }
         case OUTCOME_NOT_SET: {
           break;
         }
@@ -626,6 +697,13 @@ private static final long serialVersionUID = 0L;
               outcomeCase_ = 3;
               break;
             } // case 26
+            case 34: {
+              input.readMessage(
+                  getEndedFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              outcomeCase_ = 4;
+              break;
+            } // case 34
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -840,7 +918,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.Ticket, rowlock.v1.Ticket.Builder, rowlock.v1.TicketOrBuilder> ticketBuilder_;
     /**
      * <pre>
-     * In the queue (WHEN_BUSY_ENQUEUE).
+     * In the queue (`enqueue`).
      * </pre>
      *
      * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -852,7 +930,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the queue (WHEN_BUSY_ENQUEUE).
+     * In the queue (`enqueue`).
      * </pre>
      *
      * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -874,7 +952,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the queue (WHEN_BUSY_ENQUEUE).
+     * In the queue (`enqueue`).
      * </pre>
      *
      * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -894,7 +972,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the queue (WHEN_BUSY_ENQUEUE).
+     * In the queue (`enqueue`).
      * </pre>
      *
      * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -912,7 +990,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the queue (WHEN_BUSY_ENQUEUE).
+     * In the queue (`enqueue`).
      * </pre>
      *
      * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -939,7 +1017,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the queue (WHEN_BUSY_ENQUEUE).
+     * In the queue (`enqueue`).
      * </pre>
      *
      * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -962,7 +1040,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the queue (WHEN_BUSY_ENQUEUE).
+     * In the queue (`enqueue`).
      * </pre>
      *
      * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -972,7 +1050,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the queue (WHEN_BUSY_ENQUEUE).
+     * In the queue (`enqueue`).
      * </pre>
      *
      * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -990,7 +1068,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * In the queue (WHEN_BUSY_ENQUEUE).
+     * In the queue (`enqueue`).
      * </pre>
      *
      * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -1018,7 +1096,7 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.Refusal, rowlock.v1.Refusal.Builder, rowlock.v1.RefusalOrBuilder> refusalBuilder_;
     /**
      * <pre>
-     * Not granted.
+     * Not granted, and no claim was made.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -1030,7 +1108,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Not granted.
+     * Not granted, and no claim was made.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -1052,7 +1130,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Not granted.
+     * Not granted, and no claim was made.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -1072,7 +1150,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Not granted.
+     * Not granted, and no claim was made.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -1090,7 +1168,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Not granted.
+     * Not granted, and no claim was made.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -1117,7 +1195,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Not granted.
+     * Not granted, and no claim was made.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -1140,7 +1218,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Not granted.
+     * Not granted, and no claim was made.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -1150,7 +1228,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Not granted.
+     * Not granted, and no claim was made.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -1168,7 +1246,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Not granted.
+     * Not granted, and no claim was made.
      * </pre>
      *
      * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -1190,6 +1268,184 @@ private static final long serialVersionUID = 0L;
       outcomeCase_ = 3;
       onChanged();
       return refusalBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ClaimEnd, rowlock.v1.ClaimEnd.Builder, rowlock.v1.ClaimEndOrBuilder> endedBuilder_;
+    /**
+     * <pre>
+     * The claim has ended: during this wait, or before this call, if its request_id was used before.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     * @return Whether the ended field is set.
+     */
+    @java.lang.Override
+    public boolean hasEnded() {
+      return outcomeCase_ == 4;
+    }
+    /**
+     * <pre>
+     * The claim has ended: during this wait, or before this call, if its request_id was used before.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     * @return The ended.
+     */
+    @java.lang.Override
+    public rowlock.v1.ClaimEnd getEnded() {
+      if (endedBuilder_ == null) {
+        if (outcomeCase_ == 4) {
+          return (rowlock.v1.ClaimEnd) outcome_;
+        }
+        return rowlock.v1.ClaimEnd.getDefaultInstance();
+      } else {
+        if (outcomeCase_ == 4) {
+          return endedBuilder_.getMessage();
+        }
+        return rowlock.v1.ClaimEnd.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * The claim has ended: during this wait, or before this call, if its request_id was used before.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    public Builder setEnded(rowlock.v1.ClaimEnd value) {
+      if (endedBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        outcome_ = value;
+        onChanged();
+      } else {
+        endedBuilder_.setMessage(value);
+      }
+      outcomeCase_ = 4;
+      return this;
+    }
+    /**
+     * <pre>
+     * The claim has ended: during this wait, or before this call, if its request_id was used before.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    public Builder setEnded(
+        rowlock.v1.ClaimEnd.Builder builderForValue) {
+      if (endedBuilder_ == null) {
+        outcome_ = builderForValue.build();
+        onChanged();
+      } else {
+        endedBuilder_.setMessage(builderForValue.build());
+      }
+      outcomeCase_ = 4;
+      return this;
+    }
+    /**
+     * <pre>
+     * The claim has ended: during this wait, or before this call, if its request_id was used before.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    public Builder mergeEnded(rowlock.v1.ClaimEnd value) {
+      if (endedBuilder_ == null) {
+        if (outcomeCase_ == 4 &&
+            outcome_ != rowlock.v1.ClaimEnd.getDefaultInstance()) {
+          outcome_ = rowlock.v1.ClaimEnd.newBuilder((rowlock.v1.ClaimEnd) outcome_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          outcome_ = value;
+        }
+        onChanged();
+      } else {
+        if (outcomeCase_ == 4) {
+          endedBuilder_.mergeFrom(value);
+        } else {
+          endedBuilder_.setMessage(value);
+        }
+      }
+      outcomeCase_ = 4;
+      return this;
+    }
+    /**
+     * <pre>
+     * The claim has ended: during this wait, or before this call, if its request_id was used before.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    public Builder clearEnded() {
+      if (endedBuilder_ == null) {
+        if (outcomeCase_ == 4) {
+          outcomeCase_ = 0;
+          outcome_ = null;
+          onChanged();
+        }
+      } else {
+        if (outcomeCase_ == 4) {
+          outcomeCase_ = 0;
+          outcome_ = null;
+        }
+        endedBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The claim has ended: during this wait, or before this call, if its request_id was used before.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    public rowlock.v1.ClaimEnd.Builder getEndedBuilder() {
+      return getEndedFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The claim has ended: during this wait, or before this call, if its request_id was used before.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ClaimEndOrBuilder getEndedOrBuilder() {
+      if ((outcomeCase_ == 4) && (endedBuilder_ != null)) {
+        return endedBuilder_.getMessageOrBuilder();
+      } else {
+        if (outcomeCase_ == 4) {
+          return (rowlock.v1.ClaimEnd) outcome_;
+        }
+        return rowlock.v1.ClaimEnd.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * The claim has ended: during this wait, or before this call, if its request_id was used before.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ClaimEnd, rowlock.v1.ClaimEnd.Builder, rowlock.v1.ClaimEndOrBuilder> 
+        getEndedFieldBuilder() {
+      if (endedBuilder_ == null) {
+        if (!(outcomeCase_ == 4)) {
+          outcome_ = rowlock.v1.ClaimEnd.getDefaultInstance();
+        }
+        endedBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ClaimEnd, rowlock.v1.ClaimEnd.Builder, rowlock.v1.ClaimEndOrBuilder>(
+                (rowlock.v1.ClaimEnd) outcome_,
+                getParentForChildren(),
+                isClean());
+        outcome_ = null;
+      }
+      outcomeCase_ = 4;
+      onChanged();
+      return endedBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -37,7 +37,7 @@ public interface AcquireResponseOrBuilder extends
 
   /**
    * <pre>
-   * In the queue (WHEN_BUSY_ENQUEUE).
+   * In the queue (`enqueue`).
    * </pre>
    *
    * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -46,7 +46,7 @@ public interface AcquireResponseOrBuilder extends
   boolean hasTicket();
   /**
    * <pre>
-   * In the queue (WHEN_BUSY_ENQUEUE).
+   * In the queue (`enqueue`).
    * </pre>
    *
    * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -55,7 +55,7 @@ public interface AcquireResponseOrBuilder extends
   rowlock.v1.Ticket getTicket();
   /**
    * <pre>
-   * In the queue (WHEN_BUSY_ENQUEUE).
+   * In the queue (`enqueue`).
    * </pre>
    *
    * <code>.rowlock.v1.Ticket ticket = 2;</code>
@@ -64,7 +64,7 @@ public interface AcquireResponseOrBuilder extends
 
   /**
    * <pre>
-   * Not granted.
+   * Not granted, and no claim was made.
    * </pre>
    *
    * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -73,7 +73,7 @@ public interface AcquireResponseOrBuilder extends
   boolean hasRefusal();
   /**
    * <pre>
-   * Not granted.
+   * Not granted, and no claim was made.
    * </pre>
    *
    * <code>.rowlock.v1.Refusal refusal = 3;</code>
@@ -82,12 +82,39 @@ public interface AcquireResponseOrBuilder extends
   rowlock.v1.Refusal getRefusal();
   /**
    * <pre>
-   * Not granted.
+   * Not granted, and no claim was made.
    * </pre>
    *
    * <code>.rowlock.v1.Refusal refusal = 3;</code>
    */
   rowlock.v1.RefusalOrBuilder getRefusalOrBuilder();
+
+  /**
+   * <pre>
+   * The claim has ended: during this wait, or before this call, if its request_id was used before.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+   * @return Whether the ended field is set.
+   */
+  boolean hasEnded();
+  /**
+   * <pre>
+   * The claim has ended: during this wait, or before this call, if its request_id was used before.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+   * @return The ended.
+   */
+  rowlock.v1.ClaimEnd getEnded();
+  /**
+   * <pre>
+   * The claim has ended: during this wait, or before this call, if its request_id was used before.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+   */
+  rowlock.v1.ClaimEndOrBuilder getEndedOrBuilder();
 
   rowlock.v1.AcquireResponse.OutcomeCase getOutcomeCase();
 }

@@ -11,7 +11,7 @@ package rowlock.v1;
  * names. Each is an ordinary lease on one permit, with its own fencing token, and ends on its own. Two callers never
  * get the same lock. Capture never passes a waiter.
  *
- * The order holds among up to 500 folders and statuses. If there are more, the server looks at some hundreds together,
+ * The order holds among up to 500 folders and statuses today. If there are more, the server looks at some hundreds together,
  * then at the next ones. A call stops after thousands of locks that it cannot have (other names of a folder, paused
  * locks, locks that another transaction holds). Later calls for the same locks continue from there, once around, so
  * that nothing stays hidden behind others.
@@ -29,11 +29,7 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private CaptureRequest() {
-    ifStatus_ =
-        com.google.protobuf.LazyStringArrayList.emptyList();
     requestId_ = "";
-    owner_ = "";
-    statusIfLost_ = "";
   }
 
   @java.lang.Override
@@ -48,18 +44,6 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_CaptureRequest_descriptor;
   }
 
-  @SuppressWarnings({"rawtypes"})
-  @java.lang.Override
-  protected com.google.protobuf.MapFieldReflectionAccessor internalGetMapFieldReflection(
-      int number) {
-    switch (number) {
-      case 8:
-        return internalGetLabels();
-      default:
-        throw new RuntimeException(
-            "Invalid map field number: " + number);
-    }
-  }
   @java.lang.Override
   protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internalGetFieldAccessorTable() {
@@ -233,108 +217,55 @@ private static final long serialVersionUID = 0L;
     return maxLeases_;
   }
 
-  public static final int IF_STATUS_FIELD_NUMBER = 4;
-  @SuppressWarnings("serial")
-  private com.google.protobuf.LazyStringArrayList ifStatus_ =
-      com.google.protobuf.LazyStringArrayList.emptyList();
+  public static final int TERMS_FIELD_NUMBER = 4;
+  private rowlock.v1.LeaseTerms terms_;
   /**
    * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
+   * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
    * </pre>
    *
-   * <code>repeated string if_status = 4;</code>
-   * @return A list containing the ifStatus.
-   */
-  public com.google.protobuf.ProtocolStringList
-      getIfStatusList() {
-    return ifStatus_;
-  }
-  /**
-   * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-   * </pre>
-   *
-   * <code>repeated string if_status = 4;</code>
-   * @return The count of ifStatus.
-   */
-  public int getIfStatusCount() {
-    return ifStatus_.size();
-  }
-  /**
-   * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-   * </pre>
-   *
-   * <code>repeated string if_status = 4;</code>
-   * @param index The index of the element to return.
-   * @return The ifStatus at the given index.
-   */
-  public java.lang.String getIfStatus(int index) {
-    return ifStatus_.get(index);
-  }
-  /**
-   * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-   * </pre>
-   *
-   * <code>repeated string if_status = 4;</code>
-   * @param index The index of the value to return.
-   * @return The bytes of the ifStatus at the given index.
-   */
-  public com.google.protobuf.ByteString
-      getIfStatusBytes(int index) {
-    return ifStatus_.getByteString(index);
-  }
-
-  public static final int TTL_FIELD_NUMBER = 5;
-  private com.google.protobuf.Duration ttl_;
-  /**
-   * <pre>
-   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration ttl = 5;</code>
-   * @return Whether the ttl field is set.
+   * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
+   * @return Whether the terms field is set.
    */
   @java.lang.Override
-  public boolean hasTtl() {
+  public boolean hasTerms() {
     return ((bitField0_ & 0x00000001) != 0);
   }
   /**
    * <pre>
-   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+   * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
    * </pre>
    *
-   * <code>.google.protobuf.Duration ttl = 5;</code>
-   * @return The ttl.
+   * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
+   * @return The terms.
    */
   @java.lang.Override
-  public com.google.protobuf.Duration getTtl() {
-    return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+  public rowlock.v1.LeaseTerms getTerms() {
+    return terms_ == null ? rowlock.v1.LeaseTerms.getDefaultInstance() : terms_;
   }
   /**
    * <pre>
-   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+   * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
    * </pre>
    *
-   * <code>.google.protobuf.Duration ttl = 5;</code>
+   * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
    */
   @java.lang.Override
-  public com.google.protobuf.DurationOrBuilder getTtlOrBuilder() {
-    return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+  public rowlock.v1.LeaseTermsOrBuilder getTermsOrBuilder() {
+    return terms_ == null ? rowlock.v1.LeaseTerms.getDefaultInstance() : terms_;
   }
 
-  public static final int REQUEST_ID_FIELD_NUMBER = 6;
+  public static final int REQUEST_ID_FIELD_NUMBER = 5;
   @SuppressWarnings("serial")
   private volatile java.lang.Object requestId_ = "";
   /**
    * <pre>
-   * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
-   * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
-   * is not safe to repeat.
+   * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
+   * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
+   * the call is not safe to repeat.
    * </pre>
    *
-   * <code>string request_id = 6;</code>
+   * <code>string request_id = 5;</code>
    * @return The requestId.
    */
   @java.lang.Override
@@ -352,12 +283,12 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
-   * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
-   * is not safe to repeat.
+   * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
+   * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
+   * the call is not safe to repeat.
    * </pre>
    *
-   * <code>string request_id = 6;</code>
+   * <code>string request_id = 5;</code>
    * @return The bytes for requestId.
    */
   @java.lang.Override
@@ -375,149 +306,7 @@ private static final long serialVersionUID = 0L;
     }
   }
 
-  public static final int OWNER_FIELD_NUMBER = 7;
-  @SuppressWarnings("serial")
-  private volatile java.lang.Object owner_ = "";
-  /**
-   * <pre>
-   * Who asks, for people who look at the locks; up to 255 bytes.
-   * </pre>
-   *
-   * <code>string owner = 7;</code>
-   * @return The owner.
-   */
-  @java.lang.Override
-  public java.lang.String getOwner() {
-    java.lang.Object ref = owner_;
-    if (ref instanceof java.lang.String) {
-      return (java.lang.String) ref;
-    } else {
-      com.google.protobuf.ByteString bs = 
-          (com.google.protobuf.ByteString) ref;
-      java.lang.String s = bs.toStringUtf8();
-      owner_ = s;
-      return s;
-    }
-  }
-  /**
-   * <pre>
-   * Who asks, for people who look at the locks; up to 255 bytes.
-   * </pre>
-   *
-   * <code>string owner = 7;</code>
-   * @return The bytes for owner.
-   */
-  @java.lang.Override
-  public com.google.protobuf.ByteString
-      getOwnerBytes() {
-    java.lang.Object ref = owner_;
-    if (ref instanceof java.lang.String) {
-      com.google.protobuf.ByteString b = 
-          com.google.protobuf.ByteString.copyFromUtf8(
-              (java.lang.String) ref);
-      owner_ = b;
-      return b;
-    } else {
-      return (com.google.protobuf.ByteString) ref;
-    }
-  }
-
-  public static final int LABELS_FIELD_NUMBER = 8;
-  private static final class LabelsDefaultEntryHolder {
-    static final com.google.protobuf.MapEntry<
-        java.lang.String, java.lang.String> defaultEntry =
-            com.google.protobuf.MapEntry
-            .<java.lang.String, java.lang.String>newDefaultInstance(
-                rowlock.v1.LockServiceProto.internal_static_rowlock_v1_CaptureRequest_LabelsEntry_descriptor, 
-                com.google.protobuf.WireFormat.FieldType.STRING,
-                "",
-                com.google.protobuf.WireFormat.FieldType.STRING,
-                "");
-  }
-  @SuppressWarnings("serial")
-  private com.google.protobuf.MapField<
-      java.lang.String, java.lang.String> labels_;
-  private com.google.protobuf.MapField<java.lang.String, java.lang.String>
-  internalGetLabels() {
-    if (labels_ == null) {
-      return com.google.protobuf.MapField.emptyMapField(
-          LabelsDefaultEntryHolder.defaultEntry);
-    }
-    return labels_;
-  }
-  public int getLabelsCount() {
-    return internalGetLabels().getMap().size();
-  }
-  /**
-   * <pre>
-   * What else they should see; bounds as for AcquireRequest.labels.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  @java.lang.Override
-  public boolean containsLabels(
-      java.lang.String key) {
-    if (key == null) { throw new NullPointerException("map key"); }
-    return internalGetLabels().getMap().containsKey(key);
-  }
-  /**
-   * Use {@link #getLabelsMap()} instead.
-   */
-  @java.lang.Override
-  @java.lang.Deprecated
-  public java.util.Map<java.lang.String, java.lang.String> getLabels() {
-    return getLabelsMap();
-  }
-  /**
-   * <pre>
-   * What else they should see; bounds as for AcquireRequest.labels.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  @java.lang.Override
-  public java.util.Map<java.lang.String, java.lang.String> getLabelsMap() {
-    return internalGetLabels().getMap();
-  }
-  /**
-   * <pre>
-   * What else they should see; bounds as for AcquireRequest.labels.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  @java.lang.Override
-  public /* nullable */
-java.lang.String getLabelsOrDefault(
-      java.lang.String key,
-      /* nullable */
-java.lang.String defaultValue) {
-    if (key == null) { throw new NullPointerException("map key"); }
-    java.util.Map<java.lang.String, java.lang.String> map =
-        internalGetLabels().getMap();
-    return map.containsKey(key) ? map.get(key) : defaultValue;
-  }
-  /**
-   * <pre>
-   * What else they should see; bounds as for AcquireRequest.labels.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  @java.lang.Override
-  public java.lang.String getLabelsOrThrow(
-      java.lang.String key) {
-    if (key == null) { throw new NullPointerException("map key"); }
-    java.util.Map<java.lang.String, java.lang.String> map =
-        internalGetLabels().getMap();
-    if (!map.containsKey(key)) {
-      throw new java.lang.IllegalArgumentException();
-    }
-    return map.get(key);
-  }
-
-  public static final int MAX_WAIT_FIELD_NUMBER = 9;
+  public static final int MAX_WAIT_FIELD_NUMBER = 6;
   private com.google.protobuf.Duration maxWait_;
   /**
    * <pre>
@@ -525,7 +314,7 @@ java.lang.String defaultValue) {
    * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    * </pre>
    *
-   * <code>.google.protobuf.Duration max_wait = 9;</code>
+   * <code>.google.protobuf.Duration max_wait = 6;</code>
    * @return Whether the maxWait field is set.
    */
   @java.lang.Override
@@ -538,7 +327,7 @@ java.lang.String defaultValue) {
    * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    * </pre>
    *
-   * <code>.google.protobuf.Duration max_wait = 9;</code>
+   * <code>.google.protobuf.Duration max_wait = 6;</code>
    * @return The maxWait.
    */
   @java.lang.Override
@@ -551,146 +340,11 @@ java.lang.String defaultValue) {
    * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    * </pre>
    *
-   * <code>.google.protobuf.Duration max_wait = 9;</code>
+   * <code>.google.protobuf.Duration max_wait = 6;</code>
    */
   @java.lang.Override
   public com.google.protobuf.DurationOrBuilder getMaxWaitOrBuilder() {
     return maxWait_ == null ? com.google.protobuf.Duration.getDefaultInstance() : maxWait_;
-  }
-
-  public static final int MIN_INTERVAL_FIELD_NUMBER = 10;
-  private com.google.protobuf.Duration minInterval_;
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration min_interval = 10;</code>
-   * @return Whether the minInterval field is set.
-   */
-  @java.lang.Override
-  public boolean hasMinInterval() {
-    return ((bitField0_ & 0x00000004) != 0);
-  }
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration min_interval = 10;</code>
-   * @return The minInterval.
-   */
-  @java.lang.Override
-  public com.google.protobuf.Duration getMinInterval() {
-    return minInterval_ == null ? com.google.protobuf.Duration.getDefaultInstance() : minInterval_;
-  }
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration min_interval = 10;</code>
-   */
-  @java.lang.Override
-  public com.google.protobuf.DurationOrBuilder getMinIntervalOrBuilder() {
-    return minInterval_ == null ? com.google.protobuf.Duration.getDefaultInstance() : minInterval_;
-  }
-
-  public static final int LOCK_DELAY_FIELD_NUMBER = 11;
-  private com.google.protobuf.Duration lockDelay_;
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration lock_delay = 11;</code>
-   * @return Whether the lockDelay field is set.
-   */
-  @java.lang.Override
-  public boolean hasLockDelay() {
-    return ((bitField0_ & 0x00000008) != 0);
-  }
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration lock_delay = 11;</code>
-   * @return The lockDelay.
-   */
-  @java.lang.Override
-  public com.google.protobuf.Duration getLockDelay() {
-    return lockDelay_ == null ? com.google.protobuf.Duration.getDefaultInstance() : lockDelay_;
-  }
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration lock_delay = 11;</code>
-   */
-  @java.lang.Override
-  public com.google.protobuf.DurationOrBuilder getLockDelayOrBuilder() {
-    return lockDelay_ == null ? com.google.protobuf.Duration.getDefaultInstance() : lockDelay_;
-  }
-
-  public static final int STATUS_IF_LOST_FIELD_NUMBER = 12;
-  @SuppressWarnings("serial")
-  private volatile java.lang.Object statusIfLost_ = "";
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>optional string status_if_lost = 12;</code>
-   * @return Whether the statusIfLost field is set.
-   */
-  @java.lang.Override
-  public boolean hasStatusIfLost() {
-    return ((bitField0_ & 0x00000010) != 0);
-  }
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>optional string status_if_lost = 12;</code>
-   * @return The statusIfLost.
-   */
-  @java.lang.Override
-  public java.lang.String getStatusIfLost() {
-    java.lang.Object ref = statusIfLost_;
-    if (ref instanceof java.lang.String) {
-      return (java.lang.String) ref;
-    } else {
-      com.google.protobuf.ByteString bs = 
-          (com.google.protobuf.ByteString) ref;
-      java.lang.String s = bs.toStringUtf8();
-      statusIfLost_ = s;
-      return s;
-    }
-  }
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>optional string status_if_lost = 12;</code>
-   * @return The bytes for statusIfLost.
-   */
-  @java.lang.Override
-  public com.google.protobuf.ByteString
-      getStatusIfLostBytes() {
-    java.lang.Object ref = statusIfLost_;
-    if (ref instanceof java.lang.String) {
-      com.google.protobuf.ByteString b = 
-          com.google.protobuf.ByteString.copyFromUtf8(
-              (java.lang.String) ref);
-      statusIfLost_ = b;
-      return b;
-    } else {
-      return (com.google.protobuf.ByteString) ref;
-    }
   }
 
   private byte memoizedIsInitialized = -1;
@@ -716,35 +370,14 @@ java.lang.String defaultValue) {
     if (maxLeases_ != 0) {
       output.writeUInt32(3, maxLeases_);
     }
-    for (int i = 0; i < ifStatus_.size(); i++) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 4, ifStatus_.getRaw(i));
-    }
     if (((bitField0_ & 0x00000001) != 0)) {
-      output.writeMessage(5, getTtl());
+      output.writeMessage(4, getTerms());
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(requestId_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 6, requestId_);
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 5, requestId_);
     }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(owner_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 7, owner_);
-    }
-    com.google.protobuf.GeneratedMessageV3
-      .serializeStringMapTo(
-        output,
-        internalGetLabels(),
-        LabelsDefaultEntryHolder.defaultEntry,
-        8);
     if (((bitField0_ & 0x00000002) != 0)) {
-      output.writeMessage(9, getMaxWait());
-    }
-    if (((bitField0_ & 0x00000004) != 0)) {
-      output.writeMessage(10, getMinInterval());
-    }
-    if (((bitField0_ & 0x00000008) != 0)) {
-      output.writeMessage(11, getLockDelay());
-    }
-    if (((bitField0_ & 0x00000010) != 0)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 12, statusIfLost_);
+      output.writeMessage(6, getMaxWait());
     }
     getUnknownFields().writeTo(output);
   }
@@ -766,48 +399,16 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt32Size(3, maxLeases_);
     }
-    {
-      int dataSize = 0;
-      for (int i = 0; i < ifStatus_.size(); i++) {
-        dataSize += computeStringSizeNoTag(ifStatus_.getRaw(i));
-      }
-      size += dataSize;
-      size += 1 * getIfStatusList().size();
-    }
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(5, getTtl());
+        .computeMessageSize(4, getTerms());
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(requestId_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(6, requestId_);
-    }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(owner_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(7, owner_);
-    }
-    for (java.util.Map.Entry<java.lang.String, java.lang.String> entry
-         : internalGetLabels().getMap().entrySet()) {
-      com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
-      labels__ = LabelsDefaultEntryHolder.defaultEntry.newBuilderForType()
-          .setKey(entry.getKey())
-          .setValue(entry.getValue())
-          .build();
-      size += com.google.protobuf.CodedOutputStream
-          .computeMessageSize(8, labels__);
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(5, requestId_);
     }
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(9, getMaxWait());
-    }
-    if (((bitField0_ & 0x00000004) != 0)) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(10, getMinInterval());
-    }
-    if (((bitField0_ & 0x00000008) != 0)) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(11, getLockDelay());
-    }
-    if (((bitField0_ & 0x00000010) != 0)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(12, statusIfLost_);
+        .computeMessageSize(6, getMaxWait());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -826,38 +427,17 @@ java.lang.String defaultValue) {
 
     if (getMaxLeases()
         != other.getMaxLeases()) return false;
-    if (!getIfStatusList()
-        .equals(other.getIfStatusList())) return false;
-    if (hasTtl() != other.hasTtl()) return false;
-    if (hasTtl()) {
-      if (!getTtl()
-          .equals(other.getTtl())) return false;
+    if (hasTerms() != other.hasTerms()) return false;
+    if (hasTerms()) {
+      if (!getTerms()
+          .equals(other.getTerms())) return false;
     }
     if (!getRequestId()
         .equals(other.getRequestId())) return false;
-    if (!getOwner()
-        .equals(other.getOwner())) return false;
-    if (!internalGetLabels().equals(
-        other.internalGetLabels())) return false;
     if (hasMaxWait() != other.hasMaxWait()) return false;
     if (hasMaxWait()) {
       if (!getMaxWait()
           .equals(other.getMaxWait())) return false;
-    }
-    if (hasMinInterval() != other.hasMinInterval()) return false;
-    if (hasMinInterval()) {
-      if (!getMinInterval()
-          .equals(other.getMinInterval())) return false;
-    }
-    if (hasLockDelay() != other.hasLockDelay()) return false;
-    if (hasLockDelay()) {
-      if (!getLockDelay()
-          .equals(other.getLockDelay())) return false;
-    }
-    if (hasStatusIfLost() != other.hasStatusIfLost()) return false;
-    if (hasStatusIfLost()) {
-      if (!getStatusIfLost()
-          .equals(other.getStatusIfLost())) return false;
     }
     if (!getFromCase().equals(other.getFromCase())) return false;
     switch (fromCase_) {
@@ -885,37 +465,15 @@ java.lang.String defaultValue) {
     hash = (19 * hash) + getDescriptor().hashCode();
     hash = (37 * hash) + MAX_LEASES_FIELD_NUMBER;
     hash = (53 * hash) + getMaxLeases();
-    if (getIfStatusCount() > 0) {
-      hash = (37 * hash) + IF_STATUS_FIELD_NUMBER;
-      hash = (53 * hash) + getIfStatusList().hashCode();
-    }
-    if (hasTtl()) {
-      hash = (37 * hash) + TTL_FIELD_NUMBER;
-      hash = (53 * hash) + getTtl().hashCode();
+    if (hasTerms()) {
+      hash = (37 * hash) + TERMS_FIELD_NUMBER;
+      hash = (53 * hash) + getTerms().hashCode();
     }
     hash = (37 * hash) + REQUEST_ID_FIELD_NUMBER;
     hash = (53 * hash) + getRequestId().hashCode();
-    hash = (37 * hash) + OWNER_FIELD_NUMBER;
-    hash = (53 * hash) + getOwner().hashCode();
-    if (!internalGetLabels().getMap().isEmpty()) {
-      hash = (37 * hash) + LABELS_FIELD_NUMBER;
-      hash = (53 * hash) + internalGetLabels().hashCode();
-    }
     if (hasMaxWait()) {
       hash = (37 * hash) + MAX_WAIT_FIELD_NUMBER;
       hash = (53 * hash) + getMaxWait().hashCode();
-    }
-    if (hasMinInterval()) {
-      hash = (37 * hash) + MIN_INTERVAL_FIELD_NUMBER;
-      hash = (53 * hash) + getMinInterval().hashCode();
-    }
-    if (hasLockDelay()) {
-      hash = (37 * hash) + LOCK_DELAY_FIELD_NUMBER;
-      hash = (53 * hash) + getLockDelay().hashCode();
-    }
-    if (hasStatusIfLost()) {
-      hash = (37 * hash) + STATUS_IF_LOST_FIELD_NUMBER;
-      hash = (53 * hash) + getStatusIfLost().hashCode();
     }
     switch (fromCase_) {
       case 1:
@@ -1033,7 +591,7 @@ java.lang.String defaultValue) {
    * names. Each is an ordinary lease on one permit, with its own fencing token, and ends on its own. Two callers never
    * get the same lock. Capture never passes a waiter.
    *
-   * The order holds among up to 500 folders and statuses. If there are more, the server looks at some hundreds together,
+   * The order holds among up to 500 folders and statuses today. If there are more, the server looks at some hundreds together,
    * then at the next ones. A call stops after thousands of locks that it cannot have (other names of a folder, paused
    * locks, locks that another transaction holds). Later calls for the same locks continue from there, once around, so
    * that nothing stays hidden behind others.
@@ -1050,28 +608,6 @@ java.lang.String defaultValue) {
       return rowlock.v1.LockServiceProto.internal_static_rowlock_v1_CaptureRequest_descriptor;
     }
 
-    @SuppressWarnings({"rawtypes"})
-    protected com.google.protobuf.MapFieldReflectionAccessor internalGetMapFieldReflection(
-        int number) {
-      switch (number) {
-        case 8:
-          return internalGetLabels();
-        default:
-          throw new RuntimeException(
-              "Invalid map field number: " + number);
-      }
-    }
-    @SuppressWarnings({"rawtypes"})
-    protected com.google.protobuf.MapFieldReflectionAccessor internalGetMutableMapFieldReflection(
-        int number) {
-      switch (number) {
-        case 8:
-          return internalGetMutableLabels();
-        default:
-          throw new RuntimeException(
-              "Invalid map field number: " + number);
-      }
-    }
     @java.lang.Override
     protected com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
         internalGetFieldAccessorTable() {
@@ -1093,10 +629,8 @@ java.lang.String defaultValue) {
     private void maybeForceBuilderInitialization() {
       if (com.google.protobuf.GeneratedMessageV3
               .alwaysUseFieldBuilders) {
-        getTtlFieldBuilder();
+        getTermsFieldBuilder();
         getMaxWaitFieldBuilder();
-        getMinIntervalFieldBuilder();
-        getLockDelayFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1107,32 +641,17 @@ java.lang.String defaultValue) {
         namesBuilder_.clear();
       }
       maxLeases_ = 0;
-      ifStatus_ =
-          com.google.protobuf.LazyStringArrayList.emptyList();
-      ttl_ = null;
-      if (ttlBuilder_ != null) {
-        ttlBuilder_.dispose();
-        ttlBuilder_ = null;
+      terms_ = null;
+      if (termsBuilder_ != null) {
+        termsBuilder_.dispose();
+        termsBuilder_ = null;
       }
       requestId_ = "";
-      owner_ = "";
-      internalGetMutableLabels().clear();
       maxWait_ = null;
       if (maxWaitBuilder_ != null) {
         maxWaitBuilder_.dispose();
         maxWaitBuilder_ = null;
       }
-      minInterval_ = null;
-      if (minIntervalBuilder_ != null) {
-        minIntervalBuilder_.dispose();
-        minIntervalBuilder_ = null;
-      }
-      lockDelay_ = null;
-      if (lockDelayBuilder_ != null) {
-        lockDelayBuilder_.dispose();
-        lockDelayBuilder_ = null;
-      }
-      statusIfLost_ = "";
       fromCase_ = 0;
       from_ = null;
       return this;
@@ -1172,48 +691,21 @@ java.lang.String defaultValue) {
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.maxLeases_ = maxLeases_;
       }
-      if (((from_bitField0_ & 0x00000008) != 0)) {
-        ifStatus_.makeImmutable();
-        result.ifStatus_ = ifStatus_;
-      }
       int to_bitField0_ = 0;
-      if (((from_bitField0_ & 0x00000010) != 0)) {
-        result.ttl_ = ttlBuilder_ == null
-            ? ttl_
-            : ttlBuilder_.build();
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.terms_ = termsBuilder_ == null
+            ? terms_
+            : termsBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
-      if (((from_bitField0_ & 0x00000020) != 0)) {
+      if (((from_bitField0_ & 0x00000010) != 0)) {
         result.requestId_ = requestId_;
       }
-      if (((from_bitField0_ & 0x00000040) != 0)) {
-        result.owner_ = owner_;
-      }
-      if (((from_bitField0_ & 0x00000080) != 0)) {
-        result.labels_ = internalGetLabels();
-        result.labels_.makeImmutable();
-      }
-      if (((from_bitField0_ & 0x00000100) != 0)) {
+      if (((from_bitField0_ & 0x00000020) != 0)) {
         result.maxWait_ = maxWaitBuilder_ == null
             ? maxWait_
             : maxWaitBuilder_.build();
         to_bitField0_ |= 0x00000002;
-      }
-      if (((from_bitField0_ & 0x00000200) != 0)) {
-        result.minInterval_ = minIntervalBuilder_ == null
-            ? minInterval_
-            : minIntervalBuilder_.build();
-        to_bitField0_ |= 0x00000004;
-      }
-      if (((from_bitField0_ & 0x00000400) != 0)) {
-        result.lockDelay_ = lockDelayBuilder_ == null
-            ? lockDelay_
-            : lockDelayBuilder_.build();
-        to_bitField0_ |= 0x00000008;
-      }
-      if (((from_bitField0_ & 0x00000800) != 0)) {
-        result.statusIfLost_ = statusIfLost_;
-        to_bitField0_ |= 0x00000010;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1274,45 +766,16 @@ java.lang.String defaultValue) {
       if (other.getMaxLeases() != 0) {
         setMaxLeases(other.getMaxLeases());
       }
-      if (!other.ifStatus_.isEmpty()) {
-        if (ifStatus_.isEmpty()) {
-          ifStatus_ = other.ifStatus_;
-          bitField0_ |= 0x00000008;
-        } else {
-          ensureIfStatusIsMutable();
-          ifStatus_.addAll(other.ifStatus_);
-        }
-        onChanged();
-      }
-      if (other.hasTtl()) {
-        mergeTtl(other.getTtl());
+      if (other.hasTerms()) {
+        mergeTerms(other.getTerms());
       }
       if (!other.getRequestId().isEmpty()) {
         requestId_ = other.requestId_;
-        bitField0_ |= 0x00000020;
+        bitField0_ |= 0x00000010;
         onChanged();
       }
-      if (!other.getOwner().isEmpty()) {
-        owner_ = other.owner_;
-        bitField0_ |= 0x00000040;
-        onChanged();
-      }
-      internalGetMutableLabels().mergeFrom(
-          other.internalGetLabels());
-      bitField0_ |= 0x00000080;
       if (other.hasMaxWait()) {
         mergeMaxWait(other.getMaxWait());
-      }
-      if (other.hasMinInterval()) {
-        mergeMinInterval(other.getMinInterval());
-      }
-      if (other.hasLockDelay()) {
-        mergeLockDelay(other.getLockDelay());
-      }
-      if (other.hasStatusIfLost()) {
-        statusIfLost_ = other.statusIfLost_;
-        bitField0_ |= 0x00000800;
-        onChanged();
       }
       switch (other.getFromCase()) {
         case PREFIX: {
@@ -1374,63 +837,24 @@ java.lang.String defaultValue) {
               break;
             } // case 24
             case 34: {
-              java.lang.String s = input.readStringRequireUtf8();
-              ensureIfStatusIsMutable();
-              ifStatus_.add(s);
+              input.readMessage(
+                  getTermsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000008;
               break;
             } // case 34
             case 42: {
-              input.readMessage(
-                  getTtlFieldBuilder().getBuilder(),
-                  extensionRegistry);
+              requestId_ = input.readStringRequireUtf8();
               bitField0_ |= 0x00000010;
               break;
             } // case 42
             case 50: {
-              requestId_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000020;
-              break;
-            } // case 50
-            case 58: {
-              owner_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000040;
-              break;
-            } // case 58
-            case 66: {
-              com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
-              labels__ = input.readMessage(
-                  LabelsDefaultEntryHolder.defaultEntry.getParserForType(), extensionRegistry);
-              internalGetMutableLabels().getMutableMap().put(
-                  labels__.getKey(), labels__.getValue());
-              bitField0_ |= 0x00000080;
-              break;
-            } // case 66
-            case 74: {
               input.readMessage(
                   getMaxWaitFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00000100;
+              bitField0_ |= 0x00000020;
               break;
-            } // case 74
-            case 82: {
-              input.readMessage(
-                  getMinIntervalFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              bitField0_ |= 0x00000200;
-              break;
-            } // case 82
-            case 90: {
-              input.readMessage(
-                  getLockDelayFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              bitField0_ |= 0x00000400;
-              break;
-            } // case 90
-            case 98: {
-              statusIfLost_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000800;
-              break;
-            } // case 98
+            } // case 50
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1802,319 +1226,172 @@ java.lang.String defaultValue) {
       return this;
     }
 
-    private com.google.protobuf.LazyStringArrayList ifStatus_ =
-        com.google.protobuf.LazyStringArrayList.emptyList();
-    private void ensureIfStatusIsMutable() {
-      if (!ifStatus_.isModifiable()) {
-        ifStatus_ = new com.google.protobuf.LazyStringArrayList(ifStatus_);
-      }
-      bitField0_ |= 0x00000008;
-    }
-    /**
-     * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 4;</code>
-     * @return A list containing the ifStatus.
-     */
-    public com.google.protobuf.ProtocolStringList
-        getIfStatusList() {
-      ifStatus_.makeImmutable();
-      return ifStatus_;
-    }
-    /**
-     * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 4;</code>
-     * @return The count of ifStatus.
-     */
-    public int getIfStatusCount() {
-      return ifStatus_.size();
-    }
-    /**
-     * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 4;</code>
-     * @param index The index of the element to return.
-     * @return The ifStatus at the given index.
-     */
-    public java.lang.String getIfStatus(int index) {
-      return ifStatus_.get(index);
-    }
-    /**
-     * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 4;</code>
-     * @param index The index of the value to return.
-     * @return The bytes of the ifStatus at the given index.
-     */
-    public com.google.protobuf.ByteString
-        getIfStatusBytes(int index) {
-      return ifStatus_.getByteString(index);
-    }
-    /**
-     * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 4;</code>
-     * @param index The index to set the value at.
-     * @param value The ifStatus to set.
-     * @return This builder for chaining.
-     */
-    public Builder setIfStatus(
-        int index, java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      ensureIfStatusIsMutable();
-      ifStatus_.set(index, value);
-      bitField0_ |= 0x00000008;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 4;</code>
-     * @param value The ifStatus to add.
-     * @return This builder for chaining.
-     */
-    public Builder addIfStatus(
-        java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      ensureIfStatusIsMutable();
-      ifStatus_.add(value);
-      bitField0_ |= 0x00000008;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 4;</code>
-     * @param values The ifStatus to add.
-     * @return This builder for chaining.
-     */
-    public Builder addAllIfStatus(
-        java.lang.Iterable<java.lang.String> values) {
-      ensureIfStatusIsMutable();
-      com.google.protobuf.AbstractMessageLite.Builder.addAll(
-          values, ifStatus_);
-      bitField0_ |= 0x00000008;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 4;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearIfStatus() {
-      ifStatus_ =
-        com.google.protobuf.LazyStringArrayList.emptyList();
-      bitField0_ = (bitField0_ & ~0x00000008);;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-     * </pre>
-     *
-     * <code>repeated string if_status = 4;</code>
-     * @param value The bytes of the ifStatus to add.
-     * @return This builder for chaining.
-     */
-    public Builder addIfStatusBytes(
-        com.google.protobuf.ByteString value) {
-      if (value == null) { throw new NullPointerException(); }
-      checkByteStringIsUtf8(value);
-      ensureIfStatusIsMutable();
-      ifStatus_.add(value);
-      bitField0_ |= 0x00000008;
-      onChanged();
-      return this;
-    }
-
-    private com.google.protobuf.Duration ttl_;
+    private rowlock.v1.LeaseTerms terms_;
     private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> ttlBuilder_;
+        rowlock.v1.LeaseTerms, rowlock.v1.LeaseTerms.Builder, rowlock.v1.LeaseTermsOrBuilder> termsBuilder_;
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+     * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 5;</code>
-     * @return Whether the ttl field is set.
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
+     * @return Whether the terms field is set.
      */
-    public boolean hasTtl() {
-      return ((bitField0_ & 0x00000010) != 0);
+    public boolean hasTerms() {
+      return ((bitField0_ & 0x00000008) != 0);
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+     * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 5;</code>
-     * @return The ttl.
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
+     * @return The terms.
      */
-    public com.google.protobuf.Duration getTtl() {
-      if (ttlBuilder_ == null) {
-        return ttl_ == null ? com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+    public rowlock.v1.LeaseTerms getTerms() {
+      if (termsBuilder_ == null) {
+        return terms_ == null ? rowlock.v1.LeaseTerms.getDefaultInstance() : terms_;
       } else {
-        return ttlBuilder_.getMessage();
+        return termsBuilder_.getMessage();
       }
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+     * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 5;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
-    public Builder setTtl(com.google.protobuf.Duration value) {
-      if (ttlBuilder_ == null) {
+    public Builder setTerms(rowlock.v1.LeaseTerms value) {
+      if (termsBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
-        ttl_ = value;
+        terms_ = value;
       } else {
-        ttlBuilder_.setMessage(value);
+        termsBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000008;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+     * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 5;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
-    public Builder setTtl(
-        com.google.protobuf.Duration.Builder builderForValue) {
-      if (ttlBuilder_ == null) {
-        ttl_ = builderForValue.build();
+    public Builder setTerms(
+        rowlock.v1.LeaseTerms.Builder builderForValue) {
+      if (termsBuilder_ == null) {
+        terms_ = builderForValue.build();
       } else {
-        ttlBuilder_.setMessage(builderForValue.build());
+        termsBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000008;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+     * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 5;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
-    public Builder mergeTtl(com.google.protobuf.Duration value) {
-      if (ttlBuilder_ == null) {
-        if (((bitField0_ & 0x00000010) != 0) &&
-          ttl_ != null &&
-          ttl_ != com.google.protobuf.Duration.getDefaultInstance()) {
-          getTtlBuilder().mergeFrom(value);
+    public Builder mergeTerms(rowlock.v1.LeaseTerms value) {
+      if (termsBuilder_ == null) {
+        if (((bitField0_ & 0x00000008) != 0) &&
+          terms_ != null &&
+          terms_ != rowlock.v1.LeaseTerms.getDefaultInstance()) {
+          getTermsBuilder().mergeFrom(value);
         } else {
-          ttl_ = value;
+          terms_ = value;
         }
       } else {
-        ttlBuilder_.mergeFrom(value);
+        termsBuilder_.mergeFrom(value);
       }
-      if (ttl_ != null) {
-        bitField0_ |= 0x00000010;
+      if (terms_ != null) {
+        bitField0_ |= 0x00000008;
         onChanged();
       }
       return this;
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+     * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 5;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
-    public Builder clearTtl() {
-      bitField0_ = (bitField0_ & ~0x00000010);
-      ttl_ = null;
-      if (ttlBuilder_ != null) {
-        ttlBuilder_.dispose();
-        ttlBuilder_ = null;
+    public Builder clearTerms() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      terms_ = null;
+      if (termsBuilder_ != null) {
+        termsBuilder_.dispose();
+        termsBuilder_ = null;
       }
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+     * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 5;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
-    public com.google.protobuf.Duration.Builder getTtlBuilder() {
-      bitField0_ |= 0x00000010;
+    public rowlock.v1.LeaseTerms.Builder getTermsBuilder() {
+      bitField0_ |= 0x00000008;
       onChanged();
-      return getTtlFieldBuilder().getBuilder();
+      return getTermsFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+     * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 5;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
-    public com.google.protobuf.DurationOrBuilder getTtlOrBuilder() {
-      if (ttlBuilder_ != null) {
-        return ttlBuilder_.getMessageOrBuilder();
+    public rowlock.v1.LeaseTermsOrBuilder getTermsOrBuilder() {
+      if (termsBuilder_ != null) {
+        return termsBuilder_.getMessageOrBuilder();
       } else {
-        return ttl_ == null ?
-            com.google.protobuf.Duration.getDefaultInstance() : ttl_;
+        return terms_ == null ?
+            rowlock.v1.LeaseTerms.getDefaultInstance() : terms_;
       }
     }
     /**
      * <pre>
-     * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+     * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
      * </pre>
      *
-     * <code>.google.protobuf.Duration ttl = 5;</code>
+     * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
-        getTtlFieldBuilder() {
-      if (ttlBuilder_ == null) {
-        ttlBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
-                getTtl(),
+        rowlock.v1.LeaseTerms, rowlock.v1.LeaseTerms.Builder, rowlock.v1.LeaseTermsOrBuilder> 
+        getTermsFieldBuilder() {
+      if (termsBuilder_ == null) {
+        termsBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.LeaseTerms, rowlock.v1.LeaseTerms.Builder, rowlock.v1.LeaseTermsOrBuilder>(
+                getTerms(),
                 getParentForChildren(),
                 isClean());
-        ttl_ = null;
+        terms_ = null;
       }
-      return ttlBuilder_;
+      return termsBuilder_;
     }
 
     private java.lang.Object requestId_ = "";
     /**
      * <pre>
-     * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
-     * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
-     * is not safe to repeat.
+     * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
+     * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
+     * the call is not safe to repeat.
      * </pre>
      *
-     * <code>string request_id = 6;</code>
+     * <code>string request_id = 5;</code>
      * @return The requestId.
      */
     public java.lang.String getRequestId() {
@@ -2131,12 +1408,12 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
-     * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
-     * is not safe to repeat.
+     * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
+     * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
+     * the call is not safe to repeat.
      * </pre>
      *
-     * <code>string request_id = 6;</code>
+     * <code>string request_id = 5;</code>
      * @return The bytes for requestId.
      */
     public com.google.protobuf.ByteString
@@ -2154,12 +1431,12 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
-     * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
-     * is not safe to repeat.
+     * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
+     * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
+     * the call is not safe to repeat.
      * </pre>
      *
-     * <code>string request_id = 6;</code>
+     * <code>string request_id = 5;</code>
      * @param value The requestId to set.
      * @return This builder for chaining.
      */
@@ -2167,34 +1444,34 @@ java.lang.String defaultValue) {
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       requestId_ = value;
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
-     * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
-     * is not safe to repeat.
+     * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
+     * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
+     * the call is not safe to repeat.
      * </pre>
      *
-     * <code>string request_id = 6;</code>
+     * <code>string request_id = 5;</code>
      * @return This builder for chaining.
      */
     public Builder clearRequestId() {
       requestId_ = getDefaultInstance().getRequestId();
-      bitField0_ = (bitField0_ & ~0x00000020);
+      bitField0_ = (bitField0_ & ~0x00000010);
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
-     * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
-     * is not safe to repeat.
+     * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
+     * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
+     * the call is not safe to repeat.
      * </pre>
      *
-     * <code>string request_id = 6;</code>
+     * <code>string request_id = 5;</code>
      * @param value The bytes for requestId to set.
      * @return This builder for chaining.
      */
@@ -2203,255 +1480,8 @@ java.lang.String defaultValue) {
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       requestId_ = value;
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000010;
       onChanged();
-      return this;
-    }
-
-    private java.lang.Object owner_ = "";
-    /**
-     * <pre>
-     * Who asks, for people who look at the locks; up to 255 bytes.
-     * </pre>
-     *
-     * <code>string owner = 7;</code>
-     * @return The owner.
-     */
-    public java.lang.String getOwner() {
-      java.lang.Object ref = owner_;
-      if (!(ref instanceof java.lang.String)) {
-        com.google.protobuf.ByteString bs =
-            (com.google.protobuf.ByteString) ref;
-        java.lang.String s = bs.toStringUtf8();
-        owner_ = s;
-        return s;
-      } else {
-        return (java.lang.String) ref;
-      }
-    }
-    /**
-     * <pre>
-     * Who asks, for people who look at the locks; up to 255 bytes.
-     * </pre>
-     *
-     * <code>string owner = 7;</code>
-     * @return The bytes for owner.
-     */
-    public com.google.protobuf.ByteString
-        getOwnerBytes() {
-      java.lang.Object ref = owner_;
-      if (ref instanceof String) {
-        com.google.protobuf.ByteString b = 
-            com.google.protobuf.ByteString.copyFromUtf8(
-                (java.lang.String) ref);
-        owner_ = b;
-        return b;
-      } else {
-        return (com.google.protobuf.ByteString) ref;
-      }
-    }
-    /**
-     * <pre>
-     * Who asks, for people who look at the locks; up to 255 bytes.
-     * </pre>
-     *
-     * <code>string owner = 7;</code>
-     * @param value The owner to set.
-     * @return This builder for chaining.
-     */
-    public Builder setOwner(
-        java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      owner_ = value;
-      bitField0_ |= 0x00000040;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Who asks, for people who look at the locks; up to 255 bytes.
-     * </pre>
-     *
-     * <code>string owner = 7;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearOwner() {
-      owner_ = getDefaultInstance().getOwner();
-      bitField0_ = (bitField0_ & ~0x00000040);
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Who asks, for people who look at the locks; up to 255 bytes.
-     * </pre>
-     *
-     * <code>string owner = 7;</code>
-     * @param value The bytes for owner to set.
-     * @return This builder for chaining.
-     */
-    public Builder setOwnerBytes(
-        com.google.protobuf.ByteString value) {
-      if (value == null) { throw new NullPointerException(); }
-      checkByteStringIsUtf8(value);
-      owner_ = value;
-      bitField0_ |= 0x00000040;
-      onChanged();
-      return this;
-    }
-
-    private com.google.protobuf.MapField<
-        java.lang.String, java.lang.String> labels_;
-    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
-        internalGetLabels() {
-      if (labels_ == null) {
-        return com.google.protobuf.MapField.emptyMapField(
-            LabelsDefaultEntryHolder.defaultEntry);
-      }
-      return labels_;
-    }
-    private com.google.protobuf.MapField<java.lang.String, java.lang.String>
-        internalGetMutableLabels() {
-      if (labels_ == null) {
-        labels_ = com.google.protobuf.MapField.newMapField(
-            LabelsDefaultEntryHolder.defaultEntry);
-      }
-      if (!labels_.isMutable()) {
-        labels_ = labels_.copy();
-      }
-      bitField0_ |= 0x00000080;
-      onChanged();
-      return labels_;
-    }
-    public int getLabelsCount() {
-      return internalGetLabels().getMap().size();
-    }
-    /**
-     * <pre>
-     * What else they should see; bounds as for AcquireRequest.labels.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    @java.lang.Override
-    public boolean containsLabels(
-        java.lang.String key) {
-      if (key == null) { throw new NullPointerException("map key"); }
-      return internalGetLabels().getMap().containsKey(key);
-    }
-    /**
-     * Use {@link #getLabelsMap()} instead.
-     */
-    @java.lang.Override
-    @java.lang.Deprecated
-    public java.util.Map<java.lang.String, java.lang.String> getLabels() {
-      return getLabelsMap();
-    }
-    /**
-     * <pre>
-     * What else they should see; bounds as for AcquireRequest.labels.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    @java.lang.Override
-    public java.util.Map<java.lang.String, java.lang.String> getLabelsMap() {
-      return internalGetLabels().getMap();
-    }
-    /**
-     * <pre>
-     * What else they should see; bounds as for AcquireRequest.labels.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    @java.lang.Override
-    public /* nullable */
-java.lang.String getLabelsOrDefault(
-        java.lang.String key,
-        /* nullable */
-java.lang.String defaultValue) {
-      if (key == null) { throw new NullPointerException("map key"); }
-      java.util.Map<java.lang.String, java.lang.String> map =
-          internalGetLabels().getMap();
-      return map.containsKey(key) ? map.get(key) : defaultValue;
-    }
-    /**
-     * <pre>
-     * What else they should see; bounds as for AcquireRequest.labels.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    @java.lang.Override
-    public java.lang.String getLabelsOrThrow(
-        java.lang.String key) {
-      if (key == null) { throw new NullPointerException("map key"); }
-      java.util.Map<java.lang.String, java.lang.String> map =
-          internalGetLabels().getMap();
-      if (!map.containsKey(key)) {
-        throw new java.lang.IllegalArgumentException();
-      }
-      return map.get(key);
-    }
-    public Builder clearLabels() {
-      bitField0_ = (bitField0_ & ~0x00000080);
-      internalGetMutableLabels().getMutableMap()
-          .clear();
-      return this;
-    }
-    /**
-     * <pre>
-     * What else they should see; bounds as for AcquireRequest.labels.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    public Builder removeLabels(
-        java.lang.String key) {
-      if (key == null) { throw new NullPointerException("map key"); }
-      internalGetMutableLabels().getMutableMap()
-          .remove(key);
-      return this;
-    }
-    /**
-     * Use alternate mutation accessors instead.
-     */
-    @java.lang.Deprecated
-    public java.util.Map<java.lang.String, java.lang.String>
-        getMutableLabels() {
-      bitField0_ |= 0x00000080;
-      return internalGetMutableLabels().getMutableMap();
-    }
-    /**
-     * <pre>
-     * What else they should see; bounds as for AcquireRequest.labels.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    public Builder putLabels(
-        java.lang.String key,
-        java.lang.String value) {
-      if (key == null) { throw new NullPointerException("map key"); }
-      if (value == null) { throw new NullPointerException("map value"); }
-      internalGetMutableLabels().getMutableMap()
-          .put(key, value);
-      bitField0_ |= 0x00000080;
-      return this;
-    }
-    /**
-     * <pre>
-     * What else they should see; bounds as for AcquireRequest.labels.
-     * </pre>
-     *
-     * <code>map&lt;string, string&gt; labels = 8;</code>
-     */
-    public Builder putAllLabels(
-        java.util.Map<java.lang.String, java.lang.String> values) {
-      internalGetMutableLabels().getMutableMap()
-          .putAll(values);
-      bitField0_ |= 0x00000080;
       return this;
     }
 
@@ -2464,11 +1494,11 @@ java.lang.String defaultValue) {
      * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 9;</code>
+     * <code>.google.protobuf.Duration max_wait = 6;</code>
      * @return Whether the maxWait field is set.
      */
     public boolean hasMaxWait() {
-      return ((bitField0_ & 0x00000100) != 0);
+      return ((bitField0_ & 0x00000020) != 0);
     }
     /**
      * <pre>
@@ -2476,7 +1506,7 @@ java.lang.String defaultValue) {
      * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 9;</code>
+     * <code>.google.protobuf.Duration max_wait = 6;</code>
      * @return The maxWait.
      */
     public com.google.protobuf.Duration getMaxWait() {
@@ -2492,7 +1522,7 @@ java.lang.String defaultValue) {
      * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 9;</code>
+     * <code>.google.protobuf.Duration max_wait = 6;</code>
      */
     public Builder setMaxWait(com.google.protobuf.Duration value) {
       if (maxWaitBuilder_ == null) {
@@ -2503,7 +1533,7 @@ java.lang.String defaultValue) {
       } else {
         maxWaitBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000100;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }
@@ -2513,7 +1543,7 @@ java.lang.String defaultValue) {
      * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 9;</code>
+     * <code>.google.protobuf.Duration max_wait = 6;</code>
      */
     public Builder setMaxWait(
         com.google.protobuf.Duration.Builder builderForValue) {
@@ -2522,7 +1552,7 @@ java.lang.String defaultValue) {
       } else {
         maxWaitBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000100;
+      bitField0_ |= 0x00000020;
       onChanged();
       return this;
     }
@@ -2532,11 +1562,11 @@ java.lang.String defaultValue) {
      * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 9;</code>
+     * <code>.google.protobuf.Duration max_wait = 6;</code>
      */
     public Builder mergeMaxWait(com.google.protobuf.Duration value) {
       if (maxWaitBuilder_ == null) {
-        if (((bitField0_ & 0x00000100) != 0) &&
+        if (((bitField0_ & 0x00000020) != 0) &&
           maxWait_ != null &&
           maxWait_ != com.google.protobuf.Duration.getDefaultInstance()) {
           getMaxWaitBuilder().mergeFrom(value);
@@ -2547,7 +1577,7 @@ java.lang.String defaultValue) {
         maxWaitBuilder_.mergeFrom(value);
       }
       if (maxWait_ != null) {
-        bitField0_ |= 0x00000100;
+        bitField0_ |= 0x00000020;
         onChanged();
       }
       return this;
@@ -2558,10 +1588,10 @@ java.lang.String defaultValue) {
      * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 9;</code>
+     * <code>.google.protobuf.Duration max_wait = 6;</code>
      */
     public Builder clearMaxWait() {
-      bitField0_ = (bitField0_ & ~0x00000100);
+      bitField0_ = (bitField0_ & ~0x00000020);
       maxWait_ = null;
       if (maxWaitBuilder_ != null) {
         maxWaitBuilder_.dispose();
@@ -2576,10 +1606,10 @@ java.lang.String defaultValue) {
      * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 9;</code>
+     * <code>.google.protobuf.Duration max_wait = 6;</code>
      */
     public com.google.protobuf.Duration.Builder getMaxWaitBuilder() {
-      bitField0_ |= 0x00000100;
+      bitField0_ |= 0x00000020;
       onChanged();
       return getMaxWaitFieldBuilder().getBuilder();
     }
@@ -2589,7 +1619,7 @@ java.lang.String defaultValue) {
      * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 9;</code>
+     * <code>.google.protobuf.Duration max_wait = 6;</code>
      */
     public com.google.protobuf.DurationOrBuilder getMaxWaitOrBuilder() {
       if (maxWaitBuilder_ != null) {
@@ -2605,7 +1635,7 @@ java.lang.String defaultValue) {
      * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
      * </pre>
      *
-     * <code>.google.protobuf.Duration max_wait = 9;</code>
+     * <code>.google.protobuf.Duration max_wait = 6;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
@@ -2619,423 +1649,6 @@ java.lang.String defaultValue) {
         maxWait_ = null;
       }
       return maxWaitBuilder_;
-    }
-
-    private com.google.protobuf.Duration minInterval_;
-    private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> minIntervalBuilder_;
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration min_interval = 10;</code>
-     * @return Whether the minInterval field is set.
-     */
-    public boolean hasMinInterval() {
-      return ((bitField0_ & 0x00000200) != 0);
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration min_interval = 10;</code>
-     * @return The minInterval.
-     */
-    public com.google.protobuf.Duration getMinInterval() {
-      if (minIntervalBuilder_ == null) {
-        return minInterval_ == null ? com.google.protobuf.Duration.getDefaultInstance() : minInterval_;
-      } else {
-        return minIntervalBuilder_.getMessage();
-      }
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration min_interval = 10;</code>
-     */
-    public Builder setMinInterval(com.google.protobuf.Duration value) {
-      if (minIntervalBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        minInterval_ = value;
-      } else {
-        minIntervalBuilder_.setMessage(value);
-      }
-      bitField0_ |= 0x00000200;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration min_interval = 10;</code>
-     */
-    public Builder setMinInterval(
-        com.google.protobuf.Duration.Builder builderForValue) {
-      if (minIntervalBuilder_ == null) {
-        minInterval_ = builderForValue.build();
-      } else {
-        minIntervalBuilder_.setMessage(builderForValue.build());
-      }
-      bitField0_ |= 0x00000200;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration min_interval = 10;</code>
-     */
-    public Builder mergeMinInterval(com.google.protobuf.Duration value) {
-      if (minIntervalBuilder_ == null) {
-        if (((bitField0_ & 0x00000200) != 0) &&
-          minInterval_ != null &&
-          minInterval_ != com.google.protobuf.Duration.getDefaultInstance()) {
-          getMinIntervalBuilder().mergeFrom(value);
-        } else {
-          minInterval_ = value;
-        }
-      } else {
-        minIntervalBuilder_.mergeFrom(value);
-      }
-      if (minInterval_ != null) {
-        bitField0_ |= 0x00000200;
-        onChanged();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration min_interval = 10;</code>
-     */
-    public Builder clearMinInterval() {
-      bitField0_ = (bitField0_ & ~0x00000200);
-      minInterval_ = null;
-      if (minIntervalBuilder_ != null) {
-        minIntervalBuilder_.dispose();
-        minIntervalBuilder_ = null;
-      }
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration min_interval = 10;</code>
-     */
-    public com.google.protobuf.Duration.Builder getMinIntervalBuilder() {
-      bitField0_ |= 0x00000200;
-      onChanged();
-      return getMinIntervalFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration min_interval = 10;</code>
-     */
-    public com.google.protobuf.DurationOrBuilder getMinIntervalOrBuilder() {
-      if (minIntervalBuilder_ != null) {
-        return minIntervalBuilder_.getMessageOrBuilder();
-      } else {
-        return minInterval_ == null ?
-            com.google.protobuf.Duration.getDefaultInstance() : minInterval_;
-      }
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration min_interval = 10;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
-        getMinIntervalFieldBuilder() {
-      if (minIntervalBuilder_ == null) {
-        minIntervalBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
-                getMinInterval(),
-                getParentForChildren(),
-                isClean());
-        minInterval_ = null;
-      }
-      return minIntervalBuilder_;
-    }
-
-    private com.google.protobuf.Duration lockDelay_;
-    private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> lockDelayBuilder_;
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 11;</code>
-     * @return Whether the lockDelay field is set.
-     */
-    public boolean hasLockDelay() {
-      return ((bitField0_ & 0x00000400) != 0);
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 11;</code>
-     * @return The lockDelay.
-     */
-    public com.google.protobuf.Duration getLockDelay() {
-      if (lockDelayBuilder_ == null) {
-        return lockDelay_ == null ? com.google.protobuf.Duration.getDefaultInstance() : lockDelay_;
-      } else {
-        return lockDelayBuilder_.getMessage();
-      }
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 11;</code>
-     */
-    public Builder setLockDelay(com.google.protobuf.Duration value) {
-      if (lockDelayBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        lockDelay_ = value;
-      } else {
-        lockDelayBuilder_.setMessage(value);
-      }
-      bitField0_ |= 0x00000400;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 11;</code>
-     */
-    public Builder setLockDelay(
-        com.google.protobuf.Duration.Builder builderForValue) {
-      if (lockDelayBuilder_ == null) {
-        lockDelay_ = builderForValue.build();
-      } else {
-        lockDelayBuilder_.setMessage(builderForValue.build());
-      }
-      bitField0_ |= 0x00000400;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 11;</code>
-     */
-    public Builder mergeLockDelay(com.google.protobuf.Duration value) {
-      if (lockDelayBuilder_ == null) {
-        if (((bitField0_ & 0x00000400) != 0) &&
-          lockDelay_ != null &&
-          lockDelay_ != com.google.protobuf.Duration.getDefaultInstance()) {
-          getLockDelayBuilder().mergeFrom(value);
-        } else {
-          lockDelay_ = value;
-        }
-      } else {
-        lockDelayBuilder_.mergeFrom(value);
-      }
-      if (lockDelay_ != null) {
-        bitField0_ |= 0x00000400;
-        onChanged();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 11;</code>
-     */
-    public Builder clearLockDelay() {
-      bitField0_ = (bitField0_ & ~0x00000400);
-      lockDelay_ = null;
-      if (lockDelayBuilder_ != null) {
-        lockDelayBuilder_.dispose();
-        lockDelayBuilder_ = null;
-      }
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 11;</code>
-     */
-    public com.google.protobuf.Duration.Builder getLockDelayBuilder() {
-      bitField0_ |= 0x00000400;
-      onChanged();
-      return getLockDelayFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 11;</code>
-     */
-    public com.google.protobuf.DurationOrBuilder getLockDelayOrBuilder() {
-      if (lockDelayBuilder_ != null) {
-        return lockDelayBuilder_.getMessageOrBuilder();
-      } else {
-        return lockDelay_ == null ?
-            com.google.protobuf.Duration.getDefaultInstance() : lockDelay_;
-      }
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>.google.protobuf.Duration lock_delay = 11;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
-        getLockDelayFieldBuilder() {
-      if (lockDelayBuilder_ == null) {
-        lockDelayBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
-                getLockDelay(),
-                getParentForChildren(),
-                isClean());
-        lockDelay_ = null;
-      }
-      return lockDelayBuilder_;
-    }
-
-    private java.lang.Object statusIfLost_ = "";
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>optional string status_if_lost = 12;</code>
-     * @return Whether the statusIfLost field is set.
-     */
-    public boolean hasStatusIfLost() {
-      return ((bitField0_ & 0x00000800) != 0);
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>optional string status_if_lost = 12;</code>
-     * @return The statusIfLost.
-     */
-    public java.lang.String getStatusIfLost() {
-      java.lang.Object ref = statusIfLost_;
-      if (!(ref instanceof java.lang.String)) {
-        com.google.protobuf.ByteString bs =
-            (com.google.protobuf.ByteString) ref;
-        java.lang.String s = bs.toStringUtf8();
-        statusIfLost_ = s;
-        return s;
-      } else {
-        return (java.lang.String) ref;
-      }
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>optional string status_if_lost = 12;</code>
-     * @return The bytes for statusIfLost.
-     */
-    public com.google.protobuf.ByteString
-        getStatusIfLostBytes() {
-      java.lang.Object ref = statusIfLost_;
-      if (ref instanceof String) {
-        com.google.protobuf.ByteString b = 
-            com.google.protobuf.ByteString.copyFromUtf8(
-                (java.lang.String) ref);
-        statusIfLost_ = b;
-        return b;
-      } else {
-        return (com.google.protobuf.ByteString) ref;
-      }
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>optional string status_if_lost = 12;</code>
-     * @param value The statusIfLost to set.
-     * @return This builder for chaining.
-     */
-    public Builder setStatusIfLost(
-        java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      statusIfLost_ = value;
-      bitField0_ |= 0x00000800;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>optional string status_if_lost = 12;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearStatusIfLost() {
-      statusIfLost_ = getDefaultInstance().getStatusIfLost();
-      bitField0_ = (bitField0_ & ~0x00000800);
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * See AcquireRequest, for each lease.
-     * </pre>
-     *
-     * <code>optional string status_if_lost = 12;</code>
-     * @param value The bytes for statusIfLost to set.
-     * @return This builder for chaining.
-     */
-    public Builder setStatusIfLostBytes(
-        com.google.protobuf.ByteString value) {
-      if (value == null) { throw new NullPointerException(); }
-      checkByteStringIsUtf8(value);
-      statusIfLost_ = value;
-      bitField0_ |= 0x00000800;
-      onChanged();
-      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

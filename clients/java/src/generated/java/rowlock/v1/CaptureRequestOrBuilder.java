@@ -76,91 +76,50 @@ public interface CaptureRequestOrBuilder extends
 
   /**
    * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
+   * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
    * </pre>
    *
-   * <code>repeated string if_status = 4;</code>
-   * @return A list containing the ifStatus.
+   * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
+   * @return Whether the terms field is set.
    */
-  java.util.List<java.lang.String>
-      getIfStatusList();
+  boolean hasTerms();
   /**
    * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
+   * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
    * </pre>
    *
-   * <code>repeated string if_status = 4;</code>
-   * @return The count of ifStatus.
+   * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
+   * @return The terms.
    */
-  int getIfStatusCount();
+  rowlock.v1.LeaseTerms getTerms();
   /**
    * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
+   * What the caller asks of each lease. With if_status, the call takes only locks with one of these statuses.
    * </pre>
    *
-   * <code>repeated string if_status = 4;</code>
-   * @param index The index of the element to return.
-   * @return The ifStatus at the given index.
+   * <code>.rowlock.v1.LeaseTerms terms = 4;</code>
    */
-  java.lang.String getIfStatus(int index);
-  /**
-   * <pre>
-   * The wanted statuses: see AcquireRequest.if_status. Empty: any status.
-   * </pre>
-   *
-   * <code>repeated string if_status = 4;</code>
-   * @param index The index of the value to return.
-   * @return The bytes of the ifStatus at the given index.
-   */
-  com.google.protobuf.ByteString
-      getIfStatusBytes(int index);
+  rowlock.v1.LeaseTermsOrBuilder getTermsOrBuilder();
 
   /**
    * <pre>
-   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
+   * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
+   * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
+   * the call is not safe to repeat.
    * </pre>
    *
-   * <code>.google.protobuf.Duration ttl = 5;</code>
-   * @return Whether the ttl field is set.
-   */
-  boolean hasTtl();
-  /**
-   * <pre>
-   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration ttl = 5;</code>
-   * @return The ttl.
-   */
-  com.google.protobuf.Duration getTtl();
-  /**
-   * <pre>
-   * Time to live of each lease, 1 s to 24 days; 30 s if unset.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration ttl = 5;</code>
-   */
-  com.google.protobuf.DurationOrBuilder getTtlOrBuilder();
-
-  /**
-   * <pre>
-   * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
-   * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
-   * is not safe to repeat.
-   * </pre>
-   *
-   * <code>string request_id = 6;</code>
+   * <code>string request_id = 5;</code>
    * @return The requestId.
    */
   java.lang.String getRequestId();
   /**
    * <pre>
-   * The caller's own id for this request, up to 120 bytes. The same id always returns the same leases while they are
-   * held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty, the call
-   * is not safe to repeat.
+   * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
+   * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
+   * the call is not safe to repeat.
    * </pre>
    *
-   * <code>string request_id = 6;</code>
+   * <code>string request_id = 5;</code>
    * @return The bytes for requestId.
    */
   com.google.protobuf.ByteString
@@ -168,85 +127,11 @@ public interface CaptureRequestOrBuilder extends
 
   /**
    * <pre>
-   * Who asks, for people who look at the locks; up to 255 bytes.
-   * </pre>
-   *
-   * <code>string owner = 7;</code>
-   * @return The owner.
-   */
-  java.lang.String getOwner();
-  /**
-   * <pre>
-   * Who asks, for people who look at the locks; up to 255 bytes.
-   * </pre>
-   *
-   * <code>string owner = 7;</code>
-   * @return The bytes for owner.
-   */
-  com.google.protobuf.ByteString
-      getOwnerBytes();
-
-  /**
-   * <pre>
-   * What else they should see; bounds as for AcquireRequest.labels.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  int getLabelsCount();
-  /**
-   * <pre>
-   * What else they should see; bounds as for AcquireRequest.labels.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  boolean containsLabels(
-      java.lang.String key);
-  /**
-   * Use {@link #getLabelsMap()} instead.
-   */
-  @java.lang.Deprecated
-  java.util.Map<java.lang.String, java.lang.String>
-  getLabels();
-  /**
-   * <pre>
-   * What else they should see; bounds as for AcquireRequest.labels.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  java.util.Map<java.lang.String, java.lang.String>
-  getLabelsMap();
-  /**
-   * <pre>
-   * What else they should see; bounds as for AcquireRequest.labels.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  /* nullable */
-java.lang.String getLabelsOrDefault(
-      java.lang.String key,
-      /* nullable */
-java.lang.String defaultValue);
-  /**
-   * <pre>
-   * What else they should see; bounds as for AcquireRequest.labels.
-   * </pre>
-   *
-   * <code>map&lt;string, string&gt; labels = 8;</code>
-   */
-  java.lang.String getLabelsOrThrow(
-      java.lang.String key);
-
-  /**
-   * <pre>
    * If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
    * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    * </pre>
    *
-   * <code>.google.protobuf.Duration max_wait = 9;</code>
+   * <code>.google.protobuf.Duration max_wait = 6;</code>
    * @return Whether the maxWait field is set.
    */
   boolean hasMaxWait();
@@ -256,7 +141,7 @@ java.lang.String defaultValue);
    * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    * </pre>
    *
-   * <code>.google.protobuf.Duration max_wait = 9;</code>
+   * <code>.google.protobuf.Duration max_wait = 6;</code>
    * @return The maxWait.
    */
   com.google.protobuf.Duration getMaxWait();
@@ -266,92 +151,9 @@ java.lang.String defaultValue);
    * a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.
    * </pre>
    *
-   * <code>.google.protobuf.Duration max_wait = 9;</code>
+   * <code>.google.protobuf.Duration max_wait = 6;</code>
    */
   com.google.protobuf.DurationOrBuilder getMaxWaitOrBuilder();
-
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration min_interval = 10;</code>
-   * @return Whether the minInterval field is set.
-   */
-  boolean hasMinInterval();
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration min_interval = 10;</code>
-   * @return The minInterval.
-   */
-  com.google.protobuf.Duration getMinInterval();
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration min_interval = 10;</code>
-   */
-  com.google.protobuf.DurationOrBuilder getMinIntervalOrBuilder();
-
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration lock_delay = 11;</code>
-   * @return Whether the lockDelay field is set.
-   */
-  boolean hasLockDelay();
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration lock_delay = 11;</code>
-   * @return The lockDelay.
-   */
-  com.google.protobuf.Duration getLockDelay();
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>.google.protobuf.Duration lock_delay = 11;</code>
-   */
-  com.google.protobuf.DurationOrBuilder getLockDelayOrBuilder();
-
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>optional string status_if_lost = 12;</code>
-   * @return Whether the statusIfLost field is set.
-   */
-  boolean hasStatusIfLost();
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>optional string status_if_lost = 12;</code>
-   * @return The statusIfLost.
-   */
-  java.lang.String getStatusIfLost();
-  /**
-   * <pre>
-   * See AcquireRequest, for each lease.
-   * </pre>
-   *
-   * <code>optional string status_if_lost = 12;</code>
-   * @return The bytes for statusIfLost.
-   */
-  com.google.protobuf.ByteString
-      getStatusIfLostBytes();
 
   rowlock.v1.CaptureRequest.FromCase getFromCase();
 }

@@ -26,9 +26,6 @@ private static final long serialVersionUID = 0L;
     mode_ = 0;
     owner_ = "";
     principal_ = "";
-    endReason_ = 0;
-    endNote_ = "";
-    endedBy_ = "";
     replica_ = "";
   }
 
@@ -132,7 +129,7 @@ private static final long serialVersionUID = 0L;
   private int state_ = 0;
   /**
    * <pre>
-   * Waiting or held.
+   * What it is doing.
    * </pre>
    *
    * <code>.rowlock.v1.ClaimState state = 3;</code>
@@ -143,7 +140,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Waiting or held.
+   * What it is doing.
    * </pre>
    *
    * <code>.rowlock.v1.ClaimState state = 3;</code>
@@ -469,21 +466,21 @@ java.lang.String defaultValue) {
     return expiresAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : expiresAt_;
   }
 
-  public static final int UNCLAIMED_FIELD_NUMBER = 12;
-  private boolean unclaimed_ = false;
+  public static final int PROVISIONAL_FIELD_NUMBER = 12;
+  private boolean provisional_ = false;
   /**
    * <pre>
-   * The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
-   * for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
-   * even one that was granted at once: it never expires, and perhaps nobody knows of it.
+   * Granted and not yet confirmed: no Renew, no repeated Acquire, no acknowledgement in a session. A lease after a wait
+   * then ends with the grace period: see Lease.provisional. Also set for a lease without end that nobody has confirmed, even
+   * one that was granted at once: it never expires, and perhaps nobody knows of it.
    * </pre>
    *
-   * <code>bool unclaimed = 12;</code>
-   * @return The unclaimed.
+   * <code>bool provisional = 12;</code>
+   * @return The provisional.
    */
   @java.lang.Override
-  public boolean getUnclaimed() {
-    return unclaimed_;
+  public boolean getProvisional() {
+    return provisional_;
   }
 
   public static final int PRINCIPAL_FIELD_NUMBER = 13;
@@ -535,176 +532,54 @@ java.lang.String defaultValue) {
     }
   }
 
-  public static final int ENDED_AT_FIELD_NUMBER = 14;
-  private com.google.protobuf.Timestamp endedAt_;
+  public static final int END_FIELD_NUMBER = 14;
+  private rowlock.v1.ClaimEnd end_;
   /**
    * <pre>
-   * When it ended. This field and the next three are set for an ended claim only.
+   * How it ended; set for an ended claim only.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp ended_at = 14;</code>
-   * @return Whether the endedAt field is set.
+   * <code>.rowlock.v1.ClaimEnd end = 14;</code>
+   * @return Whether the end field is set.
    */
   @java.lang.Override
-  public boolean hasEndedAt() {
+  public boolean hasEnd() {
     return ((bitField0_ & 0x00000008) != 0);
   }
   /**
    * <pre>
-   * When it ended. This field and the next three are set for an ended claim only.
+   * How it ended; set for an ended claim only.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp ended_at = 14;</code>
-   * @return The endedAt.
+   * <code>.rowlock.v1.ClaimEnd end = 14;</code>
+   * @return The end.
    */
   @java.lang.Override
-  public com.google.protobuf.Timestamp getEndedAt() {
-    return endedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : endedAt_;
+  public rowlock.v1.ClaimEnd getEnd() {
+    return end_ == null ? rowlock.v1.ClaimEnd.getDefaultInstance() : end_;
   }
   /**
    * <pre>
-   * When it ended. This field and the next three are set for an ended claim only.
+   * How it ended; set for an ended claim only.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+   * <code>.rowlock.v1.ClaimEnd end = 14;</code>
    */
   @java.lang.Override
-  public com.google.protobuf.TimestampOrBuilder getEndedAtOrBuilder() {
-    return endedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : endedAt_;
+  public rowlock.v1.ClaimEndOrBuilder getEndOrBuilder() {
+    return end_ == null ? rowlock.v1.ClaimEnd.getDefaultInstance() : end_;
   }
 
-  public static final int END_REASON_FIELD_NUMBER = 15;
-  private int endReason_ = 0;
-  /**
-   * <pre>
-   * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
-   * </pre>
-   *
-   * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
-   * @return The enum numeric value on the wire for endReason.
-   */
-  @java.lang.Override public int getEndReasonValue() {
-    return endReason_;
-  }
-  /**
-   * <pre>
-   * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
-   * </pre>
-   *
-   * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
-   * @return The endReason.
-   */
-  @java.lang.Override public rowlock.v1.RefusalReason getEndReason() {
-    rowlock.v1.RefusalReason result = rowlock.v1.RefusalReason.forNumber(endReason_);
-    return result == null ? rowlock.v1.RefusalReason.UNRECOGNIZED : result;
-  }
-
-  public static final int END_NOTE_FIELD_NUMBER = 16;
-  @SuppressWarnings("serial")
-  private volatile java.lang.Object endNote_ = "";
-  /**
-   * <pre>
-   * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
-   * </pre>
-   *
-   * <code>string end_note = 16;</code>
-   * @return The endNote.
-   */
-  @java.lang.Override
-  public java.lang.String getEndNote() {
-    java.lang.Object ref = endNote_;
-    if (ref instanceof java.lang.String) {
-      return (java.lang.String) ref;
-    } else {
-      com.google.protobuf.ByteString bs = 
-          (com.google.protobuf.ByteString) ref;
-      java.lang.String s = bs.toStringUtf8();
-      endNote_ = s;
-      return s;
-    }
-  }
-  /**
-   * <pre>
-   * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
-   * </pre>
-   *
-   * <code>string end_note = 16;</code>
-   * @return The bytes for endNote.
-   */
-  @java.lang.Override
-  public com.google.protobuf.ByteString
-      getEndNoteBytes() {
-    java.lang.Object ref = endNote_;
-    if (ref instanceof java.lang.String) {
-      com.google.protobuf.ByteString b = 
-          com.google.protobuf.ByteString.copyFromUtf8(
-              (java.lang.String) ref);
-      endNote_ = b;
-      return b;
-    } else {
-      return (com.google.protobuf.ByteString) ref;
-    }
-  }
-
-  public static final int ENDED_BY_FIELD_NUMBER = 17;
-  @SuppressWarnings("serial")
-  private volatile java.lang.Object endedBy_ = "";
-  /**
-   * <pre>
-   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
-   * Otherwise empty.
-   * </pre>
-   *
-   * <code>string ended_by = 17;</code>
-   * @return The endedBy.
-   */
-  @java.lang.Override
-  public java.lang.String getEndedBy() {
-    java.lang.Object ref = endedBy_;
-    if (ref instanceof java.lang.String) {
-      return (java.lang.String) ref;
-    } else {
-      com.google.protobuf.ByteString bs = 
-          (com.google.protobuf.ByteString) ref;
-      java.lang.String s = bs.toStringUtf8();
-      endedBy_ = s;
-      return s;
-    }
-  }
-  /**
-   * <pre>
-   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
-   * Otherwise empty.
-   * </pre>
-   *
-   * <code>string ended_by = 17;</code>
-   * @return The bytes for endedBy.
-   */
-  @java.lang.Override
-  public com.google.protobuf.ByteString
-      getEndedByBytes() {
-    java.lang.Object ref = endedBy_;
-    if (ref instanceof java.lang.String) {
-      com.google.protobuf.ByteString b = 
-          com.google.protobuf.ByteString.copyFromUtf8(
-              (java.lang.String) ref);
-      endedBy_ = b;
-      return b;
-    } else {
-      return (com.google.protobuf.ByteString) ref;
-    }
-  }
-
-  public static final int REPLICA_FIELD_NUMBER = 18;
+  public static final int REPLICA_FIELD_NUMBER = 15;
   @SuppressWarnings("serial")
   private volatile java.lang.Object replica_ = "";
   /**
    * <pre>
-   * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
-   * did not wait.
+   * Of an ended claim, the server that kept its place in the queue, as the log and the metrics of the servers name it. Empty
+   * for a claim that did not wait.
    * </pre>
    *
-   * <code>string replica = 18;</code>
+   * <code>string replica = 15;</code>
    * @return The replica.
    */
   @java.lang.Override
@@ -722,11 +597,11 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
-   * did not wait.
+   * Of an ended claim, the server that kept its place in the queue, as the log and the metrics of the servers name it. Empty
+   * for a claim that did not wait.
    * </pre>
    *
-   * <code>string replica = 18;</code>
+   * <code>string replica = 15;</code>
    * @return The bytes for replica.
    */
   @java.lang.Override
@@ -794,26 +669,17 @@ java.lang.String defaultValue) {
     if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(11, getExpiresAt());
     }
-    if (unclaimed_ != false) {
-      output.writeBool(12, unclaimed_);
+    if (provisional_ != false) {
+      output.writeBool(12, provisional_);
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(principal_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 13, principal_);
     }
     if (((bitField0_ & 0x00000008) != 0)) {
-      output.writeMessage(14, getEndedAt());
-    }
-    if (endReason_ != rowlock.v1.RefusalReason.REFUSAL_REASON_UNSPECIFIED.getNumber()) {
-      output.writeEnum(15, endReason_);
-    }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(endNote_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 16, endNote_);
-    }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(endedBy_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 17, endedBy_);
+      output.writeMessage(14, getEnd());
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(replica_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 18, replica_);
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 15, replica_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -872,29 +738,19 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(11, getExpiresAt());
     }
-    if (unclaimed_ != false) {
+    if (provisional_ != false) {
       size += com.google.protobuf.CodedOutputStream
-        .computeBoolSize(12, unclaimed_);
+        .computeBoolSize(12, provisional_);
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(principal_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(13, principal_);
     }
     if (((bitField0_ & 0x00000008) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(14, getEndedAt());
-    }
-    if (endReason_ != rowlock.v1.RefusalReason.REFUSAL_REASON_UNSPECIFIED.getNumber()) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeEnumSize(15, endReason_);
-    }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(endNote_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(16, endNote_);
-    }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(endedBy_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(17, endedBy_);
+        .computeMessageSize(14, getEnd());
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(replica_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(18, replica_);
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(15, replica_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -940,20 +796,15 @@ java.lang.String defaultValue) {
       if (!getExpiresAt()
           .equals(other.getExpiresAt())) return false;
     }
-    if (getUnclaimed()
-        != other.getUnclaimed()) return false;
+    if (getProvisional()
+        != other.getProvisional()) return false;
     if (!getPrincipal()
         .equals(other.getPrincipal())) return false;
-    if (hasEndedAt() != other.hasEndedAt()) return false;
-    if (hasEndedAt()) {
-      if (!getEndedAt()
-          .equals(other.getEndedAt())) return false;
+    if (hasEnd() != other.hasEnd()) return false;
+    if (hasEnd()) {
+      if (!getEnd()
+          .equals(other.getEnd())) return false;
     }
-    if (endReason_ != other.endReason_) return false;
-    if (!getEndNote()
-        .equals(other.getEndNote())) return false;
-    if (!getEndedBy()
-        .equals(other.getEndedBy())) return false;
     if (!getReplica()
         .equals(other.getReplica())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
@@ -999,21 +850,15 @@ java.lang.String defaultValue) {
       hash = (37 * hash) + EXPIRES_AT_FIELD_NUMBER;
       hash = (53 * hash) + getExpiresAt().hashCode();
     }
-    hash = (37 * hash) + UNCLAIMED_FIELD_NUMBER;
+    hash = (37 * hash) + PROVISIONAL_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
-        getUnclaimed());
+        getProvisional());
     hash = (37 * hash) + PRINCIPAL_FIELD_NUMBER;
     hash = (53 * hash) + getPrincipal().hashCode();
-    if (hasEndedAt()) {
-      hash = (37 * hash) + ENDED_AT_FIELD_NUMBER;
-      hash = (53 * hash) + getEndedAt().hashCode();
+    if (hasEnd()) {
+      hash = (37 * hash) + END_FIELD_NUMBER;
+      hash = (53 * hash) + getEnd().hashCode();
     }
-    hash = (37 * hash) + END_REASON_FIELD_NUMBER;
-    hash = (53 * hash) + endReason_;
-    hash = (37 * hash) + END_NOTE_FIELD_NUMBER;
-    hash = (53 * hash) + getEndNote().hashCode();
-    hash = (37 * hash) + ENDED_BY_FIELD_NUMBER;
-    hash = (53 * hash) + getEndedBy().hashCode();
     hash = (37 * hash) + REPLICA_FIELD_NUMBER;
     hash = (53 * hash) + getReplica().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
@@ -1175,7 +1020,7 @@ java.lang.String defaultValue) {
         getRequestedAtFieldBuilder();
         getGrantedAtFieldBuilder();
         getExpiresAtFieldBuilder();
-        getEndedAtFieldBuilder();
+        getEndFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1205,16 +1050,13 @@ java.lang.String defaultValue) {
         expiresAtBuilder_.dispose();
         expiresAtBuilder_ = null;
       }
-      unclaimed_ = false;
+      provisional_ = false;
       principal_ = "";
-      endedAt_ = null;
-      if (endedAtBuilder_ != null) {
-        endedAtBuilder_.dispose();
-        endedAtBuilder_ = null;
+      end_ = null;
+      if (endBuilder_ != null) {
+        endBuilder_.dispose();
+        endBuilder_ = null;
       }
-      endReason_ = 0;
-      endNote_ = "";
-      endedBy_ = "";
       replica_ = "";
       return this;
     }
@@ -1294,27 +1136,18 @@ java.lang.String defaultValue) {
         to_bitField0_ |= 0x00000004;
       }
       if (((from_bitField0_ & 0x00000800) != 0)) {
-        result.unclaimed_ = unclaimed_;
+        result.provisional_ = provisional_;
       }
       if (((from_bitField0_ & 0x00001000) != 0)) {
         result.principal_ = principal_;
       }
       if (((from_bitField0_ & 0x00002000) != 0)) {
-        result.endedAt_ = endedAtBuilder_ == null
-            ? endedAt_
-            : endedAtBuilder_.build();
+        result.end_ = endBuilder_ == null
+            ? end_
+            : endBuilder_.build();
         to_bitField0_ |= 0x00000008;
       }
       if (((from_bitField0_ & 0x00004000) != 0)) {
-        result.endReason_ = endReason_;
-      }
-      if (((from_bitField0_ & 0x00008000) != 0)) {
-        result.endNote_ = endNote_;
-      }
-      if (((from_bitField0_ & 0x00010000) != 0)) {
-        result.endedBy_ = endedBy_;
-      }
-      if (((from_bitField0_ & 0x00020000) != 0)) {
         result.replica_ = replica_;
       }
       result.bitField0_ |= to_bitField0_;
@@ -1401,33 +1234,20 @@ java.lang.String defaultValue) {
       if (other.hasExpiresAt()) {
         mergeExpiresAt(other.getExpiresAt());
       }
-      if (other.getUnclaimed() != false) {
-        setUnclaimed(other.getUnclaimed());
+      if (other.getProvisional() != false) {
+        setProvisional(other.getProvisional());
       }
       if (!other.getPrincipal().isEmpty()) {
         principal_ = other.principal_;
         bitField0_ |= 0x00001000;
         onChanged();
       }
-      if (other.hasEndedAt()) {
-        mergeEndedAt(other.getEndedAt());
-      }
-      if (other.endReason_ != 0) {
-        setEndReasonValue(other.getEndReasonValue());
-      }
-      if (!other.getEndNote().isEmpty()) {
-        endNote_ = other.endNote_;
-        bitField0_ |= 0x00008000;
-        onChanged();
-      }
-      if (!other.getEndedBy().isEmpty()) {
-        endedBy_ = other.endedBy_;
-        bitField0_ |= 0x00010000;
-        onChanged();
+      if (other.hasEnd()) {
+        mergeEnd(other.getEnd());
       }
       if (!other.getReplica().isEmpty()) {
         replica_ = other.replica_;
-        bitField0_ |= 0x00020000;
+        bitField0_ |= 0x00004000;
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -1522,7 +1342,7 @@ java.lang.String defaultValue) {
               break;
             } // case 90
             case 96: {
-              unclaimed_ = input.readBool();
+              provisional_ = input.readBool();
               bitField0_ |= 0x00000800;
               break;
             } // case 96
@@ -1533,31 +1353,16 @@ java.lang.String defaultValue) {
             } // case 106
             case 114: {
               input.readMessage(
-                  getEndedAtFieldBuilder().getBuilder(),
+                  getEndFieldBuilder().getBuilder(),
                   extensionRegistry);
               bitField0_ |= 0x00002000;
               break;
             } // case 114
-            case 120: {
-              endReason_ = input.readEnum();
+            case 122: {
+              replica_ = input.readStringRequireUtf8();
               bitField0_ |= 0x00004000;
               break;
-            } // case 120
-            case 130: {
-              endNote_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00008000;
-              break;
-            } // case 130
-            case 138: {
-              endedBy_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00010000;
-              break;
-            } // case 138
-            case 146: {
-              replica_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00020000;
-              break;
-            } // case 146
+            } // case 122
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1717,7 +1522,7 @@ java.lang.String defaultValue) {
     private int state_ = 0;
     /**
      * <pre>
-     * Waiting or held.
+     * What it is doing.
      * </pre>
      *
      * <code>.rowlock.v1.ClaimState state = 3;</code>
@@ -1728,7 +1533,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Waiting or held.
+     * What it is doing.
      * </pre>
      *
      * <code>.rowlock.v1.ClaimState state = 3;</code>
@@ -1743,7 +1548,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Waiting or held.
+     * What it is doing.
      * </pre>
      *
      * <code>.rowlock.v1.ClaimState state = 3;</code>
@@ -1756,7 +1561,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Waiting or held.
+     * What it is doing.
      * </pre>
      *
      * <code>.rowlock.v1.ClaimState state = 3;</code>
@@ -1774,7 +1579,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Waiting or held.
+     * What it is doing.
      * </pre>
      *
      * <code>.rowlock.v1.ClaimState state = 3;</code>
@@ -2675,52 +2480,52 @@ java.lang.String defaultValue) {
       return expiresAtBuilder_;
     }
 
-    private boolean unclaimed_ ;
+    private boolean provisional_ ;
     /**
      * <pre>
-     * The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
-     * for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
-     * even one that was granted at once: it never expires, and perhaps nobody knows of it.
+     * Granted and not yet confirmed: no Renew, no repeated Acquire, no acknowledgement in a session. A lease after a wait
+     * then ends with the grace period: see Lease.provisional. Also set for a lease without end that nobody has confirmed, even
+     * one that was granted at once: it never expires, and perhaps nobody knows of it.
      * </pre>
      *
-     * <code>bool unclaimed = 12;</code>
-     * @return The unclaimed.
+     * <code>bool provisional = 12;</code>
+     * @return The provisional.
      */
     @java.lang.Override
-    public boolean getUnclaimed() {
-      return unclaimed_;
+    public boolean getProvisional() {
+      return provisional_;
     }
     /**
      * <pre>
-     * The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
-     * for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
-     * even one that was granted at once: it never expires, and perhaps nobody knows of it.
+     * Granted and not yet confirmed: no Renew, no repeated Acquire, no acknowledgement in a session. A lease after a wait
+     * then ends with the grace period: see Lease.provisional. Also set for a lease without end that nobody has confirmed, even
+     * one that was granted at once: it never expires, and perhaps nobody knows of it.
      * </pre>
      *
-     * <code>bool unclaimed = 12;</code>
-     * @param value The unclaimed to set.
+     * <code>bool provisional = 12;</code>
+     * @param value The provisional to set.
      * @return This builder for chaining.
      */
-    public Builder setUnclaimed(boolean value) {
+    public Builder setProvisional(boolean value) {
 
-      unclaimed_ = value;
+      provisional_ = value;
       bitField0_ |= 0x00000800;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
-     * for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
-     * even one that was granted at once: it never expires, and perhaps nobody knows of it.
+     * Granted and not yet confirmed: no Renew, no repeated Acquire, no acknowledgement in a session. A lease after a wait
+     * then ends with the grace period: see Lease.provisional. Also set for a lease without end that nobody has confirmed, even
+     * one that was granted at once: it never expires, and perhaps nobody knows of it.
      * </pre>
      *
-     * <code>bool unclaimed = 12;</code>
+     * <code>bool provisional = 12;</code>
      * @return This builder for chaining.
      */
-    public Builder clearUnclaimed() {
+    public Builder clearProvisional() {
       bitField0_ = (bitField0_ & ~0x00000800);
-      unclaimed_ = false;
+      provisional_ = false;
       onChanged();
       return this;
     }
@@ -2822,50 +2627,50 @@ java.lang.String defaultValue) {
       return this;
     }
 
-    private com.google.protobuf.Timestamp endedAt_;
+    private rowlock.v1.ClaimEnd end_;
     private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> endedAtBuilder_;
+        rowlock.v1.ClaimEnd, rowlock.v1.ClaimEnd.Builder, rowlock.v1.ClaimEndOrBuilder> endBuilder_;
     /**
      * <pre>
-     * When it ended. This field and the next three are set for an ended claim only.
+     * How it ended; set for an ended claim only.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
-     * @return Whether the endedAt field is set.
+     * <code>.rowlock.v1.ClaimEnd end = 14;</code>
+     * @return Whether the end field is set.
      */
-    public boolean hasEndedAt() {
+    public boolean hasEnd() {
       return ((bitField0_ & 0x00002000) != 0);
     }
     /**
      * <pre>
-     * When it ended. This field and the next three are set for an ended claim only.
+     * How it ended; set for an ended claim only.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
-     * @return The endedAt.
+     * <code>.rowlock.v1.ClaimEnd end = 14;</code>
+     * @return The end.
      */
-    public com.google.protobuf.Timestamp getEndedAt() {
-      if (endedAtBuilder_ == null) {
-        return endedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : endedAt_;
+    public rowlock.v1.ClaimEnd getEnd() {
+      if (endBuilder_ == null) {
+        return end_ == null ? rowlock.v1.ClaimEnd.getDefaultInstance() : end_;
       } else {
-        return endedAtBuilder_.getMessage();
+        return endBuilder_.getMessage();
       }
     }
     /**
      * <pre>
-     * When it ended. This field and the next three are set for an ended claim only.
+     * How it ended; set for an ended claim only.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     * <code>.rowlock.v1.ClaimEnd end = 14;</code>
      */
-    public Builder setEndedAt(com.google.protobuf.Timestamp value) {
-      if (endedAtBuilder_ == null) {
+    public Builder setEnd(rowlock.v1.ClaimEnd value) {
+      if (endBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
-        endedAt_ = value;
+        end_ = value;
       } else {
-        endedAtBuilder_.setMessage(value);
+        endBuilder_.setMessage(value);
       }
       bitField0_ |= 0x00002000;
       onChanged();
@@ -2873,17 +2678,17 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it ended. This field and the next three are set for an ended claim only.
+     * How it ended; set for an ended claim only.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     * <code>.rowlock.v1.ClaimEnd end = 14;</code>
      */
-    public Builder setEndedAt(
-        com.google.protobuf.Timestamp.Builder builderForValue) {
-      if (endedAtBuilder_ == null) {
-        endedAt_ = builderForValue.build();
+    public Builder setEnd(
+        rowlock.v1.ClaimEnd.Builder builderForValue) {
+      if (endBuilder_ == null) {
+        end_ = builderForValue.build();
       } else {
-        endedAtBuilder_.setMessage(builderForValue.build());
+        endBuilder_.setMessage(builderForValue.build());
       }
       bitField0_ |= 0x00002000;
       onChanged();
@@ -2891,24 +2696,24 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it ended. This field and the next three are set for an ended claim only.
+     * How it ended; set for an ended claim only.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     * <code>.rowlock.v1.ClaimEnd end = 14;</code>
      */
-    public Builder mergeEndedAt(com.google.protobuf.Timestamp value) {
-      if (endedAtBuilder_ == null) {
+    public Builder mergeEnd(rowlock.v1.ClaimEnd value) {
+      if (endBuilder_ == null) {
         if (((bitField0_ & 0x00002000) != 0) &&
-          endedAt_ != null &&
-          endedAt_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
-          getEndedAtBuilder().mergeFrom(value);
+          end_ != null &&
+          end_ != rowlock.v1.ClaimEnd.getDefaultInstance()) {
+          getEndBuilder().mergeFrom(value);
         } else {
-          endedAt_ = value;
+          end_ = value;
         }
       } else {
-        endedAtBuilder_.mergeFrom(value);
+        endBuilder_.mergeFrom(value);
       }
-      if (endedAt_ != null) {
+      if (end_ != null) {
         bitField0_ |= 0x00002000;
         onChanged();
       }
@@ -2916,339 +2721,77 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * When it ended. This field and the next three are set for an ended claim only.
+     * How it ended; set for an ended claim only.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     * <code>.rowlock.v1.ClaimEnd end = 14;</code>
      */
-    public Builder clearEndedAt() {
+    public Builder clearEnd() {
       bitField0_ = (bitField0_ & ~0x00002000);
-      endedAt_ = null;
-      if (endedAtBuilder_ != null) {
-        endedAtBuilder_.dispose();
-        endedAtBuilder_ = null;
+      end_ = null;
+      if (endBuilder_ != null) {
+        endBuilder_.dispose();
+        endBuilder_ = null;
       }
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * When it ended. This field and the next three are set for an ended claim only.
+     * How it ended; set for an ended claim only.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     * <code>.rowlock.v1.ClaimEnd end = 14;</code>
      */
-    public com.google.protobuf.Timestamp.Builder getEndedAtBuilder() {
+    public rowlock.v1.ClaimEnd.Builder getEndBuilder() {
       bitField0_ |= 0x00002000;
       onChanged();
-      return getEndedAtFieldBuilder().getBuilder();
+      return getEndFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * When it ended. This field and the next three are set for an ended claim only.
+     * How it ended; set for an ended claim only.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     * <code>.rowlock.v1.ClaimEnd end = 14;</code>
      */
-    public com.google.protobuf.TimestampOrBuilder getEndedAtOrBuilder() {
-      if (endedAtBuilder_ != null) {
-        return endedAtBuilder_.getMessageOrBuilder();
+    public rowlock.v1.ClaimEndOrBuilder getEndOrBuilder() {
+      if (endBuilder_ != null) {
+        return endBuilder_.getMessageOrBuilder();
       } else {
-        return endedAt_ == null ?
-            com.google.protobuf.Timestamp.getDefaultInstance() : endedAt_;
+        return end_ == null ?
+            rowlock.v1.ClaimEnd.getDefaultInstance() : end_;
       }
     }
     /**
      * <pre>
-     * When it ended. This field and the next three are set for an ended claim only.
+     * How it ended; set for an ended claim only.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     * <code>.rowlock.v1.ClaimEnd end = 14;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
-        getEndedAtFieldBuilder() {
-      if (endedAtBuilder_ == null) {
-        endedAtBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
-                getEndedAt(),
+        rowlock.v1.ClaimEnd, rowlock.v1.ClaimEnd.Builder, rowlock.v1.ClaimEndOrBuilder> 
+        getEndFieldBuilder() {
+      if (endBuilder_ == null) {
+        endBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ClaimEnd, rowlock.v1.ClaimEnd.Builder, rowlock.v1.ClaimEndOrBuilder>(
+                getEnd(),
                 getParentForChildren(),
                 isClean());
-        endedAt_ = null;
+        end_ = null;
       }
-      return endedAtBuilder_;
-    }
-
-    private int endReason_ = 0;
-    /**
-     * <pre>
-     * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
-     * </pre>
-     *
-     * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
-     * @return The enum numeric value on the wire for endReason.
-     */
-    @java.lang.Override public int getEndReasonValue() {
-      return endReason_;
-    }
-    /**
-     * <pre>
-     * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
-     * </pre>
-     *
-     * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
-     * @param value The enum numeric value on the wire for endReason to set.
-     * @return This builder for chaining.
-     */
-    public Builder setEndReasonValue(int value) {
-      endReason_ = value;
-      bitField0_ |= 0x00004000;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
-     * </pre>
-     *
-     * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
-     * @return The endReason.
-     */
-    @java.lang.Override
-    public rowlock.v1.RefusalReason getEndReason() {
-      rowlock.v1.RefusalReason result = rowlock.v1.RefusalReason.forNumber(endReason_);
-      return result == null ? rowlock.v1.RefusalReason.UNRECOGNIZED : result;
-    }
-    /**
-     * <pre>
-     * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
-     * </pre>
-     *
-     * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
-     * @param value The endReason to set.
-     * @return This builder for chaining.
-     */
-    public Builder setEndReason(rowlock.v1.RefusalReason value) {
-      if (value == null) {
-        throw new NullPointerException();
-      }
-      bitField0_ |= 0x00004000;
-      endReason_ = value.getNumber();
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
-     * </pre>
-     *
-     * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearEndReason() {
-      bitField0_ = (bitField0_ & ~0x00004000);
-      endReason_ = 0;
-      onChanged();
-      return this;
-    }
-
-    private java.lang.Object endNote_ = "";
-    /**
-     * <pre>
-     * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
-     * </pre>
-     *
-     * <code>string end_note = 16;</code>
-     * @return The endNote.
-     */
-    public java.lang.String getEndNote() {
-      java.lang.Object ref = endNote_;
-      if (!(ref instanceof java.lang.String)) {
-        com.google.protobuf.ByteString bs =
-            (com.google.protobuf.ByteString) ref;
-        java.lang.String s = bs.toStringUtf8();
-        endNote_ = s;
-        return s;
-      } else {
-        return (java.lang.String) ref;
-      }
-    }
-    /**
-     * <pre>
-     * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
-     * </pre>
-     *
-     * <code>string end_note = 16;</code>
-     * @return The bytes for endNote.
-     */
-    public com.google.protobuf.ByteString
-        getEndNoteBytes() {
-      java.lang.Object ref = endNote_;
-      if (ref instanceof String) {
-        com.google.protobuf.ByteString b = 
-            com.google.protobuf.ByteString.copyFromUtf8(
-                (java.lang.String) ref);
-        endNote_ = b;
-        return b;
-      } else {
-        return (com.google.protobuf.ByteString) ref;
-      }
-    }
-    /**
-     * <pre>
-     * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
-     * </pre>
-     *
-     * <code>string end_note = 16;</code>
-     * @param value The endNote to set.
-     * @return This builder for chaining.
-     */
-    public Builder setEndNote(
-        java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      endNote_ = value;
-      bitField0_ |= 0x00008000;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
-     * </pre>
-     *
-     * <code>string end_note = 16;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearEndNote() {
-      endNote_ = getDefaultInstance().getEndNote();
-      bitField0_ = (bitField0_ & ~0x00008000);
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
-     * </pre>
-     *
-     * <code>string end_note = 16;</code>
-     * @param value The bytes for endNote to set.
-     * @return This builder for chaining.
-     */
-    public Builder setEndNoteBytes(
-        com.google.protobuf.ByteString value) {
-      if (value == null) { throw new NullPointerException(); }
-      checkByteStringIsUtf8(value);
-      endNote_ = value;
-      bitField0_ |= 0x00008000;
-      onChanged();
-      return this;
-    }
-
-    private java.lang.Object endedBy_ = "";
-    /**
-     * <pre>
-     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
-     * Otherwise empty.
-     * </pre>
-     *
-     * <code>string ended_by = 17;</code>
-     * @return The endedBy.
-     */
-    public java.lang.String getEndedBy() {
-      java.lang.Object ref = endedBy_;
-      if (!(ref instanceof java.lang.String)) {
-        com.google.protobuf.ByteString bs =
-            (com.google.protobuf.ByteString) ref;
-        java.lang.String s = bs.toStringUtf8();
-        endedBy_ = s;
-        return s;
-      } else {
-        return (java.lang.String) ref;
-      }
-    }
-    /**
-     * <pre>
-     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
-     * Otherwise empty.
-     * </pre>
-     *
-     * <code>string ended_by = 17;</code>
-     * @return The bytes for endedBy.
-     */
-    public com.google.protobuf.ByteString
-        getEndedByBytes() {
-      java.lang.Object ref = endedBy_;
-      if (ref instanceof String) {
-        com.google.protobuf.ByteString b = 
-            com.google.protobuf.ByteString.copyFromUtf8(
-                (java.lang.String) ref);
-        endedBy_ = b;
-        return b;
-      } else {
-        return (com.google.protobuf.ByteString) ref;
-      }
-    }
-    /**
-     * <pre>
-     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
-     * Otherwise empty.
-     * </pre>
-     *
-     * <code>string ended_by = 17;</code>
-     * @param value The endedBy to set.
-     * @return This builder for chaining.
-     */
-    public Builder setEndedBy(
-        java.lang.String value) {
-      if (value == null) { throw new NullPointerException(); }
-      endedBy_ = value;
-      bitField0_ |= 0x00010000;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
-     * Otherwise empty.
-     * </pre>
-     *
-     * <code>string ended_by = 17;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearEndedBy() {
-      endedBy_ = getDefaultInstance().getEndedBy();
-      bitField0_ = (bitField0_ & ~0x00010000);
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
-     * Otherwise empty.
-     * </pre>
-     *
-     * <code>string ended_by = 17;</code>
-     * @param value The bytes for endedBy to set.
-     * @return This builder for chaining.
-     */
-    public Builder setEndedByBytes(
-        com.google.protobuf.ByteString value) {
-      if (value == null) { throw new NullPointerException(); }
-      checkByteStringIsUtf8(value);
-      endedBy_ = value;
-      bitField0_ |= 0x00010000;
-      onChanged();
-      return this;
+      return endBuilder_;
     }
 
     private java.lang.Object replica_ = "";
     /**
      * <pre>
-     * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
-     * did not wait.
+     * Of an ended claim, the server that kept its place in the queue, as the log and the metrics of the servers name it. Empty
+     * for a claim that did not wait.
      * </pre>
      *
-     * <code>string replica = 18;</code>
+     * <code>string replica = 15;</code>
      * @return The replica.
      */
     public java.lang.String getReplica() {
@@ -3265,11 +2808,11 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
-     * did not wait.
+     * Of an ended claim, the server that kept its place in the queue, as the log and the metrics of the servers name it. Empty
+     * for a claim that did not wait.
      * </pre>
      *
-     * <code>string replica = 18;</code>
+     * <code>string replica = 15;</code>
      * @return The bytes for replica.
      */
     public com.google.protobuf.ByteString
@@ -3287,11 +2830,11 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
-     * did not wait.
+     * Of an ended claim, the server that kept its place in the queue, as the log and the metrics of the servers name it. Empty
+     * for a claim that did not wait.
      * </pre>
      *
-     * <code>string replica = 18;</code>
+     * <code>string replica = 15;</code>
      * @param value The replica to set.
      * @return This builder for chaining.
      */
@@ -3299,32 +2842,32 @@ java.lang.String defaultValue) {
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       replica_ = value;
-      bitField0_ |= 0x00020000;
+      bitField0_ |= 0x00004000;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
-     * did not wait.
+     * Of an ended claim, the server that kept its place in the queue, as the log and the metrics of the servers name it. Empty
+     * for a claim that did not wait.
      * </pre>
      *
-     * <code>string replica = 18;</code>
+     * <code>string replica = 15;</code>
      * @return This builder for chaining.
      */
     public Builder clearReplica() {
       replica_ = getDefaultInstance().getReplica();
-      bitField0_ = (bitField0_ & ~0x00020000);
+      bitField0_ = (bitField0_ & ~0x00004000);
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
-     * did not wait.
+     * Of an ended claim, the server that kept its place in the queue, as the log and the metrics of the servers name it. Empty
+     * for a claim that did not wait.
      * </pre>
      *
-     * <code>string replica = 18;</code>
+     * <code>string replica = 15;</code>
      * @param value The bytes for replica to set.
      * @return This builder for chaining.
      */
@@ -3333,7 +2876,7 @@ java.lang.String defaultValue) {
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       replica_ = value;
-      bitField0_ |= 0x00020000;
+      bitField0_ |= 0x00004000;
       onChanged();
       return this;
     }

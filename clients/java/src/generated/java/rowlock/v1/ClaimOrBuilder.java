@@ -41,7 +41,7 @@ public interface ClaimOrBuilder extends
 
   /**
    * <pre>
-   * Waiting or held.
+   * What it is doing.
    * </pre>
    *
    * <code>.rowlock.v1.ClaimState state = 3;</code>
@@ -50,7 +50,7 @@ public interface ClaimOrBuilder extends
   int getStateValue();
   /**
    * <pre>
-   * Waiting or held.
+   * What it is doing.
    * </pre>
    *
    * <code>.rowlock.v1.ClaimState state = 3;</code>
@@ -257,15 +257,15 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
-   * for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
-   * even one that was granted at once: it never expires, and perhaps nobody knows of it.
+   * Granted and not yet confirmed: no Renew, no repeated Acquire, no acknowledgement in a session. A lease after a wait
+   * then ends with the grace period: see Lease.provisional. Also set for a lease without end that nobody has confirmed, even
+   * one that was granted at once: it never expires, and perhaps nobody knows of it.
    * </pre>
    *
-   * <code>bool unclaimed = 12;</code>
-   * @return The unclaimed.
+   * <code>bool provisional = 12;</code>
+   * @return The provisional.
    */
-  boolean getUnclaimed();
+  boolean getProvisional();
 
   /**
    * <pre>
@@ -291,109 +291,48 @@ java.lang.String defaultValue);
 
   /**
    * <pre>
-   * When it ended. This field and the next three are set for an ended claim only.
+   * How it ended; set for an ended claim only.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp ended_at = 14;</code>
-   * @return Whether the endedAt field is set.
+   * <code>.rowlock.v1.ClaimEnd end = 14;</code>
+   * @return Whether the end field is set.
    */
-  boolean hasEndedAt();
+  boolean hasEnd();
   /**
    * <pre>
-   * When it ended. This field and the next three are set for an ended claim only.
+   * How it ended; set for an ended claim only.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp ended_at = 14;</code>
-   * @return The endedAt.
+   * <code>.rowlock.v1.ClaimEnd end = 14;</code>
+   * @return The end.
    */
-  com.google.protobuf.Timestamp getEndedAt();
+  rowlock.v1.ClaimEnd getEnd();
   /**
    * <pre>
-   * When it ended. This field and the next three are set for an ended claim only.
+   * How it ended; set for an ended claim only.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+   * <code>.rowlock.v1.ClaimEnd end = 14;</code>
    */
-  com.google.protobuf.TimestampOrBuilder getEndedAtOrBuilder();
+  rowlock.v1.ClaimEndOrBuilder getEndOrBuilder();
 
   /**
    * <pre>
-   * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+   * Of an ended claim, the server that kept its place in the queue, as the log and the metrics of the servers name it. Empty
+   * for a claim that did not wait.
    * </pre>
    *
-   * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
-   * @return The enum numeric value on the wire for endReason.
-   */
-  int getEndReasonValue();
-  /**
-   * <pre>
-   * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
-   * </pre>
-   *
-   * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
-   * @return The endReason.
-   */
-  rowlock.v1.RefusalReason getEndReason();
-
-  /**
-   * <pre>
-   * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
-   * </pre>
-   *
-   * <code>string end_note = 16;</code>
-   * @return The endNote.
-   */
-  java.lang.String getEndNote();
-  /**
-   * <pre>
-   * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
-   * </pre>
-   *
-   * <code>string end_note = 16;</code>
-   * @return The bytes for endNote.
-   */
-  com.google.protobuf.ByteString
-      getEndNoteBytes();
-
-  /**
-   * <pre>
-   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
-   * Otherwise empty.
-   * </pre>
-   *
-   * <code>string ended_by = 17;</code>
-   * @return The endedBy.
-   */
-  java.lang.String getEndedBy();
-  /**
-   * <pre>
-   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
-   * Otherwise empty.
-   * </pre>
-   *
-   * <code>string ended_by = 17;</code>
-   * @return The bytes for endedBy.
-   */
-  com.google.protobuf.ByteString
-      getEndedByBytes();
-
-  /**
-   * <pre>
-   * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
-   * did not wait.
-   * </pre>
-   *
-   * <code>string replica = 18;</code>
+   * <code>string replica = 15;</code>
    * @return The replica.
    */
   java.lang.String getReplica();
   /**
    * <pre>
-   * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
-   * did not wait.
+   * Of an ended claim, the server that kept its place in the queue, as the log and the metrics of the servers name it. Empty
+   * for a claim that did not wait.
    * </pre>
    *
-   * <code>string replica = 18;</code>
+   * <code>string replica = 15;</code>
    * @return The bytes for replica.
    */
   com.google.protobuf.ByteString

@@ -89,7 +89,7 @@ private static final long serialVersionUID = 0L;
   public static final int NAME_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+   * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
    * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
    * </pre>
    *
@@ -101,7 +101,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+   * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
    * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
    * </pre>
    *
@@ -127,7 +127,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+   * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
    * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
    * </pre>
    *
@@ -671,7 +671,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+     * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
      * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      * </pre>
      *
@@ -684,7 +684,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+     * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
      * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      * </pre>
      *
@@ -711,7 +711,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+     * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
      * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      * </pre>
      *
@@ -739,7 +739,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+     * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
      * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      * </pre>
      *
@@ -757,7 +757,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+     * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
      * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      * </pre>
      *
@@ -774,7 +774,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+     * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
      * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
      * </pre>
      *

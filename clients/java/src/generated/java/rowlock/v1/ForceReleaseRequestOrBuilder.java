@@ -10,7 +10,7 @@ public interface ForceReleaseRequestOrBuilder extends
 
   /**
    * <pre>
-   * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+   * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
    * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
    * </pre>
    *
@@ -20,7 +20,7 @@ public interface ForceReleaseRequestOrBuilder extends
   boolean hasName();
   /**
    * <pre>
-   * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+   * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
    * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
    * </pre>
    *
@@ -30,7 +30,7 @@ public interface ForceReleaseRequestOrBuilder extends
   java.lang.String getName();
   /**
    * <pre>
-   * All holders of this lock, oldest first, up to 500 a call, so that the answer fits into the 4 MiB that clients
+   * All holders of this lock, oldest first, today up to 500 a call, so that the answer fits into the 4 MiB that clients
    * accept. Repeat the call while `remaining` is above 0. Waiters stay, and are granted what becomes free.
    * </pre>
    *

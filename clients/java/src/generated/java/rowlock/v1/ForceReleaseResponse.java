@@ -114,7 +114,7 @@ private static final long serialVersionUID = 0L;
   private int remaining_ = 0;
   /**
    * <pre>
-   * Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+   * Holders of the lock that this call did not end because of its bound; if above 0, repeat the call. It does
    * not count new holders, but a repeated call ends them too. 0 for one claim.
    * </pre>
    *
@@ -860,7 +860,7 @@ private static final long serialVersionUID = 0L;
     private int remaining_ ;
     /**
      * <pre>
-     * Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+     * Holders of the lock that this call did not end because of its bound; if above 0, repeat the call. It does
      * not count new holders, but a repeated call ends them too. 0 for one claim.
      * </pre>
      *
@@ -873,7 +873,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+     * Holders of the lock that this call did not end because of its bound; if above 0, repeat the call. It does
      * not count new holders, but a repeated call ends them too. 0 for one claim.
      * </pre>
      *
@@ -890,7 +890,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+     * Holders of the lock that this call did not end because of its bound; if above 0, repeat the call. It does
      * not count new holders, but a repeated call ends them too. 0 for one claim.
      * </pre>
      *

@@ -59,7 +59,7 @@ public interface ForceReleaseResponseOrBuilder extends
 
   /**
    * <pre>
-   * Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
+   * Holders of the lock that this call did not end because of its bound; if above 0, repeat the call. It does
    * not count new holders, but a repeated call ends them too. 0 for one claim.
    * </pre>
    *

@@ -192,7 +192,7 @@ private static final long serialVersionUID = 0L;
    * RELEASED, EXPIRED or FORCE_RELEASED.
    * </pre>
    *
-   * <code>.rowlock.v1.RefusalReason end_reason = 5;</code>
+   * <code>.rowlock.v1.EndReason end_reason = 5;</code>
    * @return The enum numeric value on the wire for endReason.
    */
   @java.lang.Override public int getEndReasonValue() {
@@ -203,12 +203,12 @@ private static final long serialVersionUID = 0L;
    * RELEASED, EXPIRED or FORCE_RELEASED.
    * </pre>
    *
-   * <code>.rowlock.v1.RefusalReason end_reason = 5;</code>
+   * <code>.rowlock.v1.EndReason end_reason = 5;</code>
    * @return The endReason.
    */
-  @java.lang.Override public rowlock.v1.RefusalReason getEndReason() {
-    rowlock.v1.RefusalReason result = rowlock.v1.RefusalReason.forNumber(endReason_);
-    return result == null ? rowlock.v1.RefusalReason.UNRECOGNIZED : result;
+  @java.lang.Override public rowlock.v1.EndReason getEndReason() {
+    rowlock.v1.EndReason result = rowlock.v1.EndReason.forNumber(endReason_);
+    return result == null ? rowlock.v1.EndReason.UNRECOGNIZED : result;
   }
 
   public static final int STATUS_FIELD_NUMBER = 6;
@@ -284,7 +284,7 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(4, getEndedAt());
     }
-    if (endReason_ != rowlock.v1.RefusalReason.REFUSAL_REASON_UNSPECIFIED.getNumber()) {
+    if (endReason_ != rowlock.v1.EndReason.END_REASON_UNSPECIFIED.getNumber()) {
       output.writeEnum(5, endReason_);
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(status_)) {
@@ -314,7 +314,7 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(4, getEndedAt());
     }
-    if (endReason_ != rowlock.v1.RefusalReason.REFUSAL_REASON_UNSPECIFIED.getNumber()) {
+    if (endReason_ != rowlock.v1.EndReason.END_REASON_UNSPECIFIED.getNumber()) {
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(5, endReason_);
     }
@@ -1197,7 +1197,7 @@ private static final long serialVersionUID = 0L;
      * RELEASED, EXPIRED or FORCE_RELEASED.
      * </pre>
      *
-     * <code>.rowlock.v1.RefusalReason end_reason = 5;</code>
+     * <code>.rowlock.v1.EndReason end_reason = 5;</code>
      * @return The enum numeric value on the wire for endReason.
      */
     @java.lang.Override public int getEndReasonValue() {
@@ -1208,7 +1208,7 @@ private static final long serialVersionUID = 0L;
      * RELEASED, EXPIRED or FORCE_RELEASED.
      * </pre>
      *
-     * <code>.rowlock.v1.RefusalReason end_reason = 5;</code>
+     * <code>.rowlock.v1.EndReason end_reason = 5;</code>
      * @param value The enum numeric value on the wire for endReason to set.
      * @return This builder for chaining.
      */
@@ -1223,24 +1223,24 @@ private static final long serialVersionUID = 0L;
      * RELEASED, EXPIRED or FORCE_RELEASED.
      * </pre>
      *
-     * <code>.rowlock.v1.RefusalReason end_reason = 5;</code>
+     * <code>.rowlock.v1.EndReason end_reason = 5;</code>
      * @return The endReason.
      */
     @java.lang.Override
-    public rowlock.v1.RefusalReason getEndReason() {
-      rowlock.v1.RefusalReason result = rowlock.v1.RefusalReason.forNumber(endReason_);
-      return result == null ? rowlock.v1.RefusalReason.UNRECOGNIZED : result;
+    public rowlock.v1.EndReason getEndReason() {
+      rowlock.v1.EndReason result = rowlock.v1.EndReason.forNumber(endReason_);
+      return result == null ? rowlock.v1.EndReason.UNRECOGNIZED : result;
     }
     /**
      * <pre>
      * RELEASED, EXPIRED or FORCE_RELEASED.
      * </pre>
      *
-     * <code>.rowlock.v1.RefusalReason end_reason = 5;</code>
+     * <code>.rowlock.v1.EndReason end_reason = 5;</code>
      * @param value The endReason to set.
      * @return This builder for chaining.
      */
-    public Builder setEndReason(rowlock.v1.RefusalReason value) {
+    public Builder setEndReason(rowlock.v1.EndReason value) {
       if (value == null) {
         throw new NullPointerException();
       }
@@ -1254,7 +1254,7 @@ private static final long serialVersionUID = 0L;
      * RELEASED, EXPIRED or FORCE_RELEASED.
      * </pre>
      *
-     * <code>.rowlock.v1.RefusalReason end_reason = 5;</code>
+     * <code>.rowlock.v1.EndReason end_reason = 5;</code>
      * @return This builder for chaining.
      */
     public Builder clearEndReason() {

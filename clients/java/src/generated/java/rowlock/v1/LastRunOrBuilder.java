@@ -97,7 +97,7 @@ public interface LastRunOrBuilder extends
    * RELEASED, EXPIRED or FORCE_RELEASED.
    * </pre>
    *
-   * <code>.rowlock.v1.RefusalReason end_reason = 5;</code>
+   * <code>.rowlock.v1.EndReason end_reason = 5;</code>
    * @return The enum numeric value on the wire for endReason.
    */
   int getEndReasonValue();
@@ -106,10 +106,10 @@ public interface LastRunOrBuilder extends
    * RELEASED, EXPIRED or FORCE_RELEASED.
    * </pre>
    *
-   * <code>.rowlock.v1.RefusalReason end_reason = 5;</code>
+   * <code>.rowlock.v1.EndReason end_reason = 5;</code>
    * @return The endReason.
    */
-  rowlock.v1.RefusalReason getEndReason();
+  rowlock.v1.EndReason getEndReason();
 
   /**
    * <pre>

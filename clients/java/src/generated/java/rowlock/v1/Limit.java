@@ -46,19 +46,19 @@ private static final long serialVersionUID = 0L;
             rowlock.v1.Limit.class, rowlock.v1.Limit.Builder.class);
   }
 
-  public static final int LIMIT_FIELD_NUMBER = 1;
-  private int limit_ = 0;
+  public static final int PERMITS_FIELD_NUMBER = 1;
+  private int permits_ = 0;
   /**
    * <pre>
-   * The limit in force. 0 pauses the lock in every mode.
+   * Permits that may be held at once, now. 0 pauses the lock in every mode.
    * </pre>
    *
-   * <code>uint32 limit = 1;</code>
-   * @return The limit.
+   * <code>uint32 permits = 1;</code>
+   * @return The permits.
    */
   @java.lang.Override
-  public int getLimit() {
-    return limit_;
+  public int getPermits() {
+    return permits_;
   }
 
   public static final int SOURCE_FIELD_NUMBER = 2;
@@ -213,8 +213,8 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public void writeTo(com.google.protobuf.CodedOutputStream output)
                       throws java.io.IOException {
-    if (limit_ != 0) {
-      output.writeUInt32(1, limit_);
+    if (permits_ != 0) {
+      output.writeUInt32(1, permits_);
     }
     if (source_ != rowlock.v1.LimitSource.LIMIT_SOURCE_UNSPECIFIED.getNumber()) {
       output.writeEnum(2, source_);
@@ -237,9 +237,9 @@ private static final long serialVersionUID = 0L;
     if (size != -1) return size;
 
     size = 0;
-    if (limit_ != 0) {
+    if (permits_ != 0) {
       size += com.google.protobuf.CodedOutputStream
-        .computeUInt32Size(1, limit_);
+        .computeUInt32Size(1, permits_);
     }
     if (source_ != rowlock.v1.LimitSource.LIMIT_SOURCE_UNSPECIFIED.getNumber()) {
       size += com.google.protobuf.CodedOutputStream
@@ -270,8 +270,8 @@ private static final long serialVersionUID = 0L;
     }
     rowlock.v1.Limit other = (rowlock.v1.Limit) obj;
 
-    if (getLimit()
-        != other.getLimit()) return false;
+    if (getPermits()
+        != other.getPermits()) return false;
     if (source_ != other.source_) return false;
     if (!getPattern()
         .equals(other.getPattern())) return false;
@@ -290,8 +290,8 @@ private static final long serialVersionUID = 0L;
     }
     int hash = 41;
     hash = (19 * hash) + getDescriptor().hashCode();
-    hash = (37 * hash) + LIMIT_FIELD_NUMBER;
-    hash = (53 * hash) + getLimit();
+    hash = (37 * hash) + PERMITS_FIELD_NUMBER;
+    hash = (53 * hash) + getPermits();
     hash = (37 * hash) + SOURCE_FIELD_NUMBER;
     hash = (53 * hash) + source_;
     hash = (37 * hash) + PATTERN_FIELD_NUMBER;
@@ -436,7 +436,7 @@ private static final long serialVersionUID = 0L;
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
-      limit_ = 0;
+      permits_ = 0;
       source_ = 0;
       pattern_ = "";
       version_ = 0L;
@@ -475,7 +475,7 @@ private static final long serialVersionUID = 0L;
     private void buildPartial0(rowlock.v1.Limit result) {
       int from_bitField0_ = bitField0_;
       if (((from_bitField0_ & 0x00000001) != 0)) {
-        result.limit_ = limit_;
+        result.permits_ = permits_;
       }
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.source_ = source_;
@@ -535,8 +535,8 @@ private static final long serialVersionUID = 0L;
 
     public Builder mergeFrom(rowlock.v1.Limit other) {
       if (other == rowlock.v1.Limit.getDefaultInstance()) return this;
-      if (other.getLimit() != 0) {
-        setLimit(other.getLimit());
+      if (other.getPermits() != 0) {
+        setPermits(other.getPermits());
       }
       if (other.source_ != 0) {
         setSourceValue(other.getSourceValue());
@@ -581,7 +581,7 @@ private static final long serialVersionUID = 0L;
               done = true;
               break;
             case 8: {
-              limit_ = input.readUInt32();
+              permits_ = input.readUInt32();
               bitField0_ |= 0x00000001;
               break;
             } // case 8
@@ -622,46 +622,46 @@ private static final long serialVersionUID = 0L;
     }
     private int bitField0_;
 
-    private int limit_ ;
+    private int permits_ ;
     /**
      * <pre>
-     * The limit in force. 0 pauses the lock in every mode.
+     * Permits that may be held at once, now. 0 pauses the lock in every mode.
      * </pre>
      *
-     * <code>uint32 limit = 1;</code>
-     * @return The limit.
+     * <code>uint32 permits = 1;</code>
+     * @return The permits.
      */
     @java.lang.Override
-    public int getLimit() {
-      return limit_;
+    public int getPermits() {
+      return permits_;
     }
     /**
      * <pre>
-     * The limit in force. 0 pauses the lock in every mode.
+     * Permits that may be held at once, now. 0 pauses the lock in every mode.
      * </pre>
      *
-     * <code>uint32 limit = 1;</code>
-     * @param value The limit to set.
+     * <code>uint32 permits = 1;</code>
+     * @param value The permits to set.
      * @return This builder for chaining.
      */
-    public Builder setLimit(int value) {
+    public Builder setPermits(int value) {
 
-      limit_ = value;
+      permits_ = value;
       bitField0_ |= 0x00000001;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * The limit in force. 0 pauses the lock in every mode.
+     * Permits that may be held at once, now. 0 pauses the lock in every mode.
      * </pre>
      *
-     * <code>uint32 limit = 1;</code>
+     * <code>uint32 permits = 1;</code>
      * @return This builder for chaining.
      */
-    public Builder clearLimit() {
+    public Builder clearPermits() {
       bitField0_ = (bitField0_ & ~0x00000001);
-      limit_ = 0;
+      permits_ = 0;
       onChanged();
       return this;
     }

@@ -10,13 +10,13 @@ public interface LimitOrBuilder extends
 
   /**
    * <pre>
-   * The limit in force. 0 pauses the lock in every mode.
+   * Permits that may be held at once, now. 0 pauses the lock in every mode.
    * </pre>
    *
-   * <code>uint32 limit = 1;</code>
-   * @return The limit.
+   * <code>uint32 permits = 1;</code>
+   * @return The permits.
    */
-  int getLimit();
+  int getPermits();
 
   /**
    * <pre>

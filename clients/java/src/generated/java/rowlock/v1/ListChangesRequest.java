@@ -21,8 +21,6 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private ListChangesRequest() {
-    lockName_ = "";
-    prefix_ = "";
     kinds_ = java.util.Collections.emptyList();
     changedBy_ = "";
     pageToken_ = "";
@@ -49,47 +47,106 @@ private static final long serialVersionUID = 0L;
   }
 
   private int bitField0_;
-  public static final int LOCK_NAME_FIELD_NUMBER = 1;
+  private int locksCase_ = 0;
   @SuppressWarnings("serial")
-  private volatile java.lang.Object lockName_ = "";
+  private java.lang.Object locks_;
+  public enum LocksCase
+      implements com.google.protobuf.Internal.EnumLite,
+          com.google.protobuf.AbstractMessage.InternalOneOfEnum {
+    LOCK_NAME(1),
+    PREFIX(2),
+    LOCKS_NOT_SET(0);
+    private final int value;
+    private LocksCase(int value) {
+      this.value = value;
+    }
+    /**
+     * @param value The number of the enum to look for.
+     * @return The enum associated with the given number.
+     * @deprecated Use {@link #forNumber(int)} instead.
+     */
+    @java.lang.Deprecated
+    public static LocksCase valueOf(int value) {
+      return forNumber(value);
+    }
+
+    public static LocksCase forNumber(int value) {
+      switch (value) {
+        case 1: return LOCK_NAME;
+        case 2: return PREFIX;
+        case 0: return LOCKS_NOT_SET;
+        default: return null;
+      }
+    }
+    public int getNumber() {
+      return this.value;
+    }
+  };
+
+  public LocksCase
+  getLocksCase() {
+    return LocksCase.forNumber(
+        locksCase_);
+  }
+
+  public static final int LOCK_NAME_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * Changes of this lock, and of the patterns that match its name. Not with prefix.
+   * Changes of this lock, and of the patterns that match its name.
+   * </pre>
+   *
+   * <code>string lock_name = 1;</code>
+   * @return Whether the lockName field is set.
+   */
+  public boolean hasLockName() {
+    return locksCase_ == 1;
+  }
+  /**
+   * <pre>
+   * Changes of this lock, and of the patterns that match its name.
    * </pre>
    *
    * <code>string lock_name = 1;</code>
    * @return The lockName.
    */
-  @java.lang.Override
   public java.lang.String getLockName() {
-    java.lang.Object ref = lockName_;
+    java.lang.Object ref = "";
+    if (locksCase_ == 1) {
+      ref = locks_;
+    }
     if (ref instanceof java.lang.String) {
       return (java.lang.String) ref;
     } else {
       com.google.protobuf.ByteString bs = 
           (com.google.protobuf.ByteString) ref;
       java.lang.String s = bs.toStringUtf8();
-      lockName_ = s;
+      if (locksCase_ == 1) {
+        locks_ = s;
+      }
       return s;
     }
   }
   /**
    * <pre>
-   * Changes of this lock, and of the patterns that match its name. Not with prefix.
+   * Changes of this lock, and of the patterns that match its name.
    * </pre>
    *
    * <code>string lock_name = 1;</code>
    * @return The bytes for lockName.
    */
-  @java.lang.Override
   public com.google.protobuf.ByteString
       getLockNameBytes() {
-    java.lang.Object ref = lockName_;
+    java.lang.Object ref = "";
+    if (locksCase_ == 1) {
+      ref = locks_;
+    }
     if (ref instanceof java.lang.String) {
       com.google.protobuf.ByteString b = 
           com.google.protobuf.ByteString.copyFromUtf8(
               (java.lang.String) ref);
-      lockName_ = b;
+      if (locksCase_ == 1) {
+        locks_ = b;
+      }
       return b;
     } else {
       return (com.google.protobuf.ByteString) ref;
@@ -97,8 +154,17 @@ private static final long serialVersionUID = 0L;
   }
 
   public static final int PREFIX_FIELD_NUMBER = 2;
-  @SuppressWarnings("serial")
-  private volatile java.lang.Object prefix_ = "";
+  /**
+   * <pre>
+   * Changes of locks and patterns whose texts begin with these bytes, at most 255.
+   * </pre>
+   *
+   * <code>string prefix = 2;</code>
+   * @return Whether the prefix field is set.
+   */
+  public boolean hasPrefix() {
+    return locksCase_ == 2;
+  }
   /**
    * <pre>
    * Changes of locks and patterns whose texts begin with these bytes, at most 255.
@@ -107,16 +173,20 @@ private static final long serialVersionUID = 0L;
    * <code>string prefix = 2;</code>
    * @return The prefix.
    */
-  @java.lang.Override
   public java.lang.String getPrefix() {
-    java.lang.Object ref = prefix_;
+    java.lang.Object ref = "";
+    if (locksCase_ == 2) {
+      ref = locks_;
+    }
     if (ref instanceof java.lang.String) {
       return (java.lang.String) ref;
     } else {
       com.google.protobuf.ByteString bs = 
           (com.google.protobuf.ByteString) ref;
       java.lang.String s = bs.toStringUtf8();
-      prefix_ = s;
+      if (locksCase_ == 2) {
+        locks_ = s;
+      }
       return s;
     }
   }
@@ -128,15 +198,19 @@ private static final long serialVersionUID = 0L;
    * <code>string prefix = 2;</code>
    * @return The bytes for prefix.
    */
-  @java.lang.Override
   public com.google.protobuf.ByteString
       getPrefixBytes() {
-    java.lang.Object ref = prefix_;
+    java.lang.Object ref = "";
+    if (locksCase_ == 2) {
+      ref = locks_;
+    }
     if (ref instanceof java.lang.String) {
       com.google.protobuf.ByteString b = 
           com.google.protobuf.ByteString.copyFromUtf8(
               (java.lang.String) ref);
-      prefix_ = b;
+      if (locksCase_ == 2) {
+        locks_ = b;
+      }
       return b;
     } else {
       return (com.google.protobuf.ByteString) ref;
@@ -421,11 +495,11 @@ private static final long serialVersionUID = 0L;
   public void writeTo(com.google.protobuf.CodedOutputStream output)
                       throws java.io.IOException {
     getSerializedSize();
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 1, lockName_);
+    if (locksCase_ == 1) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 1, locks_);
     }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(prefix_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 2, prefix_);
+    if (locksCase_ == 2) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 2, locks_);
     }
     if (getKindsList().size() > 0) {
       output.writeUInt32NoTag(26);
@@ -458,11 +532,11 @@ private static final long serialVersionUID = 0L;
     if (size != -1) return size;
 
     size = 0;
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(1, lockName_);
+    if (locksCase_ == 1) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(1, locks_);
     }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(prefix_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(2, prefix_);
+    if (locksCase_ == 2) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(2, locks_);
     }
     {
       int dataSize = 0;
@@ -509,10 +583,6 @@ private static final long serialVersionUID = 0L;
     }
     rowlock.v1.ListChangesRequest other = (rowlock.v1.ListChangesRequest) obj;
 
-    if (!getLockName()
-        .equals(other.getLockName())) return false;
-    if (!getPrefix()
-        .equals(other.getPrefix())) return false;
     if (!kinds_.equals(other.kinds_)) return false;
     if (hasFrom() != other.hasFrom()) return false;
     if (hasFrom()) {
@@ -530,6 +600,19 @@ private static final long serialVersionUID = 0L;
         != other.getPageSize()) return false;
     if (!getPageToken()
         .equals(other.getPageToken())) return false;
+    if (!getLocksCase().equals(other.getLocksCase())) return false;
+    switch (locksCase_) {
+      case 1:
+        if (!getLockName()
+            .equals(other.getLockName())) return false;
+        break;
+      case 2:
+        if (!getPrefix()
+            .equals(other.getPrefix())) return false;
+        break;
+      case 0:
+      default:
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -541,10 +624,6 @@ private static final long serialVersionUID = 0L;
     }
     int hash = 41;
     hash = (19 * hash) + getDescriptor().hashCode();
-    hash = (37 * hash) + LOCK_NAME_FIELD_NUMBER;
-    hash = (53 * hash) + getLockName().hashCode();
-    hash = (37 * hash) + PREFIX_FIELD_NUMBER;
-    hash = (53 * hash) + getPrefix().hashCode();
     if (getKindsCount() > 0) {
       hash = (37 * hash) + KINDS_FIELD_NUMBER;
       hash = (53 * hash) + kinds_.hashCode();
@@ -563,6 +642,18 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getPageSize();
     hash = (37 * hash) + PAGE_TOKEN_FIELD_NUMBER;
     hash = (53 * hash) + getPageToken().hashCode();
+    switch (locksCase_) {
+      case 1:
+        hash = (37 * hash) + LOCK_NAME_FIELD_NUMBER;
+        hash = (53 * hash) + getLockName().hashCode();
+        break;
+      case 2:
+        hash = (37 * hash) + PREFIX_FIELD_NUMBER;
+        hash = (53 * hash) + getPrefix().hashCode();
+        break;
+      case 0:
+      default:
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -705,8 +796,6 @@ private static final long serialVersionUID = 0L;
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
-      lockName_ = "";
-      prefix_ = "";
       kinds_ = java.util.Collections.emptyList();
       bitField0_ = (bitField0_ & ~0x00000004);
       from_ = null;
@@ -722,6 +811,8 @@ private static final long serialVersionUID = 0L;
       changedBy_ = "";
       pageSize_ = 0;
       pageToken_ = "";
+      locksCase_ = 0;
+      locks_ = null;
       return this;
     }
 
@@ -750,6 +841,7 @@ private static final long serialVersionUID = 0L;
       rowlock.v1.ListChangesRequest result = new rowlock.v1.ListChangesRequest(this);
       buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
+      buildPartialOneofs(result);
       onBuilt();
       return result;
     }
@@ -764,12 +856,6 @@ private static final long serialVersionUID = 0L;
 
     private void buildPartial0(rowlock.v1.ListChangesRequest result) {
       int from_bitField0_ = bitField0_;
-      if (((from_bitField0_ & 0x00000001) != 0)) {
-        result.lockName_ = lockName_;
-      }
-      if (((from_bitField0_ & 0x00000002) != 0)) {
-        result.prefix_ = prefix_;
-      }
       int to_bitField0_ = 0;
       if (((from_bitField0_ & 0x00000008) != 0)) {
         result.from_ = fromBuilder_ == null
@@ -793,6 +879,11 @@ private static final long serialVersionUID = 0L;
         result.pageToken_ = pageToken_;
       }
       result.bitField0_ |= to_bitField0_;
+    }
+
+    private void buildPartialOneofs(rowlock.v1.ListChangesRequest result) {
+      result.locksCase_ = locksCase_;
+      result.locks_ = this.locks_;
     }
 
     @java.lang.Override
@@ -839,16 +930,6 @@ private static final long serialVersionUID = 0L;
 
     public Builder mergeFrom(rowlock.v1.ListChangesRequest other) {
       if (other == rowlock.v1.ListChangesRequest.getDefaultInstance()) return this;
-      if (!other.getLockName().isEmpty()) {
-        lockName_ = other.lockName_;
-        bitField0_ |= 0x00000001;
-        onChanged();
-      }
-      if (!other.getPrefix().isEmpty()) {
-        prefix_ = other.prefix_;
-        bitField0_ |= 0x00000002;
-        onChanged();
-      }
       if (!other.kinds_.isEmpty()) {
         if (kinds_.isEmpty()) {
           kinds_ = other.kinds_;
@@ -878,6 +959,23 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000080;
         onChanged();
       }
+      switch (other.getLocksCase()) {
+        case LOCK_NAME: {
+          locksCase_ = 1;
+          locks_ = other.locks_;
+          onChanged();
+          break;
+        }
+        case PREFIX: {
+          locksCase_ = 2;
+          locks_ = other.locks_;
+          onChanged();
+          break;
+        }
+        case LOCKS_NOT_SET: {
+          break;
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -905,13 +1003,15 @@ private static final long serialVersionUID = 0L;
               done = true;
               break;
             case 10: {
-              lockName_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000001;
+              java.lang.String s = input.readStringRequireUtf8();
+              locksCase_ = 1;
+              locks_ = s;
               break;
             } // case 10
             case 18: {
-              prefix_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000002;
+              java.lang.String s = input.readStringRequireUtf8();
+              locksCase_ = 2;
+              locks_ = s;
               break;
             } // case 18
             case 24: {
@@ -975,24 +1075,56 @@ private static final long serialVersionUID = 0L;
       } // finally
       return this;
     }
+    private int locksCase_ = 0;
+    private java.lang.Object locks_;
+    public LocksCase
+        getLocksCase() {
+      return LocksCase.forNumber(
+          locksCase_);
+    }
+
+    public Builder clearLocks() {
+      locksCase_ = 0;
+      locks_ = null;
+      onChanged();
+      return this;
+    }
+
     private int bitField0_;
 
-    private java.lang.Object lockName_ = "";
     /**
      * <pre>
-     * Changes of this lock, and of the patterns that match its name. Not with prefix.
+     * Changes of this lock, and of the patterns that match its name.
+     * </pre>
+     *
+     * <code>string lock_name = 1;</code>
+     * @return Whether the lockName field is set.
+     */
+    @java.lang.Override
+    public boolean hasLockName() {
+      return locksCase_ == 1;
+    }
+    /**
+     * <pre>
+     * Changes of this lock, and of the patterns that match its name.
      * </pre>
      *
      * <code>string lock_name = 1;</code>
      * @return The lockName.
      */
+    @java.lang.Override
     public java.lang.String getLockName() {
-      java.lang.Object ref = lockName_;
+      java.lang.Object ref = "";
+      if (locksCase_ == 1) {
+        ref = locks_;
+      }
       if (!(ref instanceof java.lang.String)) {
         com.google.protobuf.ByteString bs =
             (com.google.protobuf.ByteString) ref;
         java.lang.String s = bs.toStringUtf8();
-        lockName_ = s;
+        if (locksCase_ == 1) {
+          locks_ = s;
+        }
         return s;
       } else {
         return (java.lang.String) ref;
@@ -1000,20 +1132,26 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Changes of this lock, and of the patterns that match its name. Not with prefix.
+     * Changes of this lock, and of the patterns that match its name.
      * </pre>
      *
      * <code>string lock_name = 1;</code>
      * @return The bytes for lockName.
      */
+    @java.lang.Override
     public com.google.protobuf.ByteString
         getLockNameBytes() {
-      java.lang.Object ref = lockName_;
+      java.lang.Object ref = "";
+      if (locksCase_ == 1) {
+        ref = locks_;
+      }
       if (ref instanceof String) {
         com.google.protobuf.ByteString b = 
             com.google.protobuf.ByteString.copyFromUtf8(
                 (java.lang.String) ref);
-        lockName_ = b;
+        if (locksCase_ == 1) {
+          locks_ = b;
+        }
         return b;
       } else {
         return (com.google.protobuf.ByteString) ref;
@@ -1021,7 +1159,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Changes of this lock, and of the patterns that match its name. Not with prefix.
+     * Changes of this lock, and of the patterns that match its name.
      * </pre>
      *
      * <code>string lock_name = 1;</code>
@@ -1031,28 +1169,30 @@ private static final long serialVersionUID = 0L;
     public Builder setLockName(
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
-      lockName_ = value;
-      bitField0_ |= 0x00000001;
+      locksCase_ = 1;
+      locks_ = value;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * Changes of this lock, and of the patterns that match its name. Not with prefix.
+     * Changes of this lock, and of the patterns that match its name.
      * </pre>
      *
      * <code>string lock_name = 1;</code>
      * @return This builder for chaining.
      */
     public Builder clearLockName() {
-      lockName_ = getDefaultInstance().getLockName();
-      bitField0_ = (bitField0_ & ~0x00000001);
-      onChanged();
+      if (locksCase_ == 1) {
+        locksCase_ = 0;
+        locks_ = null;
+        onChanged();
+      }
       return this;
     }
     /**
      * <pre>
-     * Changes of this lock, and of the patterns that match its name. Not with prefix.
+     * Changes of this lock, and of the patterns that match its name.
      * </pre>
      *
      * <code>string lock_name = 1;</code>
@@ -1063,13 +1203,24 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
-      lockName_ = value;
-      bitField0_ |= 0x00000001;
+      locksCase_ = 1;
+      locks_ = value;
       onChanged();
       return this;
     }
 
-    private java.lang.Object prefix_ = "";
+    /**
+     * <pre>
+     * Changes of locks and patterns whose texts begin with these bytes, at most 255.
+     * </pre>
+     *
+     * <code>string prefix = 2;</code>
+     * @return Whether the prefix field is set.
+     */
+    @java.lang.Override
+    public boolean hasPrefix() {
+      return locksCase_ == 2;
+    }
     /**
      * <pre>
      * Changes of locks and patterns whose texts begin with these bytes, at most 255.
@@ -1078,13 +1229,19 @@ private static final long serialVersionUID = 0L;
      * <code>string prefix = 2;</code>
      * @return The prefix.
      */
+    @java.lang.Override
     public java.lang.String getPrefix() {
-      java.lang.Object ref = prefix_;
+      java.lang.Object ref = "";
+      if (locksCase_ == 2) {
+        ref = locks_;
+      }
       if (!(ref instanceof java.lang.String)) {
         com.google.protobuf.ByteString bs =
             (com.google.protobuf.ByteString) ref;
         java.lang.String s = bs.toStringUtf8();
-        prefix_ = s;
+        if (locksCase_ == 2) {
+          locks_ = s;
+        }
         return s;
       } else {
         return (java.lang.String) ref;
@@ -1098,14 +1255,20 @@ private static final long serialVersionUID = 0L;
      * <code>string prefix = 2;</code>
      * @return The bytes for prefix.
      */
+    @java.lang.Override
     public com.google.protobuf.ByteString
         getPrefixBytes() {
-      java.lang.Object ref = prefix_;
+      java.lang.Object ref = "";
+      if (locksCase_ == 2) {
+        ref = locks_;
+      }
       if (ref instanceof String) {
         com.google.protobuf.ByteString b = 
             com.google.protobuf.ByteString.copyFromUtf8(
                 (java.lang.String) ref);
-        prefix_ = b;
+        if (locksCase_ == 2) {
+          locks_ = b;
+        }
         return b;
       } else {
         return (com.google.protobuf.ByteString) ref;
@@ -1123,8 +1286,8 @@ private static final long serialVersionUID = 0L;
     public Builder setPrefix(
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
-      prefix_ = value;
-      bitField0_ |= 0x00000002;
+      locksCase_ = 2;
+      locks_ = value;
       onChanged();
       return this;
     }
@@ -1137,9 +1300,11 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearPrefix() {
-      prefix_ = getDefaultInstance().getPrefix();
-      bitField0_ = (bitField0_ & ~0x00000002);
-      onChanged();
+      if (locksCase_ == 2) {
+        locksCase_ = 0;
+        locks_ = null;
+        onChanged();
+      }
       return this;
     }
     /**
@@ -1155,8 +1320,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
-      prefix_ = value;
-      bitField0_ |= 0x00000002;
+      locksCase_ = 2;
+      locks_ = value;
       onChanged();
       return this;
     }

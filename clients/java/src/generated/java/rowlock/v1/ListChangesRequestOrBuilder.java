@@ -10,7 +10,16 @@ public interface ListChangesRequestOrBuilder extends
 
   /**
    * <pre>
-   * Changes of this lock, and of the patterns that match its name. Not with prefix.
+   * Changes of this lock, and of the patterns that match its name.
+   * </pre>
+   *
+   * <code>string lock_name = 1;</code>
+   * @return Whether the lockName field is set.
+   */
+  boolean hasLockName();
+  /**
+   * <pre>
+   * Changes of this lock, and of the patterns that match its name.
    * </pre>
    *
    * <code>string lock_name = 1;</code>
@@ -19,7 +28,7 @@ public interface ListChangesRequestOrBuilder extends
   java.lang.String getLockName();
   /**
    * <pre>
-   * Changes of this lock, and of the patterns that match its name. Not with prefix.
+   * Changes of this lock, and of the patterns that match its name.
    * </pre>
    *
    * <code>string lock_name = 1;</code>
@@ -28,6 +37,15 @@ public interface ListChangesRequestOrBuilder extends
   com.google.protobuf.ByteString
       getLockNameBytes();
 
+  /**
+   * <pre>
+   * Changes of locks and patterns whose texts begin with these bytes, at most 255.
+   * </pre>
+   *
+   * <code>string prefix = 2;</code>
+   * @return Whether the prefix field is set.
+   */
+  boolean hasPrefix();
   /**
    * <pre>
    * Changes of locks and patterns whose texts begin with these bytes, at most 255.
@@ -200,4 +218,6 @@ public interface ListChangesRequestOrBuilder extends
    */
   com.google.protobuf.ByteString
       getPageTokenBytes();
+
+  rowlock.v1.ListChangesRequest.LocksCase getLocksCase();
 }

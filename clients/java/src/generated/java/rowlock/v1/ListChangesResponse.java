@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp searchedBackTo_;
   /**
    * <pre>
-   * The page ended because the server had searched 10,000 changes for it, back to this instant.
+   * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
@@ -170,7 +170,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The page ended because the server had searched 10,000 changes for it, back to this instant.
+   * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
@@ -182,7 +182,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The page ended because the server had searched 10,000 changes for it, back to this instant.
+   * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
@@ -1128,7 +1128,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> searchedBackToBuilder_;
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 changes for it, back to this instant.
+     * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
@@ -1139,7 +1139,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 changes for it, back to this instant.
+     * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
@@ -1154,7 +1154,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 changes for it, back to this instant.
+     * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
@@ -1174,7 +1174,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 changes for it, back to this instant.
+     * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
@@ -1192,7 +1192,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 changes for it, back to this instant.
+     * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
@@ -1217,7 +1217,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 changes for it, back to this instant.
+     * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
@@ -1234,7 +1234,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 changes for it, back to this instant.
+     * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
@@ -1246,7 +1246,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 changes for it, back to this instant.
+     * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
@@ -1261,7 +1261,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 changes for it, back to this instant.
+     * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>

@@ -74,7 +74,7 @@ public interface ListChangesResponseOrBuilder extends
 
   /**
    * <pre>
-   * The page ended because the server had searched 10,000 changes for it, back to this instant.
+   * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
@@ -83,7 +83,7 @@ public interface ListChangesResponseOrBuilder extends
   boolean hasSearchedBackTo();
   /**
    * <pre>
-   * The page ended because the server had searched 10,000 changes for it, back to this instant.
+   * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
@@ -92,7 +92,7 @@ public interface ListChangesResponseOrBuilder extends
   com.google.protobuf.Timestamp getSearchedBackTo();
   /**
    * <pre>
-   * The page ended because the server had searched 10,000 changes for it, back to this instant.
+   * The page ended because the server had searched many changes for it, today 10,000, back to this instant.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>

@@ -21,8 +21,6 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private ListClaimsRequest() {
-    lockName_ = "";
-    prefix_ = "";
     owner_ = "";
     principal_ = "";
     states_ = java.util.Collections.emptyList();
@@ -47,7 +45,7 @@ private static final long serialVersionUID = 0L;
   protected com.google.protobuf.MapFieldReflectionAccessor internalGetMapFieldReflection(
       int number) {
     switch (number) {
-      case 5:
+      case 6:
         return internalGetLabels();
       default:
         throw new RuntimeException(
@@ -63,47 +61,108 @@ private static final long serialVersionUID = 0L;
   }
 
   private int bitField0_;
-  public static final int LOCK_NAME_FIELD_NUMBER = 1;
+  private int locksCase_ = 0;
   @SuppressWarnings("serial")
-  private volatile java.lang.Object lockName_ = "";
+  private java.lang.Object locks_;
+  public enum LocksCase
+      implements com.google.protobuf.Internal.EnumLite,
+          com.google.protobuf.AbstractMessage.InternalOneOfEnum {
+    LOCK_NAME(1),
+    PREFIX(2),
+    HELD_AT(3),
+    LOCKS_NOT_SET(0);
+    private final int value;
+    private LocksCase(int value) {
+      this.value = value;
+    }
+    /**
+     * @param value The number of the enum to look for.
+     * @return The enum associated with the given number.
+     * @deprecated Use {@link #forNumber(int)} instead.
+     */
+    @java.lang.Deprecated
+    public static LocksCase valueOf(int value) {
+      return forNumber(value);
+    }
+
+    public static LocksCase forNumber(int value) {
+      switch (value) {
+        case 1: return LOCK_NAME;
+        case 2: return PREFIX;
+        case 3: return HELD_AT;
+        case 0: return LOCKS_NOT_SET;
+        default: return null;
+      }
+    }
+    public int getNumber() {
+      return this.value;
+    }
+  };
+
+  public LocksCase
+  getLocksCase() {
+    return LocksCase.forNumber(
+        locksCase_);
+  }
+
+  public static final int LOCK_NAME_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * Claims of this lock. Not with prefix.
+   * Claims of this lock.
+   * </pre>
+   *
+   * <code>string lock_name = 1;</code>
+   * @return Whether the lockName field is set.
+   */
+  public boolean hasLockName() {
+    return locksCase_ == 1;
+  }
+  /**
+   * <pre>
+   * Claims of this lock.
    * </pre>
    *
    * <code>string lock_name = 1;</code>
    * @return The lockName.
    */
-  @java.lang.Override
   public java.lang.String getLockName() {
-    java.lang.Object ref = lockName_;
+    java.lang.Object ref = "";
+    if (locksCase_ == 1) {
+      ref = locks_;
+    }
     if (ref instanceof java.lang.String) {
       return (java.lang.String) ref;
     } else {
       com.google.protobuf.ByteString bs = 
           (com.google.protobuf.ByteString) ref;
       java.lang.String s = bs.toStringUtf8();
-      lockName_ = s;
+      if (locksCase_ == 1) {
+        locks_ = s;
+      }
       return s;
     }
   }
   /**
    * <pre>
-   * Claims of this lock. Not with prefix.
+   * Claims of this lock.
    * </pre>
    *
    * <code>string lock_name = 1;</code>
    * @return The bytes for lockName.
    */
-  @java.lang.Override
   public com.google.protobuf.ByteString
       getLockNameBytes() {
-    java.lang.Object ref = lockName_;
+    java.lang.Object ref = "";
+    if (locksCase_ == 1) {
+      ref = locks_;
+    }
     if (ref instanceof java.lang.String) {
       com.google.protobuf.ByteString b = 
           com.google.protobuf.ByteString.copyFromUtf8(
               (java.lang.String) ref);
-      lockName_ = b;
+      if (locksCase_ == 1) {
+        locks_ = b;
+      }
       return b;
     } else {
       return (com.google.protobuf.ByteString) ref;
@@ -111,8 +170,17 @@ private static final long serialVersionUID = 0L;
   }
 
   public static final int PREFIX_FIELD_NUMBER = 2;
-  @SuppressWarnings("serial")
-  private volatile java.lang.Object prefix_ = "";
+  /**
+   * <pre>
+   * Claims of locks whose names begin with these bytes, at most 255.
+   * </pre>
+   *
+   * <code>string prefix = 2;</code>
+   * @return Whether the prefix field is set.
+   */
+  public boolean hasPrefix() {
+    return locksCase_ == 2;
+  }
   /**
    * <pre>
    * Claims of locks whose names begin with these bytes, at most 255.
@@ -121,16 +189,20 @@ private static final long serialVersionUID = 0L;
    * <code>string prefix = 2;</code>
    * @return The prefix.
    */
-  @java.lang.Override
   public java.lang.String getPrefix() {
-    java.lang.Object ref = prefix_;
+    java.lang.Object ref = "";
+    if (locksCase_ == 2) {
+      ref = locks_;
+    }
     if (ref instanceof java.lang.String) {
       return (java.lang.String) ref;
     } else {
       com.google.protobuf.ByteString bs = 
           (com.google.protobuf.ByteString) ref;
       java.lang.String s = bs.toStringUtf8();
-      prefix_ = s;
+      if (locksCase_ == 2) {
+        locks_ = s;
+      }
       return s;
     }
   }
@@ -142,22 +214,69 @@ private static final long serialVersionUID = 0L;
    * <code>string prefix = 2;</code>
    * @return The bytes for prefix.
    */
-  @java.lang.Override
   public com.google.protobuf.ByteString
       getPrefixBytes() {
-    java.lang.Object ref = prefix_;
+    java.lang.Object ref = "";
+    if (locksCase_ == 2) {
+      ref = locks_;
+    }
     if (ref instanceof java.lang.String) {
       com.google.protobuf.ByteString b = 
           com.google.protobuf.ByteString.copyFromUtf8(
               (java.lang.String) ref);
-      prefix_ = b;
+      if (locksCase_ == 2) {
+        locks_ = b;
+      }
       return b;
     } else {
       return (com.google.protobuf.ByteString) ref;
     }
   }
 
-  public static final int OWNER_FIELD_NUMBER = 3;
+  public static final int HELD_AT_FIELD_NUMBER = 3;
+  /**
+   * <pre>
+   * Claims that held a lock at an instant.
+   * </pre>
+   *
+   * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+   * @return Whether the heldAt field is set.
+   */
+  @java.lang.Override
+  public boolean hasHeldAt() {
+    return locksCase_ == 3;
+  }
+  /**
+   * <pre>
+   * Claims that held a lock at an instant.
+   * </pre>
+   *
+   * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+   * @return The heldAt.
+   */
+  @java.lang.Override
+  public rowlock.v1.HeldAt getHeldAt() {
+    if (locksCase_ == 3) {
+       return (rowlock.v1.HeldAt) locks_;
+    }
+    return rowlock.v1.HeldAt.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Claims that held a lock at an instant.
+   * </pre>
+   *
+   * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.HeldAtOrBuilder getHeldAtOrBuilder() {
+    if (locksCase_ == 3) {
+       return (rowlock.v1.HeldAt) locks_;
+    }
+    return rowlock.v1.HeldAt.getDefaultInstance();
+  }
+
+  public static final int OWNER_FIELD_NUMBER = 4;
   @SuppressWarnings("serial")
   private volatile java.lang.Object owner_ = "";
   /**
@@ -165,7 +284,7 @@ private static final long serialVersionUID = 0L;
    * Claims with this owner.
    * </pre>
    *
-   * <code>string owner = 3;</code>
+   * <code>string owner = 4;</code>
    * @return The owner.
    */
   @java.lang.Override
@@ -186,7 +305,7 @@ private static final long serialVersionUID = 0L;
    * Claims with this owner.
    * </pre>
    *
-   * <code>string owner = 3;</code>
+   * <code>string owner = 4;</code>
    * @return The bytes for owner.
    */
   @java.lang.Override
@@ -204,7 +323,7 @@ private static final long serialVersionUID = 0L;
     }
   }
 
-  public static final int PRINCIPAL_FIELD_NUMBER = 4;
+  public static final int PRINCIPAL_FIELD_NUMBER = 5;
   @SuppressWarnings("serial")
   private volatile java.lang.Object principal_ = "";
   /**
@@ -212,7 +331,7 @@ private static final long serialVersionUID = 0L;
    * Claims of this principal.
    * </pre>
    *
-   * <code>string principal = 4;</code>
+   * <code>string principal = 5;</code>
    * @return The principal.
    */
   @java.lang.Override
@@ -233,7 +352,7 @@ private static final long serialVersionUID = 0L;
    * Claims of this principal.
    * </pre>
    *
-   * <code>string principal = 4;</code>
+   * <code>string principal = 5;</code>
    * @return The bytes for principal.
    */
   @java.lang.Override
@@ -251,7 +370,7 @@ private static final long serialVersionUID = 0L;
     }
   }
 
-  public static final int LABELS_FIELD_NUMBER = 5;
+  public static final int LABELS_FIELD_NUMBER = 6;
   private static final class LabelsDefaultEntryHolder {
     static final com.google.protobuf.MapEntry<
         java.lang.String, java.lang.String> defaultEntry =
@@ -282,7 +401,7 @@ private static final long serialVersionUID = 0L;
    * Claims with all of these labels.
    * </pre>
    *
-   * <code>map&lt;string, string&gt; labels = 5;</code>
+   * <code>map&lt;string, string&gt; labels = 6;</code>
    */
   @java.lang.Override
   public boolean containsLabels(
@@ -303,7 +422,7 @@ private static final long serialVersionUID = 0L;
    * Claims with all of these labels.
    * </pre>
    *
-   * <code>map&lt;string, string&gt; labels = 5;</code>
+   * <code>map&lt;string, string&gt; labels = 6;</code>
    */
   @java.lang.Override
   public java.util.Map<java.lang.String, java.lang.String> getLabelsMap() {
@@ -314,7 +433,7 @@ private static final long serialVersionUID = 0L;
    * Claims with all of these labels.
    * </pre>
    *
-   * <code>map&lt;string, string&gt; labels = 5;</code>
+   * <code>map&lt;string, string&gt; labels = 6;</code>
    */
   @java.lang.Override
   public /* nullable */
@@ -332,7 +451,7 @@ java.lang.String defaultValue) {
    * Claims with all of these labels.
    * </pre>
    *
-   * <code>map&lt;string, string&gt; labels = 5;</code>
+   * <code>map&lt;string, string&gt; labels = 6;</code>
    */
   @java.lang.Override
   public java.lang.String getLabelsOrThrow(
@@ -346,7 +465,7 @@ java.lang.String defaultValue) {
     return map.get(key);
   }
 
-  public static final int STATES_FIELD_NUMBER = 6;
+  public static final int STATES_FIELD_NUMBER = 7;
   @SuppressWarnings("serial")
   private java.util.List<java.lang.Integer> states_;
   private static final com.google.protobuf.Internal.ListAdapter.Converter<
@@ -363,7 +482,7 @@ java.lang.String defaultValue) {
    * Claims in one of these states. Empty: in any.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+   * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
    * @return A list containing the states.
    */
   @java.lang.Override
@@ -376,7 +495,7 @@ java.lang.String defaultValue) {
    * Claims in one of these states. Empty: in any.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+   * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
    * @return The count of states.
    */
   @java.lang.Override
@@ -388,7 +507,7 @@ java.lang.String defaultValue) {
    * Claims in one of these states. Empty: in any.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+   * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
    * @param index The index of the element to return.
    * @return The states at the given index.
    */
@@ -401,7 +520,7 @@ java.lang.String defaultValue) {
    * Claims in one of these states. Empty: in any.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+   * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
    * @return A list containing the enum numeric values on the wire for states.
    */
   @java.lang.Override
@@ -414,7 +533,7 @@ java.lang.String defaultValue) {
    * Claims in one of these states. Empty: in any.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+   * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
    * @param index The index of the value to return.
    * @return The enum numeric value on the wire of states at the given index.
    */
@@ -424,16 +543,16 @@ java.lang.String defaultValue) {
   }
   private int statesMemoizedSerializedSize;
 
-  public static final int END_REASONS_FIELD_NUMBER = 7;
+  public static final int END_REASONS_FIELD_NUMBER = 8;
   @SuppressWarnings("serial")
   private java.util.List<java.lang.Integer> endReasons_;
   private static final com.google.protobuf.Internal.ListAdapter.Converter<
-      java.lang.Integer, rowlock.v1.RefusalReason> endReasons_converter_ =
+      java.lang.Integer, rowlock.v1.EndReason> endReasons_converter_ =
           new com.google.protobuf.Internal.ListAdapter.Converter<
-              java.lang.Integer, rowlock.v1.RefusalReason>() {
-            public rowlock.v1.RefusalReason convert(java.lang.Integer from) {
-              rowlock.v1.RefusalReason result = rowlock.v1.RefusalReason.forNumber(from);
-              return result == null ? rowlock.v1.RefusalReason.UNRECOGNIZED : result;
+              java.lang.Integer, rowlock.v1.EndReason>() {
+            public rowlock.v1.EndReason convert(java.lang.Integer from) {
+              rowlock.v1.EndReason result = rowlock.v1.EndReason.forNumber(from);
+              return result == null ? rowlock.v1.EndReason.UNRECOGNIZED : result;
             }
           };
   /**
@@ -441,20 +560,20 @@ java.lang.String defaultValue) {
    * Ended claims that ended in one of these ways. Live claims are then left out.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+   * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
    * @return A list containing the endReasons.
    */
   @java.lang.Override
-  public java.util.List<rowlock.v1.RefusalReason> getEndReasonsList() {
+  public java.util.List<rowlock.v1.EndReason> getEndReasonsList() {
     return new com.google.protobuf.Internal.ListAdapter<
-        java.lang.Integer, rowlock.v1.RefusalReason>(endReasons_, endReasons_converter_);
+        java.lang.Integer, rowlock.v1.EndReason>(endReasons_, endReasons_converter_);
   }
   /**
    * <pre>
    * Ended claims that ended in one of these ways. Live claims are then left out.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+   * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
    * @return The count of endReasons.
    */
   @java.lang.Override
@@ -466,12 +585,12 @@ java.lang.String defaultValue) {
    * Ended claims that ended in one of these ways. Live claims are then left out.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+   * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
    * @param index The index of the element to return.
    * @return The endReasons at the given index.
    */
   @java.lang.Override
-  public rowlock.v1.RefusalReason getEndReasons(int index) {
+  public rowlock.v1.EndReason getEndReasons(int index) {
     return endReasons_converter_.convert(endReasons_.get(index));
   }
   /**
@@ -479,7 +598,7 @@ java.lang.String defaultValue) {
    * Ended claims that ended in one of these ways. Live claims are then left out.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+   * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
    * @return A list containing the enum numeric values on the wire for endReasons.
    */
   @java.lang.Override
@@ -492,7 +611,7 @@ java.lang.String defaultValue) {
    * Ended claims that ended in one of these ways. Live claims are then left out.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+   * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
    * @param index The index of the value to return.
    * @return The enum numeric value on the wire of endReasons at the given index.
    */
@@ -502,14 +621,14 @@ java.lang.String defaultValue) {
   }
   private int endReasonsMemoizedSerializedSize;
 
-  public static final int FROM_FIELD_NUMBER = 8;
+  public static final int FROM_FIELD_NUMBER = 9;
   private com.google.protobuf.Timestamp from_;
   /**
    * <pre>
    * Ended claims that ended at this instant or later.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp from = 8;</code>
+   * <code>.google.protobuf.Timestamp from = 9;</code>
    * @return Whether the from field is set.
    */
   @java.lang.Override
@@ -521,7 +640,7 @@ java.lang.String defaultValue) {
    * Ended claims that ended at this instant or later.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp from = 8;</code>
+   * <code>.google.protobuf.Timestamp from = 9;</code>
    * @return The from.
    */
   @java.lang.Override
@@ -533,21 +652,21 @@ java.lang.String defaultValue) {
    * Ended claims that ended at this instant or later.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp from = 8;</code>
+   * <code>.google.protobuf.Timestamp from = 9;</code>
    */
   @java.lang.Override
   public com.google.protobuf.TimestampOrBuilder getFromOrBuilder() {
     return from_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : from_;
   }
 
-  public static final int UNTIL_FIELD_NUMBER = 9;
+  public static final int UNTIL_FIELD_NUMBER = 10;
   private com.google.protobuf.Timestamp until_;
   /**
    * <pre>
    * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp until = 9;</code>
+   * <code>.google.protobuf.Timestamp until = 10;</code>
    * @return Whether the until field is set.
    */
   @java.lang.Override
@@ -559,7 +678,7 @@ java.lang.String defaultValue) {
    * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp until = 9;</code>
+   * <code>.google.protobuf.Timestamp until = 10;</code>
    * @return The until.
    */
   @java.lang.Override
@@ -571,49 +690,11 @@ java.lang.String defaultValue) {
    * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp until = 9;</code>
+   * <code>.google.protobuf.Timestamp until = 10;</code>
    */
   @java.lang.Override
   public com.google.protobuf.TimestampOrBuilder getUntilOrBuilder() {
     return until_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : until_;
-  }
-
-  public static final int HELD_AT_FIELD_NUMBER = 10;
-  private com.google.protobuf.Timestamp heldAt_;
-  /**
-   * <pre>
-   * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-   * </pre>
-   *
-   * <code>.google.protobuf.Timestamp held_at = 10;</code>
-   * @return Whether the heldAt field is set.
-   */
-  @java.lang.Override
-  public boolean hasHeldAt() {
-    return ((bitField0_ & 0x00000004) != 0);
-  }
-  /**
-   * <pre>
-   * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-   * </pre>
-   *
-   * <code>.google.protobuf.Timestamp held_at = 10;</code>
-   * @return The heldAt.
-   */
-  @java.lang.Override
-  public com.google.protobuf.Timestamp getHeldAt() {
-    return heldAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : heldAt_;
-  }
-  /**
-   * <pre>
-   * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-   * </pre>
-   *
-   * <code>.google.protobuf.Timestamp held_at = 10;</code>
-   */
-  @java.lang.Override
-  public com.google.protobuf.TimestampOrBuilder getHeldAtOrBuilder() {
-    return heldAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : heldAt_;
   }
 
   public static final int PAGE_SIZE_FIELD_NUMBER = 11;
@@ -693,46 +774,46 @@ java.lang.String defaultValue) {
   public void writeTo(com.google.protobuf.CodedOutputStream output)
                       throws java.io.IOException {
     getSerializedSize();
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 1, lockName_);
+    if (locksCase_ == 1) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 1, locks_);
     }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(prefix_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 2, prefix_);
+    if (locksCase_ == 2) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 2, locks_);
+    }
+    if (locksCase_ == 3) {
+      output.writeMessage(3, (rowlock.v1.HeldAt) locks_);
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(owner_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 3, owner_);
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 4, owner_);
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(principal_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 4, principal_);
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 5, principal_);
     }
     com.google.protobuf.GeneratedMessageV3
       .serializeStringMapTo(
         output,
         internalGetLabels(),
         LabelsDefaultEntryHolder.defaultEntry,
-        5);
+        6);
     if (getStatesList().size() > 0) {
-      output.writeUInt32NoTag(50);
+      output.writeUInt32NoTag(58);
       output.writeUInt32NoTag(statesMemoizedSerializedSize);
     }
     for (int i = 0; i < states_.size(); i++) {
       output.writeEnumNoTag(states_.get(i));
     }
     if (getEndReasonsList().size() > 0) {
-      output.writeUInt32NoTag(58);
+      output.writeUInt32NoTag(66);
       output.writeUInt32NoTag(endReasonsMemoizedSerializedSize);
     }
     for (int i = 0; i < endReasons_.size(); i++) {
       output.writeEnumNoTag(endReasons_.get(i));
     }
     if (((bitField0_ & 0x00000001) != 0)) {
-      output.writeMessage(8, getFrom());
+      output.writeMessage(9, getFrom());
     }
     if (((bitField0_ & 0x00000002) != 0)) {
-      output.writeMessage(9, getUntil());
-    }
-    if (((bitField0_ & 0x00000004) != 0)) {
-      output.writeMessage(10, getHeldAt());
+      output.writeMessage(10, getUntil());
     }
     if (pageSize_ != 0) {
       output.writeInt32(11, pageSize_);
@@ -749,17 +830,21 @@ java.lang.String defaultValue) {
     if (size != -1) return size;
 
     size = 0;
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(1, lockName_);
+    if (locksCase_ == 1) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(1, locks_);
     }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(prefix_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(2, prefix_);
+    if (locksCase_ == 2) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(2, locks_);
+    }
+    if (locksCase_ == 3) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(3, (rowlock.v1.HeldAt) locks_);
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(owner_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(3, owner_);
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(4, owner_);
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(principal_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(4, principal_);
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(5, principal_);
     }
     for (java.util.Map.Entry<java.lang.String, java.lang.String> entry
          : internalGetLabels().getMap().entrySet()) {
@@ -769,7 +854,7 @@ java.lang.String defaultValue) {
           .setValue(entry.getValue())
           .build();
       size += com.google.protobuf.CodedOutputStream
-          .computeMessageSize(5, labels__);
+          .computeMessageSize(6, labels__);
     }
     {
       int dataSize = 0;
@@ -797,15 +882,11 @@ java.lang.String defaultValue) {
     }
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(8, getFrom());
+        .computeMessageSize(9, getFrom());
     }
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(9, getUntil());
-    }
-    if (((bitField0_ & 0x00000004) != 0)) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(10, getHeldAt());
+        .computeMessageSize(10, getUntil());
     }
     if (pageSize_ != 0) {
       size += com.google.protobuf.CodedOutputStream
@@ -829,10 +910,6 @@ java.lang.String defaultValue) {
     }
     rowlock.v1.ListClaimsRequest other = (rowlock.v1.ListClaimsRequest) obj;
 
-    if (!getLockName()
-        .equals(other.getLockName())) return false;
-    if (!getPrefix()
-        .equals(other.getPrefix())) return false;
     if (!getOwner()
         .equals(other.getOwner())) return false;
     if (!getPrincipal()
@@ -851,15 +928,27 @@ java.lang.String defaultValue) {
       if (!getUntil()
           .equals(other.getUntil())) return false;
     }
-    if (hasHeldAt() != other.hasHeldAt()) return false;
-    if (hasHeldAt()) {
-      if (!getHeldAt()
-          .equals(other.getHeldAt())) return false;
-    }
     if (getPageSize()
         != other.getPageSize()) return false;
     if (!getPageToken()
         .equals(other.getPageToken())) return false;
+    if (!getLocksCase().equals(other.getLocksCase())) return false;
+    switch (locksCase_) {
+      case 1:
+        if (!getLockName()
+            .equals(other.getLockName())) return false;
+        break;
+      case 2:
+        if (!getPrefix()
+            .equals(other.getPrefix())) return false;
+        break;
+      case 3:
+        if (!getHeldAt()
+            .equals(other.getHeldAt())) return false;
+        break;
+      case 0:
+      default:
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -871,10 +960,6 @@ java.lang.String defaultValue) {
     }
     int hash = 41;
     hash = (19 * hash) + getDescriptor().hashCode();
-    hash = (37 * hash) + LOCK_NAME_FIELD_NUMBER;
-    hash = (53 * hash) + getLockName().hashCode();
-    hash = (37 * hash) + PREFIX_FIELD_NUMBER;
-    hash = (53 * hash) + getPrefix().hashCode();
     hash = (37 * hash) + OWNER_FIELD_NUMBER;
     hash = (53 * hash) + getOwner().hashCode();
     hash = (37 * hash) + PRINCIPAL_FIELD_NUMBER;
@@ -899,14 +984,26 @@ java.lang.String defaultValue) {
       hash = (37 * hash) + UNTIL_FIELD_NUMBER;
       hash = (53 * hash) + getUntil().hashCode();
     }
-    if (hasHeldAt()) {
-      hash = (37 * hash) + HELD_AT_FIELD_NUMBER;
-      hash = (53 * hash) + getHeldAt().hashCode();
-    }
     hash = (37 * hash) + PAGE_SIZE_FIELD_NUMBER;
     hash = (53 * hash) + getPageSize();
     hash = (37 * hash) + PAGE_TOKEN_FIELD_NUMBER;
     hash = (53 * hash) + getPageToken().hashCode();
+    switch (locksCase_) {
+      case 1:
+        hash = (37 * hash) + LOCK_NAME_FIELD_NUMBER;
+        hash = (53 * hash) + getLockName().hashCode();
+        break;
+      case 2:
+        hash = (37 * hash) + PREFIX_FIELD_NUMBER;
+        hash = (53 * hash) + getPrefix().hashCode();
+        break;
+      case 3:
+        hash = (37 * hash) + HELD_AT_FIELD_NUMBER;
+        hash = (53 * hash) + getHeldAt().hashCode();
+        break;
+      case 0:
+      default:
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1024,7 +1121,7 @@ java.lang.String defaultValue) {
     protected com.google.protobuf.MapFieldReflectionAccessor internalGetMapFieldReflection(
         int number) {
       switch (number) {
-        case 5:
+        case 6:
           return internalGetLabels();
         default:
           throw new RuntimeException(
@@ -1035,7 +1132,7 @@ java.lang.String defaultValue) {
     protected com.google.protobuf.MapFieldReflectionAccessor internalGetMutableMapFieldReflection(
         int number) {
       switch (number) {
-        case 5:
+        case 6:
           return internalGetMutableLabels();
         default:
           throw new RuntimeException(
@@ -1065,22 +1162,22 @@ java.lang.String defaultValue) {
               .alwaysUseFieldBuilders) {
         getFromFieldBuilder();
         getUntilFieldBuilder();
-        getHeldAtFieldBuilder();
       }
     }
     @java.lang.Override
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
-      lockName_ = "";
-      prefix_ = "";
+      if (heldAtBuilder_ != null) {
+        heldAtBuilder_.clear();
+      }
       owner_ = "";
       principal_ = "";
       internalGetMutableLabels().clear();
       states_ = java.util.Collections.emptyList();
-      bitField0_ = (bitField0_ & ~0x00000020);
-      endReasons_ = java.util.Collections.emptyList();
       bitField0_ = (bitField0_ & ~0x00000040);
+      endReasons_ = java.util.Collections.emptyList();
+      bitField0_ = (bitField0_ & ~0x00000080);
       from_ = null;
       if (fromBuilder_ != null) {
         fromBuilder_.dispose();
@@ -1091,13 +1188,10 @@ java.lang.String defaultValue) {
         untilBuilder_.dispose();
         untilBuilder_ = null;
       }
-      heldAt_ = null;
-      if (heldAtBuilder_ != null) {
-        heldAtBuilder_.dispose();
-        heldAtBuilder_ = null;
-      }
       pageSize_ = 0;
       pageToken_ = "";
+      locksCase_ = 0;
+      locks_ = null;
       return this;
     }
 
@@ -1126,59 +1220,48 @@ java.lang.String defaultValue) {
       rowlock.v1.ListClaimsRequest result = new rowlock.v1.ListClaimsRequest(this);
       buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
+      buildPartialOneofs(result);
       onBuilt();
       return result;
     }
 
     private void buildPartialRepeatedFields(rowlock.v1.ListClaimsRequest result) {
-      if (((bitField0_ & 0x00000020) != 0)) {
+      if (((bitField0_ & 0x00000040) != 0)) {
         states_ = java.util.Collections.unmodifiableList(states_);
-        bitField0_ = (bitField0_ & ~0x00000020);
+        bitField0_ = (bitField0_ & ~0x00000040);
       }
       result.states_ = states_;
-      if (((bitField0_ & 0x00000040) != 0)) {
+      if (((bitField0_ & 0x00000080) != 0)) {
         endReasons_ = java.util.Collections.unmodifiableList(endReasons_);
-        bitField0_ = (bitField0_ & ~0x00000040);
+        bitField0_ = (bitField0_ & ~0x00000080);
       }
       result.endReasons_ = endReasons_;
     }
 
     private void buildPartial0(rowlock.v1.ListClaimsRequest result) {
       int from_bitField0_ = bitField0_;
-      if (((from_bitField0_ & 0x00000001) != 0)) {
-        result.lockName_ = lockName_;
-      }
-      if (((from_bitField0_ & 0x00000002) != 0)) {
-        result.prefix_ = prefix_;
-      }
-      if (((from_bitField0_ & 0x00000004) != 0)) {
+      if (((from_bitField0_ & 0x00000008) != 0)) {
         result.owner_ = owner_;
       }
-      if (((from_bitField0_ & 0x00000008) != 0)) {
+      if (((from_bitField0_ & 0x00000010) != 0)) {
         result.principal_ = principal_;
       }
-      if (((from_bitField0_ & 0x00000010) != 0)) {
+      if (((from_bitField0_ & 0x00000020) != 0)) {
         result.labels_ = internalGetLabels();
         result.labels_.makeImmutable();
       }
       int to_bitField0_ = 0;
-      if (((from_bitField0_ & 0x00000080) != 0)) {
+      if (((from_bitField0_ & 0x00000100) != 0)) {
         result.from_ = fromBuilder_ == null
             ? from_
             : fromBuilder_.build();
         to_bitField0_ |= 0x00000001;
       }
-      if (((from_bitField0_ & 0x00000100) != 0)) {
+      if (((from_bitField0_ & 0x00000200) != 0)) {
         result.until_ = untilBuilder_ == null
             ? until_
             : untilBuilder_.build();
         to_bitField0_ |= 0x00000002;
-      }
-      if (((from_bitField0_ & 0x00000200) != 0)) {
-        result.heldAt_ = heldAtBuilder_ == null
-            ? heldAt_
-            : heldAtBuilder_.build();
-        to_bitField0_ |= 0x00000004;
       }
       if (((from_bitField0_ & 0x00000400) != 0)) {
         result.pageSize_ = pageSize_;
@@ -1187,6 +1270,15 @@ java.lang.String defaultValue) {
         result.pageToken_ = pageToken_;
       }
       result.bitField0_ |= to_bitField0_;
+    }
+
+    private void buildPartialOneofs(rowlock.v1.ListClaimsRequest result) {
+      result.locksCase_ = locksCase_;
+      result.locks_ = this.locks_;
+      if (locksCase_ == 3 &&
+          heldAtBuilder_ != null) {
+        result.locks_ = heldAtBuilder_.build();
+      }
     }
 
     @java.lang.Override
@@ -1233,33 +1325,23 @@ java.lang.String defaultValue) {
 
     public Builder mergeFrom(rowlock.v1.ListClaimsRequest other) {
       if (other == rowlock.v1.ListClaimsRequest.getDefaultInstance()) return this;
-      if (!other.getLockName().isEmpty()) {
-        lockName_ = other.lockName_;
-        bitField0_ |= 0x00000001;
-        onChanged();
-      }
-      if (!other.getPrefix().isEmpty()) {
-        prefix_ = other.prefix_;
-        bitField0_ |= 0x00000002;
-        onChanged();
-      }
       if (!other.getOwner().isEmpty()) {
         owner_ = other.owner_;
-        bitField0_ |= 0x00000004;
+        bitField0_ |= 0x00000008;
         onChanged();
       }
       if (!other.getPrincipal().isEmpty()) {
         principal_ = other.principal_;
-        bitField0_ |= 0x00000008;
+        bitField0_ |= 0x00000010;
         onChanged();
       }
       internalGetMutableLabels().mergeFrom(
           other.internalGetLabels());
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000020;
       if (!other.states_.isEmpty()) {
         if (states_.isEmpty()) {
           states_ = other.states_;
-          bitField0_ = (bitField0_ & ~0x00000020);
+          bitField0_ = (bitField0_ & ~0x00000040);
         } else {
           ensureStatesIsMutable();
           states_.addAll(other.states_);
@@ -1269,7 +1351,7 @@ java.lang.String defaultValue) {
       if (!other.endReasons_.isEmpty()) {
         if (endReasons_.isEmpty()) {
           endReasons_ = other.endReasons_;
-          bitField0_ = (bitField0_ & ~0x00000040);
+          bitField0_ = (bitField0_ & ~0x00000080);
         } else {
           ensureEndReasonsIsMutable();
           endReasons_.addAll(other.endReasons_);
@@ -1282,9 +1364,6 @@ java.lang.String defaultValue) {
       if (other.hasUntil()) {
         mergeUntil(other.getUntil());
       }
-      if (other.hasHeldAt()) {
-        mergeHeldAt(other.getHeldAt());
-      }
       if (other.getPageSize() != 0) {
         setPageSize(other.getPageSize());
       }
@@ -1292,6 +1371,27 @@ java.lang.String defaultValue) {
         pageToken_ = other.pageToken_;
         bitField0_ |= 0x00000800;
         onChanged();
+      }
+      switch (other.getLocksCase()) {
+        case LOCK_NAME: {
+          locksCase_ = 1;
+          locks_ = other.locks_;
+          onChanged();
+          break;
+        }
+        case PREFIX: {
+          locksCase_ = 2;
+          locks_ = other.locks_;
+          onChanged();
+          break;
+        }
+        case HELD_AT: {
+          mergeHeldAt(other.getHeldAt());
+          break;
+        }
+        case LOCKS_NOT_SET: {
+          break;
+        }
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1320,41 +1420,50 @@ java.lang.String defaultValue) {
               done = true;
               break;
             case 10: {
-              lockName_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000001;
+              java.lang.String s = input.readStringRequireUtf8();
+              locksCase_ = 1;
+              locks_ = s;
               break;
             } // case 10
             case 18: {
-              prefix_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000002;
+              java.lang.String s = input.readStringRequireUtf8();
+              locksCase_ = 2;
+              locks_ = s;
               break;
             } // case 18
             case 26: {
-              owner_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000004;
+              input.readMessage(
+                  getHeldAtFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              locksCase_ = 3;
               break;
             } // case 26
             case 34: {
-              principal_ = input.readStringRequireUtf8();
+              owner_ = input.readStringRequireUtf8();
               bitField0_ |= 0x00000008;
               break;
             } // case 34
             case 42: {
+              principal_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 42
+            case 50: {
               com.google.protobuf.MapEntry<java.lang.String, java.lang.String>
               labels__ = input.readMessage(
                   LabelsDefaultEntryHolder.defaultEntry.getParserForType(), extensionRegistry);
               internalGetMutableLabels().getMutableMap().put(
                   labels__.getKey(), labels__.getValue());
-              bitField0_ |= 0x00000010;
+              bitField0_ |= 0x00000020;
               break;
-            } // case 42
-            case 48: {
+            } // case 50
+            case 56: {
               int tmpRaw = input.readEnum();
               ensureStatesIsMutable();
               states_.add(tmpRaw);
               break;
-            } // case 48
-            case 50: {
+            } // case 56
+            case 58: {
               int length = input.readRawVarint32();
               int oldLimit = input.pushLimit(length);
               while(input.getBytesUntilLimit() > 0) {
@@ -1364,14 +1473,14 @@ java.lang.String defaultValue) {
               }
               input.popLimit(oldLimit);
               break;
-            } // case 50
-            case 56: {
+            } // case 58
+            case 64: {
               int tmpRaw = input.readEnum();
               ensureEndReasonsIsMutable();
               endReasons_.add(tmpRaw);
               break;
-            } // case 56
-            case 58: {
+            } // case 64
+            case 66: {
               int length = input.readRawVarint32();
               int oldLimit = input.pushLimit(length);
               while(input.getBytesUntilLimit() > 0) {
@@ -1381,24 +1490,17 @@ java.lang.String defaultValue) {
               }
               input.popLimit(oldLimit);
               break;
-            } // case 58
-            case 66: {
-              input.readMessage(
-                  getFromFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              bitField0_ |= 0x00000080;
-              break;
             } // case 66
             case 74: {
               input.readMessage(
-                  getUntilFieldBuilder().getBuilder(),
+                  getFromFieldBuilder().getBuilder(),
                   extensionRegistry);
               bitField0_ |= 0x00000100;
               break;
             } // case 74
             case 82: {
               input.readMessage(
-                  getHeldAtFieldBuilder().getBuilder(),
+                  getUntilFieldBuilder().getBuilder(),
                   extensionRegistry);
               bitField0_ |= 0x00000200;
               break;
@@ -1428,24 +1530,56 @@ java.lang.String defaultValue) {
       } // finally
       return this;
     }
+    private int locksCase_ = 0;
+    private java.lang.Object locks_;
+    public LocksCase
+        getLocksCase() {
+      return LocksCase.forNumber(
+          locksCase_);
+    }
+
+    public Builder clearLocks() {
+      locksCase_ = 0;
+      locks_ = null;
+      onChanged();
+      return this;
+    }
+
     private int bitField0_;
 
-    private java.lang.Object lockName_ = "";
     /**
      * <pre>
-     * Claims of this lock. Not with prefix.
+     * Claims of this lock.
+     * </pre>
+     *
+     * <code>string lock_name = 1;</code>
+     * @return Whether the lockName field is set.
+     */
+    @java.lang.Override
+    public boolean hasLockName() {
+      return locksCase_ == 1;
+    }
+    /**
+     * <pre>
+     * Claims of this lock.
      * </pre>
      *
      * <code>string lock_name = 1;</code>
      * @return The lockName.
      */
+    @java.lang.Override
     public java.lang.String getLockName() {
-      java.lang.Object ref = lockName_;
+      java.lang.Object ref = "";
+      if (locksCase_ == 1) {
+        ref = locks_;
+      }
       if (!(ref instanceof java.lang.String)) {
         com.google.protobuf.ByteString bs =
             (com.google.protobuf.ByteString) ref;
         java.lang.String s = bs.toStringUtf8();
-        lockName_ = s;
+        if (locksCase_ == 1) {
+          locks_ = s;
+        }
         return s;
       } else {
         return (java.lang.String) ref;
@@ -1453,20 +1587,26 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Claims of this lock. Not with prefix.
+     * Claims of this lock.
      * </pre>
      *
      * <code>string lock_name = 1;</code>
      * @return The bytes for lockName.
      */
+    @java.lang.Override
     public com.google.protobuf.ByteString
         getLockNameBytes() {
-      java.lang.Object ref = lockName_;
+      java.lang.Object ref = "";
+      if (locksCase_ == 1) {
+        ref = locks_;
+      }
       if (ref instanceof String) {
         com.google.protobuf.ByteString b = 
             com.google.protobuf.ByteString.copyFromUtf8(
                 (java.lang.String) ref);
-        lockName_ = b;
+        if (locksCase_ == 1) {
+          locks_ = b;
+        }
         return b;
       } else {
         return (com.google.protobuf.ByteString) ref;
@@ -1474,7 +1614,7 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Claims of this lock. Not with prefix.
+     * Claims of this lock.
      * </pre>
      *
      * <code>string lock_name = 1;</code>
@@ -1484,28 +1624,30 @@ java.lang.String defaultValue) {
     public Builder setLockName(
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
-      lockName_ = value;
-      bitField0_ |= 0x00000001;
+      locksCase_ = 1;
+      locks_ = value;
       onChanged();
       return this;
     }
     /**
      * <pre>
-     * Claims of this lock. Not with prefix.
+     * Claims of this lock.
      * </pre>
      *
      * <code>string lock_name = 1;</code>
      * @return This builder for chaining.
      */
     public Builder clearLockName() {
-      lockName_ = getDefaultInstance().getLockName();
-      bitField0_ = (bitField0_ & ~0x00000001);
-      onChanged();
+      if (locksCase_ == 1) {
+        locksCase_ = 0;
+        locks_ = null;
+        onChanged();
+      }
       return this;
     }
     /**
      * <pre>
-     * Claims of this lock. Not with prefix.
+     * Claims of this lock.
      * </pre>
      *
      * <code>string lock_name = 1;</code>
@@ -1516,13 +1658,24 @@ java.lang.String defaultValue) {
         com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
-      lockName_ = value;
-      bitField0_ |= 0x00000001;
+      locksCase_ = 1;
+      locks_ = value;
       onChanged();
       return this;
     }
 
-    private java.lang.Object prefix_ = "";
+    /**
+     * <pre>
+     * Claims of locks whose names begin with these bytes, at most 255.
+     * </pre>
+     *
+     * <code>string prefix = 2;</code>
+     * @return Whether the prefix field is set.
+     */
+    @java.lang.Override
+    public boolean hasPrefix() {
+      return locksCase_ == 2;
+    }
     /**
      * <pre>
      * Claims of locks whose names begin with these bytes, at most 255.
@@ -1531,13 +1684,19 @@ java.lang.String defaultValue) {
      * <code>string prefix = 2;</code>
      * @return The prefix.
      */
+    @java.lang.Override
     public java.lang.String getPrefix() {
-      java.lang.Object ref = prefix_;
+      java.lang.Object ref = "";
+      if (locksCase_ == 2) {
+        ref = locks_;
+      }
       if (!(ref instanceof java.lang.String)) {
         com.google.protobuf.ByteString bs =
             (com.google.protobuf.ByteString) ref;
         java.lang.String s = bs.toStringUtf8();
-        prefix_ = s;
+        if (locksCase_ == 2) {
+          locks_ = s;
+        }
         return s;
       } else {
         return (java.lang.String) ref;
@@ -1551,14 +1710,20 @@ java.lang.String defaultValue) {
      * <code>string prefix = 2;</code>
      * @return The bytes for prefix.
      */
+    @java.lang.Override
     public com.google.protobuf.ByteString
         getPrefixBytes() {
-      java.lang.Object ref = prefix_;
+      java.lang.Object ref = "";
+      if (locksCase_ == 2) {
+        ref = locks_;
+      }
       if (ref instanceof String) {
         com.google.protobuf.ByteString b = 
             com.google.protobuf.ByteString.copyFromUtf8(
                 (java.lang.String) ref);
-        prefix_ = b;
+        if (locksCase_ == 2) {
+          locks_ = b;
+        }
         return b;
       } else {
         return (com.google.protobuf.ByteString) ref;
@@ -1576,8 +1741,8 @@ java.lang.String defaultValue) {
     public Builder setPrefix(
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
-      prefix_ = value;
-      bitField0_ |= 0x00000002;
+      locksCase_ = 2;
+      locks_ = value;
       onChanged();
       return this;
     }
@@ -1590,9 +1755,11 @@ java.lang.String defaultValue) {
      * @return This builder for chaining.
      */
     public Builder clearPrefix() {
-      prefix_ = getDefaultInstance().getPrefix();
-      bitField0_ = (bitField0_ & ~0x00000002);
-      onChanged();
+      if (locksCase_ == 2) {
+        locksCase_ = 0;
+        locks_ = null;
+        onChanged();
+      }
       return this;
     }
     /**
@@ -1608,10 +1775,188 @@ java.lang.String defaultValue) {
         com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
-      prefix_ = value;
-      bitField0_ |= 0x00000002;
+      locksCase_ = 2;
+      locks_ = value;
       onChanged();
       return this;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.HeldAt, rowlock.v1.HeldAt.Builder, rowlock.v1.HeldAtOrBuilder> heldAtBuilder_;
+    /**
+     * <pre>
+     * Claims that held a lock at an instant.
+     * </pre>
+     *
+     * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+     * @return Whether the heldAt field is set.
+     */
+    @java.lang.Override
+    public boolean hasHeldAt() {
+      return locksCase_ == 3;
+    }
+    /**
+     * <pre>
+     * Claims that held a lock at an instant.
+     * </pre>
+     *
+     * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+     * @return The heldAt.
+     */
+    @java.lang.Override
+    public rowlock.v1.HeldAt getHeldAt() {
+      if (heldAtBuilder_ == null) {
+        if (locksCase_ == 3) {
+          return (rowlock.v1.HeldAt) locks_;
+        }
+        return rowlock.v1.HeldAt.getDefaultInstance();
+      } else {
+        if (locksCase_ == 3) {
+          return heldAtBuilder_.getMessage();
+        }
+        return rowlock.v1.HeldAt.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Claims that held a lock at an instant.
+     * </pre>
+     *
+     * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+     */
+    public Builder setHeldAt(rowlock.v1.HeldAt value) {
+      if (heldAtBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        locks_ = value;
+        onChanged();
+      } else {
+        heldAtBuilder_.setMessage(value);
+      }
+      locksCase_ = 3;
+      return this;
+    }
+    /**
+     * <pre>
+     * Claims that held a lock at an instant.
+     * </pre>
+     *
+     * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+     */
+    public Builder setHeldAt(
+        rowlock.v1.HeldAt.Builder builderForValue) {
+      if (heldAtBuilder_ == null) {
+        locks_ = builderForValue.build();
+        onChanged();
+      } else {
+        heldAtBuilder_.setMessage(builderForValue.build());
+      }
+      locksCase_ = 3;
+      return this;
+    }
+    /**
+     * <pre>
+     * Claims that held a lock at an instant.
+     * </pre>
+     *
+     * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+     */
+    public Builder mergeHeldAt(rowlock.v1.HeldAt value) {
+      if (heldAtBuilder_ == null) {
+        if (locksCase_ == 3 &&
+            locks_ != rowlock.v1.HeldAt.getDefaultInstance()) {
+          locks_ = rowlock.v1.HeldAt.newBuilder((rowlock.v1.HeldAt) locks_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          locks_ = value;
+        }
+        onChanged();
+      } else {
+        if (locksCase_ == 3) {
+          heldAtBuilder_.mergeFrom(value);
+        } else {
+          heldAtBuilder_.setMessage(value);
+        }
+      }
+      locksCase_ = 3;
+      return this;
+    }
+    /**
+     * <pre>
+     * Claims that held a lock at an instant.
+     * </pre>
+     *
+     * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+     */
+    public Builder clearHeldAt() {
+      if (heldAtBuilder_ == null) {
+        if (locksCase_ == 3) {
+          locksCase_ = 0;
+          locks_ = null;
+          onChanged();
+        }
+      } else {
+        if (locksCase_ == 3) {
+          locksCase_ = 0;
+          locks_ = null;
+        }
+        heldAtBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Claims that held a lock at an instant.
+     * </pre>
+     *
+     * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+     */
+    public rowlock.v1.HeldAt.Builder getHeldAtBuilder() {
+      return getHeldAtFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Claims that held a lock at an instant.
+     * </pre>
+     *
+     * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.HeldAtOrBuilder getHeldAtOrBuilder() {
+      if ((locksCase_ == 3) && (heldAtBuilder_ != null)) {
+        return heldAtBuilder_.getMessageOrBuilder();
+      } else {
+        if (locksCase_ == 3) {
+          return (rowlock.v1.HeldAt) locks_;
+        }
+        return rowlock.v1.HeldAt.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Claims that held a lock at an instant.
+     * </pre>
+     *
+     * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.HeldAt, rowlock.v1.HeldAt.Builder, rowlock.v1.HeldAtOrBuilder> 
+        getHeldAtFieldBuilder() {
+      if (heldAtBuilder_ == null) {
+        if (!(locksCase_ == 3)) {
+          locks_ = rowlock.v1.HeldAt.getDefaultInstance();
+        }
+        heldAtBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.HeldAt, rowlock.v1.HeldAt.Builder, rowlock.v1.HeldAtOrBuilder>(
+                (rowlock.v1.HeldAt) locks_,
+                getParentForChildren(),
+                isClean());
+        locks_ = null;
+      }
+      locksCase_ = 3;
+      onChanged();
+      return heldAtBuilder_;
     }
 
     private java.lang.Object owner_ = "";
@@ -1620,7 +1965,7 @@ java.lang.String defaultValue) {
      * Claims with this owner.
      * </pre>
      *
-     * <code>string owner = 3;</code>
+     * <code>string owner = 4;</code>
      * @return The owner.
      */
     public java.lang.String getOwner() {
@@ -1640,7 +1985,7 @@ java.lang.String defaultValue) {
      * Claims with this owner.
      * </pre>
      *
-     * <code>string owner = 3;</code>
+     * <code>string owner = 4;</code>
      * @return The bytes for owner.
      */
     public com.google.protobuf.ByteString
@@ -1661,7 +2006,7 @@ java.lang.String defaultValue) {
      * Claims with this owner.
      * </pre>
      *
-     * <code>string owner = 3;</code>
+     * <code>string owner = 4;</code>
      * @param value The owner to set.
      * @return This builder for chaining.
      */
@@ -1669,7 +2014,7 @@ java.lang.String defaultValue) {
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       owner_ = value;
-      bitField0_ |= 0x00000004;
+      bitField0_ |= 0x00000008;
       onChanged();
       return this;
     }
@@ -1678,12 +2023,12 @@ java.lang.String defaultValue) {
      * Claims with this owner.
      * </pre>
      *
-     * <code>string owner = 3;</code>
+     * <code>string owner = 4;</code>
      * @return This builder for chaining.
      */
     public Builder clearOwner() {
       owner_ = getDefaultInstance().getOwner();
-      bitField0_ = (bitField0_ & ~0x00000004);
+      bitField0_ = (bitField0_ & ~0x00000008);
       onChanged();
       return this;
     }
@@ -1692,7 +2037,7 @@ java.lang.String defaultValue) {
      * Claims with this owner.
      * </pre>
      *
-     * <code>string owner = 3;</code>
+     * <code>string owner = 4;</code>
      * @param value The bytes for owner to set.
      * @return This builder for chaining.
      */
@@ -1701,7 +2046,7 @@ java.lang.String defaultValue) {
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       owner_ = value;
-      bitField0_ |= 0x00000004;
+      bitField0_ |= 0x00000008;
       onChanged();
       return this;
     }
@@ -1712,7 +2057,7 @@ java.lang.String defaultValue) {
      * Claims of this principal.
      * </pre>
      *
-     * <code>string principal = 4;</code>
+     * <code>string principal = 5;</code>
      * @return The principal.
      */
     public java.lang.String getPrincipal() {
@@ -1732,7 +2077,7 @@ java.lang.String defaultValue) {
      * Claims of this principal.
      * </pre>
      *
-     * <code>string principal = 4;</code>
+     * <code>string principal = 5;</code>
      * @return The bytes for principal.
      */
     public com.google.protobuf.ByteString
@@ -1753,7 +2098,7 @@ java.lang.String defaultValue) {
      * Claims of this principal.
      * </pre>
      *
-     * <code>string principal = 4;</code>
+     * <code>string principal = 5;</code>
      * @param value The principal to set.
      * @return This builder for chaining.
      */
@@ -1761,7 +2106,7 @@ java.lang.String defaultValue) {
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       principal_ = value;
-      bitField0_ |= 0x00000008;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }
@@ -1770,12 +2115,12 @@ java.lang.String defaultValue) {
      * Claims of this principal.
      * </pre>
      *
-     * <code>string principal = 4;</code>
+     * <code>string principal = 5;</code>
      * @return This builder for chaining.
      */
     public Builder clearPrincipal() {
       principal_ = getDefaultInstance().getPrincipal();
-      bitField0_ = (bitField0_ & ~0x00000008);
+      bitField0_ = (bitField0_ & ~0x00000010);
       onChanged();
       return this;
     }
@@ -1784,7 +2129,7 @@ java.lang.String defaultValue) {
      * Claims of this principal.
      * </pre>
      *
-     * <code>string principal = 4;</code>
+     * <code>string principal = 5;</code>
      * @param value The bytes for principal to set.
      * @return This builder for chaining.
      */
@@ -1793,7 +2138,7 @@ java.lang.String defaultValue) {
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       principal_ = value;
-      bitField0_ |= 0x00000008;
+      bitField0_ |= 0x00000010;
       onChanged();
       return this;
     }
@@ -1817,7 +2162,7 @@ java.lang.String defaultValue) {
       if (!labels_.isMutable()) {
         labels_ = labels_.copy();
       }
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000020;
       onChanged();
       return labels_;
     }
@@ -1829,7 +2174,7 @@ java.lang.String defaultValue) {
      * Claims with all of these labels.
      * </pre>
      *
-     * <code>map&lt;string, string&gt; labels = 5;</code>
+     * <code>map&lt;string, string&gt; labels = 6;</code>
      */
     @java.lang.Override
     public boolean containsLabels(
@@ -1850,7 +2195,7 @@ java.lang.String defaultValue) {
      * Claims with all of these labels.
      * </pre>
      *
-     * <code>map&lt;string, string&gt; labels = 5;</code>
+     * <code>map&lt;string, string&gt; labels = 6;</code>
      */
     @java.lang.Override
     public java.util.Map<java.lang.String, java.lang.String> getLabelsMap() {
@@ -1861,7 +2206,7 @@ java.lang.String defaultValue) {
      * Claims with all of these labels.
      * </pre>
      *
-     * <code>map&lt;string, string&gt; labels = 5;</code>
+     * <code>map&lt;string, string&gt; labels = 6;</code>
      */
     @java.lang.Override
     public /* nullable */
@@ -1879,7 +2224,7 @@ java.lang.String defaultValue) {
      * Claims with all of these labels.
      * </pre>
      *
-     * <code>map&lt;string, string&gt; labels = 5;</code>
+     * <code>map&lt;string, string&gt; labels = 6;</code>
      */
     @java.lang.Override
     public java.lang.String getLabelsOrThrow(
@@ -1893,7 +2238,7 @@ java.lang.String defaultValue) {
       return map.get(key);
     }
     public Builder clearLabels() {
-      bitField0_ = (bitField0_ & ~0x00000010);
+      bitField0_ = (bitField0_ & ~0x00000020);
       internalGetMutableLabels().getMutableMap()
           .clear();
       return this;
@@ -1903,7 +2248,7 @@ java.lang.String defaultValue) {
      * Claims with all of these labels.
      * </pre>
      *
-     * <code>map&lt;string, string&gt; labels = 5;</code>
+     * <code>map&lt;string, string&gt; labels = 6;</code>
      */
     public Builder removeLabels(
         java.lang.String key) {
@@ -1918,7 +2263,7 @@ java.lang.String defaultValue) {
     @java.lang.Deprecated
     public java.util.Map<java.lang.String, java.lang.String>
         getMutableLabels() {
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000020;
       return internalGetMutableLabels().getMutableMap();
     }
     /**
@@ -1926,7 +2271,7 @@ java.lang.String defaultValue) {
      * Claims with all of these labels.
      * </pre>
      *
-     * <code>map&lt;string, string&gt; labels = 5;</code>
+     * <code>map&lt;string, string&gt; labels = 6;</code>
      */
     public Builder putLabels(
         java.lang.String key,
@@ -1935,7 +2280,7 @@ java.lang.String defaultValue) {
       if (value == null) { throw new NullPointerException("map value"); }
       internalGetMutableLabels().getMutableMap()
           .put(key, value);
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000020;
       return this;
     }
     /**
@@ -1943,22 +2288,22 @@ java.lang.String defaultValue) {
      * Claims with all of these labels.
      * </pre>
      *
-     * <code>map&lt;string, string&gt; labels = 5;</code>
+     * <code>map&lt;string, string&gt; labels = 6;</code>
      */
     public Builder putAllLabels(
         java.util.Map<java.lang.String, java.lang.String> values) {
       internalGetMutableLabels().getMutableMap()
           .putAll(values);
-      bitField0_ |= 0x00000010;
+      bitField0_ |= 0x00000020;
       return this;
     }
 
     private java.util.List<java.lang.Integer> states_ =
       java.util.Collections.emptyList();
     private void ensureStatesIsMutable() {
-      if (!((bitField0_ & 0x00000020) != 0)) {
+      if (!((bitField0_ & 0x00000040) != 0)) {
         states_ = new java.util.ArrayList<java.lang.Integer>(states_);
-        bitField0_ |= 0x00000020;
+        bitField0_ |= 0x00000040;
       }
     }
     /**
@@ -1966,7 +2311,7 @@ java.lang.String defaultValue) {
      * Claims in one of these states. Empty: in any.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+     * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
      * @return A list containing the states.
      */
     public java.util.List<rowlock.v1.ClaimState> getStatesList() {
@@ -1978,7 +2323,7 @@ java.lang.String defaultValue) {
      * Claims in one of these states. Empty: in any.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+     * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
      * @return The count of states.
      */
     public int getStatesCount() {
@@ -1989,7 +2334,7 @@ java.lang.String defaultValue) {
      * Claims in one of these states. Empty: in any.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+     * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
      * @param index The index of the element to return.
      * @return The states at the given index.
      */
@@ -2001,7 +2346,7 @@ java.lang.String defaultValue) {
      * Claims in one of these states. Empty: in any.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+     * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
      * @param index The index to set the value at.
      * @param value The states to set.
      * @return This builder for chaining.
@@ -2021,7 +2366,7 @@ java.lang.String defaultValue) {
      * Claims in one of these states. Empty: in any.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+     * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
      * @param value The states to add.
      * @return This builder for chaining.
      */
@@ -2039,7 +2384,7 @@ java.lang.String defaultValue) {
      * Claims in one of these states. Empty: in any.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+     * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
      * @param values The states to add.
      * @return This builder for chaining.
      */
@@ -2057,12 +2402,12 @@ java.lang.String defaultValue) {
      * Claims in one of these states. Empty: in any.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+     * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
      * @return This builder for chaining.
      */
     public Builder clearStates() {
       states_ = java.util.Collections.emptyList();
-      bitField0_ = (bitField0_ & ~0x00000020);
+      bitField0_ = (bitField0_ & ~0x00000040);
       onChanged();
       return this;
     }
@@ -2071,7 +2416,7 @@ java.lang.String defaultValue) {
      * Claims in one of these states. Empty: in any.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+     * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
      * @return A list containing the enum numeric values on the wire for states.
      */
     public java.util.List<java.lang.Integer>
@@ -2083,7 +2428,7 @@ java.lang.String defaultValue) {
      * Claims in one of these states. Empty: in any.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+     * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
      * @param index The index of the value to return.
      * @return The enum numeric value on the wire of states at the given index.
      */
@@ -2095,7 +2440,7 @@ java.lang.String defaultValue) {
      * Claims in one of these states. Empty: in any.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+     * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
      * @param index The index to set the value at.
      * @param value The enum numeric value on the wire for states to set.
      * @return This builder for chaining.
@@ -2112,7 +2457,7 @@ java.lang.String defaultValue) {
      * Claims in one of these states. Empty: in any.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+     * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
      * @param value The enum numeric value on the wire for states to add.
      * @return This builder for chaining.
      */
@@ -2127,7 +2472,7 @@ java.lang.String defaultValue) {
      * Claims in one of these states. Empty: in any.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+     * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
      * @param values The enum numeric values on the wire for states to add.
      * @return This builder for chaining.
      */
@@ -2144,9 +2489,9 @@ java.lang.String defaultValue) {
     private java.util.List<java.lang.Integer> endReasons_ =
       java.util.Collections.emptyList();
     private void ensureEndReasonsIsMutable() {
-      if (!((bitField0_ & 0x00000040) != 0)) {
+      if (!((bitField0_ & 0x00000080) != 0)) {
         endReasons_ = new java.util.ArrayList<java.lang.Integer>(endReasons_);
-        bitField0_ |= 0x00000040;
+        bitField0_ |= 0x00000080;
       }
     }
     /**
@@ -2154,19 +2499,19 @@ java.lang.String defaultValue) {
      * Ended claims that ended in one of these ways. Live claims are then left out.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+     * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
      * @return A list containing the endReasons.
      */
-    public java.util.List<rowlock.v1.RefusalReason> getEndReasonsList() {
+    public java.util.List<rowlock.v1.EndReason> getEndReasonsList() {
       return new com.google.protobuf.Internal.ListAdapter<
-          java.lang.Integer, rowlock.v1.RefusalReason>(endReasons_, endReasons_converter_);
+          java.lang.Integer, rowlock.v1.EndReason>(endReasons_, endReasons_converter_);
     }
     /**
      * <pre>
      * Ended claims that ended in one of these ways. Live claims are then left out.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+     * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
      * @return The count of endReasons.
      */
     public int getEndReasonsCount() {
@@ -2177,11 +2522,11 @@ java.lang.String defaultValue) {
      * Ended claims that ended in one of these ways. Live claims are then left out.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+     * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
      * @param index The index of the element to return.
      * @return The endReasons at the given index.
      */
-    public rowlock.v1.RefusalReason getEndReasons(int index) {
+    public rowlock.v1.EndReason getEndReasons(int index) {
       return endReasons_converter_.convert(endReasons_.get(index));
     }
     /**
@@ -2189,13 +2534,13 @@ java.lang.String defaultValue) {
      * Ended claims that ended in one of these ways. Live claims are then left out.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+     * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
      * @param index The index to set the value at.
      * @param value The endReasons to set.
      * @return This builder for chaining.
      */
     public Builder setEndReasons(
-        int index, rowlock.v1.RefusalReason value) {
+        int index, rowlock.v1.EndReason value) {
       if (value == null) {
         throw new NullPointerException();
       }
@@ -2209,11 +2554,11 @@ java.lang.String defaultValue) {
      * Ended claims that ended in one of these ways. Live claims are then left out.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+     * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
      * @param value The endReasons to add.
      * @return This builder for chaining.
      */
-    public Builder addEndReasons(rowlock.v1.RefusalReason value) {
+    public Builder addEndReasons(rowlock.v1.EndReason value) {
       if (value == null) {
         throw new NullPointerException();
       }
@@ -2227,14 +2572,14 @@ java.lang.String defaultValue) {
      * Ended claims that ended in one of these ways. Live claims are then left out.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+     * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
      * @param values The endReasons to add.
      * @return This builder for chaining.
      */
     public Builder addAllEndReasons(
-        java.lang.Iterable<? extends rowlock.v1.RefusalReason> values) {
+        java.lang.Iterable<? extends rowlock.v1.EndReason> values) {
       ensureEndReasonsIsMutable();
-      for (rowlock.v1.RefusalReason value : values) {
+      for (rowlock.v1.EndReason value : values) {
         endReasons_.add(value.getNumber());
       }
       onChanged();
@@ -2245,12 +2590,12 @@ java.lang.String defaultValue) {
      * Ended claims that ended in one of these ways. Live claims are then left out.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+     * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
      * @return This builder for chaining.
      */
     public Builder clearEndReasons() {
       endReasons_ = java.util.Collections.emptyList();
-      bitField0_ = (bitField0_ & ~0x00000040);
+      bitField0_ = (bitField0_ & ~0x00000080);
       onChanged();
       return this;
     }
@@ -2259,7 +2604,7 @@ java.lang.String defaultValue) {
      * Ended claims that ended in one of these ways. Live claims are then left out.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+     * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
      * @return A list containing the enum numeric values on the wire for endReasons.
      */
     public java.util.List<java.lang.Integer>
@@ -2271,7 +2616,7 @@ java.lang.String defaultValue) {
      * Ended claims that ended in one of these ways. Live claims are then left out.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+     * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
      * @param index The index of the value to return.
      * @return The enum numeric value on the wire of endReasons at the given index.
      */
@@ -2283,7 +2628,7 @@ java.lang.String defaultValue) {
      * Ended claims that ended in one of these ways. Live claims are then left out.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+     * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
      * @param index The index to set the value at.
      * @param value The enum numeric value on the wire for endReasons to set.
      * @return This builder for chaining.
@@ -2300,7 +2645,7 @@ java.lang.String defaultValue) {
      * Ended claims that ended in one of these ways. Live claims are then left out.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+     * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
      * @param value The enum numeric value on the wire for endReasons to add.
      * @return This builder for chaining.
      */
@@ -2315,7 +2660,7 @@ java.lang.String defaultValue) {
      * Ended claims that ended in one of these ways. Live claims are then left out.
      * </pre>
      *
-     * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+     * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
      * @param values The enum numeric values on the wire for endReasons to add.
      * @return This builder for chaining.
      */
@@ -2337,18 +2682,18 @@ java.lang.String defaultValue) {
      * Ended claims that ended at this instant or later.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp from = 8;</code>
+     * <code>.google.protobuf.Timestamp from = 9;</code>
      * @return Whether the from field is set.
      */
     public boolean hasFrom() {
-      return ((bitField0_ & 0x00000080) != 0);
+      return ((bitField0_ & 0x00000100) != 0);
     }
     /**
      * <pre>
      * Ended claims that ended at this instant or later.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp from = 8;</code>
+     * <code>.google.protobuf.Timestamp from = 9;</code>
      * @return The from.
      */
     public com.google.protobuf.Timestamp getFrom() {
@@ -2363,7 +2708,7 @@ java.lang.String defaultValue) {
      * Ended claims that ended at this instant or later.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp from = 8;</code>
+     * <code>.google.protobuf.Timestamp from = 9;</code>
      */
     public Builder setFrom(com.google.protobuf.Timestamp value) {
       if (fromBuilder_ == null) {
@@ -2374,7 +2719,7 @@ java.lang.String defaultValue) {
       } else {
         fromBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000100;
       onChanged();
       return this;
     }
@@ -2383,7 +2728,7 @@ java.lang.String defaultValue) {
      * Ended claims that ended at this instant or later.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp from = 8;</code>
+     * <code>.google.protobuf.Timestamp from = 9;</code>
      */
     public Builder setFrom(
         com.google.protobuf.Timestamp.Builder builderForValue) {
@@ -2392,7 +2737,7 @@ java.lang.String defaultValue) {
       } else {
         fromBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000100;
       onChanged();
       return this;
     }
@@ -2401,11 +2746,11 @@ java.lang.String defaultValue) {
      * Ended claims that ended at this instant or later.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp from = 8;</code>
+     * <code>.google.protobuf.Timestamp from = 9;</code>
      */
     public Builder mergeFrom(com.google.protobuf.Timestamp value) {
       if (fromBuilder_ == null) {
-        if (((bitField0_ & 0x00000080) != 0) &&
+        if (((bitField0_ & 0x00000100) != 0) &&
           from_ != null &&
           from_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
           getFromBuilder().mergeFrom(value);
@@ -2416,7 +2761,7 @@ java.lang.String defaultValue) {
         fromBuilder_.mergeFrom(value);
       }
       if (from_ != null) {
-        bitField0_ |= 0x00000080;
+        bitField0_ |= 0x00000100;
         onChanged();
       }
       return this;
@@ -2426,10 +2771,10 @@ java.lang.String defaultValue) {
      * Ended claims that ended at this instant or later.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp from = 8;</code>
+     * <code>.google.protobuf.Timestamp from = 9;</code>
      */
     public Builder clearFrom() {
-      bitField0_ = (bitField0_ & ~0x00000080);
+      bitField0_ = (bitField0_ & ~0x00000100);
       from_ = null;
       if (fromBuilder_ != null) {
         fromBuilder_.dispose();
@@ -2443,10 +2788,10 @@ java.lang.String defaultValue) {
      * Ended claims that ended at this instant or later.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp from = 8;</code>
+     * <code>.google.protobuf.Timestamp from = 9;</code>
      */
     public com.google.protobuf.Timestamp.Builder getFromBuilder() {
-      bitField0_ |= 0x00000080;
+      bitField0_ |= 0x00000100;
       onChanged();
       return getFromFieldBuilder().getBuilder();
     }
@@ -2455,7 +2800,7 @@ java.lang.String defaultValue) {
      * Ended claims that ended at this instant or later.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp from = 8;</code>
+     * <code>.google.protobuf.Timestamp from = 9;</code>
      */
     public com.google.protobuf.TimestampOrBuilder getFromOrBuilder() {
       if (fromBuilder_ != null) {
@@ -2470,7 +2815,7 @@ java.lang.String defaultValue) {
      * Ended claims that ended at this instant or later.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp from = 8;</code>
+     * <code>.google.protobuf.Timestamp from = 9;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
@@ -2494,18 +2839,18 @@ java.lang.String defaultValue) {
      * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp until = 9;</code>
+     * <code>.google.protobuf.Timestamp until = 10;</code>
      * @return Whether the until field is set.
      */
     public boolean hasUntil() {
-      return ((bitField0_ & 0x00000100) != 0);
+      return ((bitField0_ & 0x00000200) != 0);
     }
     /**
      * <pre>
      * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp until = 9;</code>
+     * <code>.google.protobuf.Timestamp until = 10;</code>
      * @return The until.
      */
     public com.google.protobuf.Timestamp getUntil() {
@@ -2520,7 +2865,7 @@ java.lang.String defaultValue) {
      * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp until = 9;</code>
+     * <code>.google.protobuf.Timestamp until = 10;</code>
      */
     public Builder setUntil(com.google.protobuf.Timestamp value) {
       if (untilBuilder_ == null) {
@@ -2531,7 +2876,7 @@ java.lang.String defaultValue) {
       } else {
         untilBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000100;
+      bitField0_ |= 0x00000200;
       onChanged();
       return this;
     }
@@ -2540,7 +2885,7 @@ java.lang.String defaultValue) {
      * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp until = 9;</code>
+     * <code>.google.protobuf.Timestamp until = 10;</code>
      */
     public Builder setUntil(
         com.google.protobuf.Timestamp.Builder builderForValue) {
@@ -2549,7 +2894,7 @@ java.lang.String defaultValue) {
       } else {
         untilBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000100;
+      bitField0_ |= 0x00000200;
       onChanged();
       return this;
     }
@@ -2558,11 +2903,11 @@ java.lang.String defaultValue) {
      * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp until = 9;</code>
+     * <code>.google.protobuf.Timestamp until = 10;</code>
      */
     public Builder mergeUntil(com.google.protobuf.Timestamp value) {
       if (untilBuilder_ == null) {
-        if (((bitField0_ & 0x00000100) != 0) &&
+        if (((bitField0_ & 0x00000200) != 0) &&
           until_ != null &&
           until_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
           getUntilBuilder().mergeFrom(value);
@@ -2573,7 +2918,7 @@ java.lang.String defaultValue) {
         untilBuilder_.mergeFrom(value);
       }
       if (until_ != null) {
-        bitField0_ |= 0x00000100;
+        bitField0_ |= 0x00000200;
         onChanged();
       }
       return this;
@@ -2583,10 +2928,10 @@ java.lang.String defaultValue) {
      * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp until = 9;</code>
+     * <code>.google.protobuf.Timestamp until = 10;</code>
      */
     public Builder clearUntil() {
-      bitField0_ = (bitField0_ & ~0x00000100);
+      bitField0_ = (bitField0_ & ~0x00000200);
       until_ = null;
       if (untilBuilder_ != null) {
         untilBuilder_.dispose();
@@ -2600,10 +2945,10 @@ java.lang.String defaultValue) {
      * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp until = 9;</code>
+     * <code>.google.protobuf.Timestamp until = 10;</code>
      */
     public com.google.protobuf.Timestamp.Builder getUntilBuilder() {
-      bitField0_ |= 0x00000100;
+      bitField0_ |= 0x00000200;
       onChanged();
       return getUntilFieldBuilder().getBuilder();
     }
@@ -2612,7 +2957,7 @@ java.lang.String defaultValue) {
      * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp until = 9;</code>
+     * <code>.google.protobuf.Timestamp until = 10;</code>
      */
     public com.google.protobuf.TimestampOrBuilder getUntilOrBuilder() {
       if (untilBuilder_ != null) {
@@ -2627,7 +2972,7 @@ java.lang.String defaultValue) {
      * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
      * </pre>
      *
-     * <code>.google.protobuf.Timestamp until = 9;</code>
+     * <code>.google.protobuf.Timestamp until = 10;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
@@ -2641,163 +2986,6 @@ java.lang.String defaultValue) {
         until_ = null;
       }
       return untilBuilder_;
-    }
-
-    private com.google.protobuf.Timestamp heldAt_;
-    private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> heldAtBuilder_;
-    /**
-     * <pre>
-     * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-     * </pre>
-     *
-     * <code>.google.protobuf.Timestamp held_at = 10;</code>
-     * @return Whether the heldAt field is set.
-     */
-    public boolean hasHeldAt() {
-      return ((bitField0_ & 0x00000200) != 0);
-    }
-    /**
-     * <pre>
-     * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-     * </pre>
-     *
-     * <code>.google.protobuf.Timestamp held_at = 10;</code>
-     * @return The heldAt.
-     */
-    public com.google.protobuf.Timestamp getHeldAt() {
-      if (heldAtBuilder_ == null) {
-        return heldAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : heldAt_;
-      } else {
-        return heldAtBuilder_.getMessage();
-      }
-    }
-    /**
-     * <pre>
-     * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-     * </pre>
-     *
-     * <code>.google.protobuf.Timestamp held_at = 10;</code>
-     */
-    public Builder setHeldAt(com.google.protobuf.Timestamp value) {
-      if (heldAtBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        heldAt_ = value;
-      } else {
-        heldAtBuilder_.setMessage(value);
-      }
-      bitField0_ |= 0x00000200;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-     * </pre>
-     *
-     * <code>.google.protobuf.Timestamp held_at = 10;</code>
-     */
-    public Builder setHeldAt(
-        com.google.protobuf.Timestamp.Builder builderForValue) {
-      if (heldAtBuilder_ == null) {
-        heldAt_ = builderForValue.build();
-      } else {
-        heldAtBuilder_.setMessage(builderForValue.build());
-      }
-      bitField0_ |= 0x00000200;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-     * </pre>
-     *
-     * <code>.google.protobuf.Timestamp held_at = 10;</code>
-     */
-    public Builder mergeHeldAt(com.google.protobuf.Timestamp value) {
-      if (heldAtBuilder_ == null) {
-        if (((bitField0_ & 0x00000200) != 0) &&
-          heldAt_ != null &&
-          heldAt_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
-          getHeldAtBuilder().mergeFrom(value);
-        } else {
-          heldAt_ = value;
-        }
-      } else {
-        heldAtBuilder_.mergeFrom(value);
-      }
-      if (heldAt_ != null) {
-        bitField0_ |= 0x00000200;
-        onChanged();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-     * </pre>
-     *
-     * <code>.google.protobuf.Timestamp held_at = 10;</code>
-     */
-    public Builder clearHeldAt() {
-      bitField0_ = (bitField0_ & ~0x00000200);
-      heldAt_ = null;
-      if (heldAtBuilder_ != null) {
-        heldAtBuilder_.dispose();
-        heldAtBuilder_ = null;
-      }
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-     * </pre>
-     *
-     * <code>.google.protobuf.Timestamp held_at = 10;</code>
-     */
-    public com.google.protobuf.Timestamp.Builder getHeldAtBuilder() {
-      bitField0_ |= 0x00000200;
-      onChanged();
-      return getHeldAtFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-     * </pre>
-     *
-     * <code>.google.protobuf.Timestamp held_at = 10;</code>
-     */
-    public com.google.protobuf.TimestampOrBuilder getHeldAtOrBuilder() {
-      if (heldAtBuilder_ != null) {
-        return heldAtBuilder_.getMessageOrBuilder();
-      } else {
-        return heldAt_ == null ?
-            com.google.protobuf.Timestamp.getDefaultInstance() : heldAt_;
-      }
-    }
-    /**
-     * <pre>
-     * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-     * </pre>
-     *
-     * <code>.google.protobuf.Timestamp held_at = 10;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
-        getHeldAtFieldBuilder() {
-      if (heldAtBuilder_ == null) {
-        heldAtBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
-                getHeldAt(),
-                getParentForChildren(),
-                isClean());
-        heldAt_ = null;
-      }
-      return heldAtBuilder_;
     }
 
     private int pageSize_ ;

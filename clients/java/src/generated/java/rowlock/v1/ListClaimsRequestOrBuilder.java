@@ -10,7 +10,16 @@ public interface ListClaimsRequestOrBuilder extends
 
   /**
    * <pre>
-   * Claims of this lock. Not with prefix.
+   * Claims of this lock.
+   * </pre>
+   *
+   * <code>string lock_name = 1;</code>
+   * @return Whether the lockName field is set.
+   */
+  boolean hasLockName();
+  /**
+   * <pre>
+   * Claims of this lock.
    * </pre>
    *
    * <code>string lock_name = 1;</code>
@@ -19,7 +28,7 @@ public interface ListClaimsRequestOrBuilder extends
   java.lang.String getLockName();
   /**
    * <pre>
-   * Claims of this lock. Not with prefix.
+   * Claims of this lock.
    * </pre>
    *
    * <code>string lock_name = 1;</code>
@@ -28,6 +37,15 @@ public interface ListClaimsRequestOrBuilder extends
   com.google.protobuf.ByteString
       getLockNameBytes();
 
+  /**
+   * <pre>
+   * Claims of locks whose names begin with these bytes, at most 255.
+   * </pre>
+   *
+   * <code>string prefix = 2;</code>
+   * @return Whether the prefix field is set.
+   */
+  boolean hasPrefix();
   /**
    * <pre>
    * Claims of locks whose names begin with these bytes, at most 255.
@@ -50,10 +68,37 @@ public interface ListClaimsRequestOrBuilder extends
 
   /**
    * <pre>
+   * Claims that held a lock at an instant.
+   * </pre>
+   *
+   * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+   * @return Whether the heldAt field is set.
+   */
+  boolean hasHeldAt();
+  /**
+   * <pre>
+   * Claims that held a lock at an instant.
+   * </pre>
+   *
+   * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+   * @return The heldAt.
+   */
+  rowlock.v1.HeldAt getHeldAt();
+  /**
+   * <pre>
+   * Claims that held a lock at an instant.
+   * </pre>
+   *
+   * <code>.rowlock.v1.HeldAt held_at = 3;</code>
+   */
+  rowlock.v1.HeldAtOrBuilder getHeldAtOrBuilder();
+
+  /**
+   * <pre>
    * Claims with this owner.
    * </pre>
    *
-   * <code>string owner = 3;</code>
+   * <code>string owner = 4;</code>
    * @return The owner.
    */
   java.lang.String getOwner();
@@ -62,7 +107,7 @@ public interface ListClaimsRequestOrBuilder extends
    * Claims with this owner.
    * </pre>
    *
-   * <code>string owner = 3;</code>
+   * <code>string owner = 4;</code>
    * @return The bytes for owner.
    */
   com.google.protobuf.ByteString
@@ -73,7 +118,7 @@ public interface ListClaimsRequestOrBuilder extends
    * Claims of this principal.
    * </pre>
    *
-   * <code>string principal = 4;</code>
+   * <code>string principal = 5;</code>
    * @return The principal.
    */
   java.lang.String getPrincipal();
@@ -82,7 +127,7 @@ public interface ListClaimsRequestOrBuilder extends
    * Claims of this principal.
    * </pre>
    *
-   * <code>string principal = 4;</code>
+   * <code>string principal = 5;</code>
    * @return The bytes for principal.
    */
   com.google.protobuf.ByteString
@@ -93,7 +138,7 @@ public interface ListClaimsRequestOrBuilder extends
    * Claims with all of these labels.
    * </pre>
    *
-   * <code>map&lt;string, string&gt; labels = 5;</code>
+   * <code>map&lt;string, string&gt; labels = 6;</code>
    */
   int getLabelsCount();
   /**
@@ -101,7 +146,7 @@ public interface ListClaimsRequestOrBuilder extends
    * Claims with all of these labels.
    * </pre>
    *
-   * <code>map&lt;string, string&gt; labels = 5;</code>
+   * <code>map&lt;string, string&gt; labels = 6;</code>
    */
   boolean containsLabels(
       java.lang.String key);
@@ -116,7 +161,7 @@ public interface ListClaimsRequestOrBuilder extends
    * Claims with all of these labels.
    * </pre>
    *
-   * <code>map&lt;string, string&gt; labels = 5;</code>
+   * <code>map&lt;string, string&gt; labels = 6;</code>
    */
   java.util.Map<java.lang.String, java.lang.String>
   getLabelsMap();
@@ -125,7 +170,7 @@ public interface ListClaimsRequestOrBuilder extends
    * Claims with all of these labels.
    * </pre>
    *
-   * <code>map&lt;string, string&gt; labels = 5;</code>
+   * <code>map&lt;string, string&gt; labels = 6;</code>
    */
   /* nullable */
 java.lang.String getLabelsOrDefault(
@@ -137,7 +182,7 @@ java.lang.String defaultValue);
    * Claims with all of these labels.
    * </pre>
    *
-   * <code>map&lt;string, string&gt; labels = 5;</code>
+   * <code>map&lt;string, string&gt; labels = 6;</code>
    */
   java.lang.String getLabelsOrThrow(
       java.lang.String key);
@@ -147,7 +192,7 @@ java.lang.String defaultValue);
    * Claims in one of these states. Empty: in any.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+   * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
    * @return A list containing the states.
    */
   java.util.List<rowlock.v1.ClaimState> getStatesList();
@@ -156,7 +201,7 @@ java.lang.String defaultValue);
    * Claims in one of these states. Empty: in any.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+   * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
    * @return The count of states.
    */
   int getStatesCount();
@@ -165,7 +210,7 @@ java.lang.String defaultValue);
    * Claims in one of these states. Empty: in any.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+   * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
    * @param index The index of the element to return.
    * @return The states at the given index.
    */
@@ -175,7 +220,7 @@ java.lang.String defaultValue);
    * Claims in one of these states. Empty: in any.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+   * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
    * @return A list containing the enum numeric values on the wire for states.
    */
   java.util.List<java.lang.Integer>
@@ -185,7 +230,7 @@ java.lang.String defaultValue);
    * Claims in one of these states. Empty: in any.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.ClaimState states = 6;</code>
+   * <code>repeated .rowlock.v1.ClaimState states = 7;</code>
    * @param index The index of the value to return.
    * @return The enum numeric value on the wire of states at the given index.
    */
@@ -196,16 +241,16 @@ java.lang.String defaultValue);
    * Ended claims that ended in one of these ways. Live claims are then left out.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+   * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
    * @return A list containing the endReasons.
    */
-  java.util.List<rowlock.v1.RefusalReason> getEndReasonsList();
+  java.util.List<rowlock.v1.EndReason> getEndReasonsList();
   /**
    * <pre>
    * Ended claims that ended in one of these ways. Live claims are then left out.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+   * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
    * @return The count of endReasons.
    */
   int getEndReasonsCount();
@@ -214,17 +259,17 @@ java.lang.String defaultValue);
    * Ended claims that ended in one of these ways. Live claims are then left out.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+   * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
    * @param index The index of the element to return.
    * @return The endReasons at the given index.
    */
-  rowlock.v1.RefusalReason getEndReasons(int index);
+  rowlock.v1.EndReason getEndReasons(int index);
   /**
    * <pre>
    * Ended claims that ended in one of these ways. Live claims are then left out.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+   * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
    * @return A list containing the enum numeric values on the wire for endReasons.
    */
   java.util.List<java.lang.Integer>
@@ -234,7 +279,7 @@ java.lang.String defaultValue);
    * Ended claims that ended in one of these ways. Live claims are then left out.
    * </pre>
    *
-   * <code>repeated .rowlock.v1.RefusalReason end_reasons = 7;</code>
+   * <code>repeated .rowlock.v1.EndReason end_reasons = 8;</code>
    * @param index The index of the value to return.
    * @return The enum numeric value on the wire of endReasons at the given index.
    */
@@ -245,7 +290,7 @@ java.lang.String defaultValue);
    * Ended claims that ended at this instant or later.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp from = 8;</code>
+   * <code>.google.protobuf.Timestamp from = 9;</code>
    * @return Whether the from field is set.
    */
   boolean hasFrom();
@@ -254,7 +299,7 @@ java.lang.String defaultValue);
    * Ended claims that ended at this instant or later.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp from = 8;</code>
+   * <code>.google.protobuf.Timestamp from = 9;</code>
    * @return The from.
    */
   com.google.protobuf.Timestamp getFrom();
@@ -263,7 +308,7 @@ java.lang.String defaultValue);
    * Ended claims that ended at this instant or later.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp from = 8;</code>
+   * <code>.google.protobuf.Timestamp from = 9;</code>
    */
   com.google.protobuf.TimestampOrBuilder getFromOrBuilder();
 
@@ -272,7 +317,7 @@ java.lang.String defaultValue);
    * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp until = 9;</code>
+   * <code>.google.protobuf.Timestamp until = 10;</code>
    * @return Whether the until field is set.
    */
   boolean hasUntil();
@@ -281,7 +326,7 @@ java.lang.String defaultValue);
    * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp until = 9;</code>
+   * <code>.google.protobuf.Timestamp until = 10;</code>
    * @return The until.
    */
   com.google.protobuf.Timestamp getUntil();
@@ -290,36 +335,9 @@ java.lang.String defaultValue);
    * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
    * </pre>
    *
-   * <code>.google.protobuf.Timestamp until = 9;</code>
+   * <code>.google.protobuf.Timestamp until = 10;</code>
    */
   com.google.protobuf.TimestampOrBuilder getUntilOrBuilder();
-
-  /**
-   * <pre>
-   * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-   * </pre>
-   *
-   * <code>.google.protobuf.Timestamp held_at = 10;</code>
-   * @return Whether the heldAt field is set.
-   */
-  boolean hasHeldAt();
-  /**
-   * <pre>
-   * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-   * </pre>
-   *
-   * <code>.google.protobuf.Timestamp held_at = 10;</code>
-   * @return The heldAt.
-   */
-  com.google.protobuf.Timestamp getHeldAt();
-  /**
-   * <pre>
-   * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
-   * </pre>
-   *
-   * <code>.google.protobuf.Timestamp held_at = 10;</code>
-   */
-  com.google.protobuf.TimestampOrBuilder getHeldAtOrBuilder();
 
   /**
    * <pre>
@@ -350,4 +368,6 @@ java.lang.String defaultValue);
    */
   com.google.protobuf.ByteString
       getPageTokenBytes();
+
+  rowlock.v1.ListClaimsRequest.LocksCase getLocksCase();
 }

@@ -158,7 +158,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp searchedBackTo_;
   /**
    * <pre>
-   * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+   * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
    * they were requested; otherwise, when they ended.
    * </pre>
    *
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+   * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
    * they were requested; otherwise, when they ended.
    * </pre>
    *
@@ -184,7 +184,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+   * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
    * they were requested; otherwise, when they ended.
    * </pre>
    *
@@ -1134,7 +1134,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> searchedBackToBuilder_;
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+     * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
      * they were requested; otherwise, when they ended.
      * </pre>
      *
@@ -1146,7 +1146,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+     * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
      * they were requested; otherwise, when they ended.
      * </pre>
      *
@@ -1162,7 +1162,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+     * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
      * they were requested; otherwise, when they ended.
      * </pre>
      *
@@ -1183,7 +1183,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+     * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
      * they were requested; otherwise, when they ended.
      * </pre>
      *
@@ -1202,7 +1202,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+     * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
      * they were requested; otherwise, when they ended.
      * </pre>
      *
@@ -1228,7 +1228,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+     * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
      * they were requested; otherwise, when they ended.
      * </pre>
      *
@@ -1246,7 +1246,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+     * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
      * they were requested; otherwise, when they ended.
      * </pre>
      *
@@ -1259,7 +1259,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+     * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
      * they were requested; otherwise, when they ended.
      * </pre>
      *
@@ -1275,7 +1275,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+     * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
      * they were requested; otherwise, when they ended.
      * </pre>
      *

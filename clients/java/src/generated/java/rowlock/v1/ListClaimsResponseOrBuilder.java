@@ -74,7 +74,7 @@ public interface ListClaimsResponseOrBuilder extends
 
   /**
    * <pre>
-   * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+   * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
    * they were requested; otherwise, when they ended.
    * </pre>
    *
@@ -84,7 +84,7 @@ public interface ListClaimsResponseOrBuilder extends
   boolean hasSearchedBackTo();
   /**
    * <pre>
-   * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+   * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
    * they were requested; otherwise, when they ended.
    * </pre>
    *
@@ -94,7 +94,7 @@ public interface ListClaimsResponseOrBuilder extends
   com.google.protobuf.Timestamp getSearchedBackTo();
   /**
    * <pre>
-   * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+   * The page ended because the server had searched many ended claims for it, back to this instant: of one lock, when
    * they were requested; otherwise, when they ended.
    * </pre>
    *

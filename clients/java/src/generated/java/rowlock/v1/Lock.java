@@ -162,19 +162,19 @@ private static final long serialVersionUID = 0L;
     return holderCount_;
   }
 
-  public static final int WAITING_FIELD_NUMBER = 5;
-  private int waiting_ = 0;
+  public static final int WAITER_COUNT_FIELD_NUMBER = 5;
+  private int waiterCount_ = 0;
   /**
    * <pre>
    * The number of waiters.
    * </pre>
    *
-   * <code>uint32 waiting = 5;</code>
-   * @return The waiting.
+   * <code>uint32 waiter_count = 5;</code>
+   * @return The waiterCount.
    */
   @java.lang.Override
-  public int getWaiting() {
-    return waiting_;
+  public int getWaiterCount() {
+    return waiterCount_;
   }
 
   public static final int DRAINING_FIELD_NUMBER = 6;
@@ -394,8 +394,8 @@ private static final long serialVersionUID = 0L;
     if (holderCount_ != 0) {
       output.writeUInt32(4, holderCount_);
     }
-    if (waiting_ != 0) {
-      output.writeUInt32(5, waiting_);
+    if (waiterCount_ != 0) {
+      output.writeUInt32(5, waiterCount_);
     }
     if (draining_ != false) {
       output.writeBool(6, draining_);
@@ -436,9 +436,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeUInt32Size(4, holderCount_);
     }
-    if (waiting_ != 0) {
+    if (waiterCount_ != 0) {
       size += com.google.protobuf.CodedOutputStream
-        .computeUInt32Size(5, waiting_);
+        .computeUInt32Size(5, waiterCount_);
     }
     if (draining_ != false) {
       size += com.google.protobuf.CodedOutputStream
@@ -486,8 +486,8 @@ private static final long serialVersionUID = 0L;
         != other.getHeldPermits()) return false;
     if (getHolderCount()
         != other.getHolderCount()) return false;
-    if (getWaiting()
-        != other.getWaiting()) return false;
+    if (getWaiterCount()
+        != other.getWaiterCount()) return false;
     if (getDraining()
         != other.getDraining()) return false;
     if (getLastFencingToken()
@@ -523,8 +523,8 @@ private static final long serialVersionUID = 0L;
         getHeldPermits());
     hash = (37 * hash) + HOLDER_COUNT_FIELD_NUMBER;
     hash = (53 * hash) + getHolderCount();
-    hash = (37 * hash) + WAITING_FIELD_NUMBER;
-    hash = (53 * hash) + getWaiting();
+    hash = (37 * hash) + WAITER_COUNT_FIELD_NUMBER;
+    hash = (53 * hash) + getWaiterCount();
     hash = (37 * hash) + DRAINING_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getDraining());
@@ -695,7 +695,7 @@ private static final long serialVersionUID = 0L;
       }
       heldPermits_ = 0L;
       holderCount_ = 0;
-      waiting_ = 0;
+      waiterCount_ = 0;
       draining_ = false;
       lastFencingToken_ = 0L;
       if (holdersBuilder_ == null) {
@@ -789,7 +789,7 @@ private static final long serialVersionUID = 0L;
         result.holderCount_ = holderCount_;
       }
       if (((from_bitField0_ & 0x00000010) != 0)) {
-        result.waiting_ = waiting_;
+        result.waiterCount_ = waiterCount_;
       }
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.draining_ = draining_;
@@ -864,8 +864,8 @@ private static final long serialVersionUID = 0L;
       if (other.getHolderCount() != 0) {
         setHolderCount(other.getHolderCount());
       }
-      if (other.getWaiting() != 0) {
-        setWaiting(other.getWaiting());
+      if (other.getWaiterCount() != 0) {
+        setWaiterCount(other.getWaiterCount());
       }
       if (other.getDraining() != false) {
         setDraining(other.getDraining());
@@ -977,7 +977,7 @@ private static final long serialVersionUID = 0L;
               break;
             } // case 32
             case 40: {
-              waiting_ = input.readUInt32();
+              waiterCount_ = input.readUInt32();
               bitField0_ |= 0x00000010;
               break;
             } // case 40
@@ -1378,31 +1378,31 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    private int waiting_ ;
+    private int waiterCount_ ;
     /**
      * <pre>
      * The number of waiters.
      * </pre>
      *
-     * <code>uint32 waiting = 5;</code>
-     * @return The waiting.
+     * <code>uint32 waiter_count = 5;</code>
+     * @return The waiterCount.
      */
     @java.lang.Override
-    public int getWaiting() {
-      return waiting_;
+    public int getWaiterCount() {
+      return waiterCount_;
     }
     /**
      * <pre>
      * The number of waiters.
      * </pre>
      *
-     * <code>uint32 waiting = 5;</code>
-     * @param value The waiting to set.
+     * <code>uint32 waiter_count = 5;</code>
+     * @param value The waiterCount to set.
      * @return This builder for chaining.
      */
-    public Builder setWaiting(int value) {
+    public Builder setWaiterCount(int value) {
 
-      waiting_ = value;
+      waiterCount_ = value;
       bitField0_ |= 0x00000010;
       onChanged();
       return this;
@@ -1412,12 +1412,12 @@ private static final long serialVersionUID = 0L;
      * The number of waiters.
      * </pre>
      *
-     * <code>uint32 waiting = 5;</code>
+     * <code>uint32 waiter_count = 5;</code>
      * @return This builder for chaining.
      */
-    public Builder clearWaiting() {
+    public Builder clearWaiterCount() {
       bitField0_ = (bitField0_ & ~0x00000010);
-      waiting_ = 0;
+      waiterCount_ = 0;
       onChanged();
       return this;
     }

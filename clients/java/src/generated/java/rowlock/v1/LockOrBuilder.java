@@ -80,10 +80,10 @@ public interface LockOrBuilder extends
    * The number of waiters.
    * </pre>
    *
-   * <code>uint32 waiting = 5;</code>
-   * @return The waiting.
+   * <code>uint32 waiter_count = 5;</code>
+   * @return The waiterCount.
    */
-  int getWaiting();
+  int getWaiterCount();
 
   /**
    * <pre>

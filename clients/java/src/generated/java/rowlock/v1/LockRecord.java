@@ -128,7 +128,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
-   * AcquireRequest.if_status.
+   * LeaseTerms.if_status.
    * </pre>
    *
    * <code>string status = 3;</code>
@@ -150,7 +150,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
-   * AcquireRequest.if_status.
+   * LeaseTerms.if_status.
    * </pre>
    *
    * <code>string status = 3;</code>
@@ -936,7 +936,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
-     * AcquireRequest.if_status.
+     * LeaseTerms.if_status.
      * </pre>
      *
      * <code>string status = 3;</code>
@@ -957,7 +957,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
-     * AcquireRequest.if_status.
+     * LeaseTerms.if_status.
      * </pre>
      *
      * <code>string status = 3;</code>
@@ -979,7 +979,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
-     * AcquireRequest.if_status.
+     * LeaseTerms.if_status.
      * </pre>
      *
      * <code>string status = 3;</code>
@@ -997,7 +997,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
-     * AcquireRequest.if_status.
+     * LeaseTerms.if_status.
      * </pre>
      *
      * <code>string status = 3;</code>
@@ -1012,7 +1012,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
-     * AcquireRequest.if_status.
+     * LeaseTerms.if_status.
      * </pre>
      *
      * <code>string status = 3;</code>

@@ -67,7 +67,7 @@ public interface LockRecordOrBuilder extends
   /**
    * <pre>
    * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
-   * AcquireRequest.if_status.
+   * LeaseTerms.if_status.
    * </pre>
    *
    * <code>string status = 3;</code>
@@ -77,7 +77,7 @@ public interface LockRecordOrBuilder extends
   /**
    * <pre>
    * A short word that users choose, up to 63 bytes; "" at first. The server only compares it with
-   * AcquireRequest.if_status.
+   * LeaseTerms.if_status.
    * </pre>
    *
    * <code>string status = 3;</code>

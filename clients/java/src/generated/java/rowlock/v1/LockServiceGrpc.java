@@ -624,7 +624,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-     * another one when `ahead` or `permits_ahead` has changed, and finally `granted` or `ended`, which closes the stream.
+     * another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
+     * stream.
      * Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
      * the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
      * get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
@@ -638,8 +639,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
-     * lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST, with a ClaimEnd in its details, after the lease has
+     * ended, even if nobody took the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
      * </pre>
      */
     default void renew(rowlock.v1.RenewRequest request,
@@ -662,12 +663,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
-     * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
-     * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
-     * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-     * have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
-     * the first call made. See OUTCOME_UNKNOWN above.
+     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+     * a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
+     * A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+     * when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
+     * since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
+     * made. See OUTCOME_UNKNOWN.
      * </pre>
      */
     default void setLimit(rowlock.v1.SetLimitRequest request,
@@ -712,10 +713,10 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
-     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
-     * times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
-     * retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
-     * `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the times
+     * when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+     * retention time. A page ends early if the server has searched many ended claims for it, today 10,000: then it has a token
+     * and `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
      * for GetLock.
      * </pre>
      */
@@ -757,10 +758,10 @@ public final class LockServiceGrpc {
      * behind (the client reads too slowly, or the database was away or has failed over), it begins anew: a message says
      * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
      * the server stops: then watch again through another server.
-     * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-     * 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
-     * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
-     * later, or watch a longer prefix.
+     * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps, today, 100 watches
+     * of 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+     * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or
+     * one that was open before. Watch again later, or watch a longer prefix.
      * </pre>
      */
     default void watchLocks(rowlock.v1.WatchLocksRequest request,
@@ -788,7 +789,7 @@ public final class LockServiceGrpc {
      * not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
      * after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
      * call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
-     * since. See OUTCOME_UNKNOWN above.
+     * since. See OUTCOME_UNKNOWN.
      * </pre>
      */
     default void updateRecord(rowlock.v1.UpdateRecordRequest request,
@@ -817,7 +818,7 @@ public final class LockServiceGrpc {
      * <pre>
      * Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
      * its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
-     * or waits for it. See OUTCOME_UNKNOWN above.
+     * or waits for it. See OUTCOME_UNKNOWN.
      * </pre>
      */
     default void deleteRecord(rowlock.v1.DeleteRecordRequest request,
@@ -846,12 +847,12 @@ public final class LockServiceGrpc {
      * deadline for any lease in it is (monotonic time before it sent the last of those requests) + ttl - margin, also
      * for a provisional lease.
      * Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
-     * stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it sends `going_away`, takes no more
-     * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
-     * request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
-     * bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the
-     * token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases and
-     * places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
+     * stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it
+     * sends `going_away`, takes no more commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT
+     * BAD_REQUEST if the first request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED
+     * OVERLOADED with the bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED
+     * when the token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases
+     * and places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<rowlock.v1.SessionRequest> session(
@@ -910,7 +911,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-     * another one when `ahead` or `permits_ahead` has changed, and finally `granted` or `ended`, which closes the stream.
+     * another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
+     * stream.
      * Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
      * the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
      * get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
@@ -925,8 +927,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
-     * lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST, with a ClaimEnd in its details, after the lease has
+     * ended, even if nobody took the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
      * </pre>
      */
     public void renew(rowlock.v1.RenewRequest request,
@@ -951,12 +953,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
-     * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
-     * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
-     * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-     * have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
-     * the first call made. See OUTCOME_UNKNOWN above.
+     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+     * a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
+     * A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+     * when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
+     * since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
+     * made. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public void setLimit(rowlock.v1.SetLimitRequest request,
@@ -1005,10 +1007,10 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
-     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
-     * times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
-     * retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
-     * `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the times
+     * when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+     * retention time. A page ends early if the server has searched many ended claims for it, today 10,000: then it has a token
+     * and `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
      * for GetLock.
      * </pre>
      */
@@ -1053,10 +1055,10 @@ public final class LockServiceGrpc {
      * behind (the client reads too slowly, or the database was away or has failed over), it begins anew: a message says
      * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
      * the server stops: then watch again through another server.
-     * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-     * 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
-     * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
-     * later, or watch a longer prefix.
+     * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps, today, 100 watches
+     * of 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+     * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or
+     * one that was open before. Watch again later, or watch a longer prefix.
      * </pre>
      */
     public void watchLocks(rowlock.v1.WatchLocksRequest request,
@@ -1086,7 +1088,7 @@ public final class LockServiceGrpc {
      * not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
      * after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
      * call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
-     * since. See OUTCOME_UNKNOWN above.
+     * since. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public void updateRecord(rowlock.v1.UpdateRecordRequest request,
@@ -1117,7 +1119,7 @@ public final class LockServiceGrpc {
      * <pre>
      * Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
      * its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
-     * or waits for it. See OUTCOME_UNKNOWN above.
+     * or waits for it. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public void deleteRecord(rowlock.v1.DeleteRecordRequest request,
@@ -1147,12 +1149,12 @@ public final class LockServiceGrpc {
      * deadline for any lease in it is (monotonic time before it sent the last of those requests) + ttl - margin, also
      * for a provisional lease.
      * Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
-     * stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it sends `going_away`, takes no more
-     * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
-     * request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
-     * bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the
-     * token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases and
-     * places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
+     * stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it
+     * sends `going_away`, takes no more commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT
+     * BAD_REQUEST if the first request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED
+     * OVERLOADED with the bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED
+     * when the token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases
+     * and places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<rowlock.v1.SessionRequest> session(
@@ -1196,7 +1198,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-     * another one when `ahead` or `permits_ahead` has changed, and finally `granted` or `ended`, which closes the stream.
+     * another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
+     * stream.
      * Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
      * the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
      * get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
@@ -1212,8 +1215,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
-     * lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST, with a ClaimEnd in its details, after the lease has
+     * ended, even if nobody took the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
      * </pre>
      */
     public rowlock.v1.RenewResponse renew(rowlock.v1.RenewRequest request) throws io.grpc.StatusException {
@@ -1236,12 +1239,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
-     * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
-     * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
-     * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-     * have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
-     * the first call made. See OUTCOME_UNKNOWN above.
+     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+     * a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
+     * A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+     * when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
+     * since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
+     * made. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) throws io.grpc.StatusException {
@@ -1286,10 +1289,10 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
-     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
-     * times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
-     * retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
-     * `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the times
+     * when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+     * retention time. A page ends early if the server has searched many ended claims for it, today 10,000: then it has a token
+     * and `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
      * for GetLock.
      * </pre>
      */
@@ -1331,10 +1334,10 @@ public final class LockServiceGrpc {
      * behind (the client reads too slowly, or the database was away or has failed over), it begins anew: a message says
      * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
      * the server stops: then watch again through another server.
-     * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-     * 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
-     * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
-     * later, or watch a longer prefix.
+     * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps, today, 100 watches
+     * of 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+     * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or
+     * one that was open before. Watch again later, or watch a longer prefix.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -1364,7 +1367,7 @@ public final class LockServiceGrpc {
      * not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
      * after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
      * call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
-     * since. See OUTCOME_UNKNOWN above.
+     * since. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public rowlock.v1.UpdateRecordResponse updateRecord(rowlock.v1.UpdateRecordRequest request) throws io.grpc.StatusException {
@@ -1393,7 +1396,7 @@ public final class LockServiceGrpc {
      * <pre>
      * Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
      * its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
-     * or waits for it. See OUTCOME_UNKNOWN above.
+     * or waits for it. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public rowlock.v1.DeleteRecordResponse deleteRecord(rowlock.v1.DeleteRecordRequest request) throws io.grpc.StatusException {
@@ -1422,12 +1425,12 @@ public final class LockServiceGrpc {
      * deadline for any lease in it is (monotonic time before it sent the last of those requests) + ttl - margin, also
      * for a provisional lease.
      * Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
-     * stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it sends `going_away`, takes no more
-     * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
-     * request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
-     * bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the
-     * token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases and
-     * places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
+     * stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it
+     * sends `going_away`, takes no more commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT
+     * BAD_REQUEST if the first request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED
+     * OVERLOADED with the bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED
+     * when the token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases
+     * and places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -1472,7 +1475,8 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-     * another one when `ahead` or `permits_ahead` has changed, and finally `granted` or `ended`, which closes the stream.
+     * another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
+     * stream.
      * Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
      * the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
      * get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
@@ -1487,8 +1491,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
-     * lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST, with a ClaimEnd in its details, after the lease has
+     * ended, even if nobody took the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
      * </pre>
      */
     public rowlock.v1.RenewResponse renew(rowlock.v1.RenewRequest request) {
@@ -1511,12 +1515,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
-     * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
-     * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
-     * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-     * have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
-     * the first call made. See OUTCOME_UNKNOWN above.
+     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+     * a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
+     * A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+     * when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
+     * since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
+     * made. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) {
@@ -1561,10 +1565,10 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
-     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
-     * times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
-     * retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
-     * `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the times
+     * when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+     * retention time. A page ends early if the server has searched many ended claims for it, today 10,000: then it has a token
+     * and `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
      * for GetLock.
      * </pre>
      */
@@ -1606,10 +1610,10 @@ public final class LockServiceGrpc {
      * behind (the client reads too slowly, or the database was away or has failed over), it begins anew: a message says
      * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
      * the server stops: then watch again through another server.
-     * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-     * 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
-     * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
-     * later, or watch a longer prefix.
+     * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps, today, 100 watches
+     * of 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+     * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or
+     * one that was open before. Watch again later, or watch a longer prefix.
      * </pre>
      */
     public java.util.Iterator<rowlock.v1.WatchLocksResponse> watchLocks(
@@ -1638,7 +1642,7 @@ public final class LockServiceGrpc {
      * not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
      * after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
      * call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
-     * since. See OUTCOME_UNKNOWN above.
+     * since. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public rowlock.v1.UpdateRecordResponse updateRecord(rowlock.v1.UpdateRecordRequest request) {
@@ -1667,7 +1671,7 @@ public final class LockServiceGrpc {
      * <pre>
      * Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
      * its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
-     * or waits for it. See OUTCOME_UNKNOWN above.
+     * or waits for it. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public rowlock.v1.DeleteRecordResponse deleteRecord(rowlock.v1.DeleteRecordRequest request) {
@@ -1710,8 +1714,8 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST after the lease has ended, even if nobody took the
-     * lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
+     * Sets the end of a lease to now + ttl. Safe to repeat. LEASE_LOST, with a ClaimEnd in its details, after the lease has
+     * ended, even if nobody took the lock since; NOT_GRANTED_YET for a ticket that waits; UNKNOWN_CLAIM for an unknown id.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.RenewResponse> renew(
@@ -1736,12 +1740,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
-     * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
-     * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
-     * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-     * have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
-     * the first call made. See OUTCOME_UNKNOWN above.
+     * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+     * a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
+     * A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+     * when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
+     * since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
+     * made. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.SetLimitResponse> setLimit(
@@ -1790,10 +1794,10 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
-     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
-     * times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
-     * retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
-     * `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the times
+     * when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+     * retention time. A page ends early if the server has searched many ended claims for it, today 10,000: then it has a token
+     * and `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
      * for GetLock.
      * </pre>
      */
@@ -1849,7 +1853,7 @@ public final class LockServiceGrpc {
      * not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
      * after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
      * call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
-     * since. See OUTCOME_UNKNOWN above.
+     * since. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.UpdateRecordResponse> updateRecord(
@@ -1880,7 +1884,7 @@ public final class LockServiceGrpc {
      * <pre>
      * Removes a lock's record, as if it had never had one: the lock may be granted at any time, any number of times, and
      * its status is "". Its limit stays, and its fencing tokens continue to rise. LOCK_IN_USE if somebody holds the lock
-     * or waits for it. See OUTCOME_UNKNOWN above.
+     * or waits for it. See OUTCOME_UNKNOWN.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.DeleteRecordResponse> deleteRecord(

@@ -21,10 +21,10 @@ public final class LockServiceProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_rowlock_v1_AcquireRequest_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_rowlock_v1_AcquireRequest_LabelsEntry_descriptor;
+    internal_static_rowlock_v1_Wait_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
-      internal_static_rowlock_v1_AcquireRequest_LabelsEntry_fieldAccessorTable;
+      internal_static_rowlock_v1_Wait_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_rowlock_v1_AcquireResponse_descriptor;
   static final 
@@ -35,6 +35,11 @@ public final class LockServiceProto {
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_rowlock_v1_WaitInQueueRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_QueueRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_QueueRequest_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_rowlock_v1_WaitInQueueResponse_descriptor;
   static final 
@@ -126,6 +131,11 @@ public final class LockServiceProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_rowlock_v1_ListClaimsRequest_LabelsEntry_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_HeldAt_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_HeldAt_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_rowlock_v1_ListClaimsResponse_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -190,11 +200,6 @@ public final class LockServiceProto {
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_rowlock_v1_CaptureRequest_fieldAccessorTable;
-  static final com.google.protobuf.Descriptors.Descriptor
-    internal_static_rowlock_v1_CaptureRequest_LabelsEntry_descriptor;
-  static final 
-    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
-      internal_static_rowlock_v1_CaptureRequest_LabelsEntry_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
     internal_static_rowlock_v1_LockNames_descriptor;
   static final 
@@ -273,255 +278,250 @@ public final class LockServiceProto {
       ".v1\032\036google/protobuf/duration.proto\032\033goo" +
       "gle/protobuf/empty.proto\032\037google/protobu" +
       "f/timestamp.proto\032\027google/rpc/status.pro" +
-      "to\032\025rowlock/v1/lock.proto\"\215\004\n\016AcquireReq" +
+      "to\032\025rowlock/v1/lock.proto\"\336\001\n\016AcquireReq" +
       "uest\022\014\n\004name\030\001 \001(\t\022\036\n\004mode\030\002 \001(\0162\020.rowlo" +
-      "ck.v1.Mode\022\017\n\007permits\030\003 \001(\r\022&\n\003ttl\030\004 \001(\013" +
-      "2\031.google.protobuf.Duration\022\021\n\tno_expiry" +
-      "\030\005 \001(\010\022\022\n\nrequest_id\030\006 \001(\t\022\r\n\005owner\030\007 \001(" +
-      "\t\0226\n\006labels\030\010 \003(\0132&.rowlock.v1.AcquireRe" +
-      "quest.LabelsEntry\022\'\n\twhen_busy\030\t \001(\0162\024.r" +
-      "owlock.v1.WhenBusy\022+\n\010max_wait\030\n \001(\0132\031.g" +
-      "oogle.protobuf.Duration\022/\n\014min_interval\030" +
-      "\013 \001(\0132\031.google.protobuf.Duration\022-\n\nlock" +
-      "_delay\030\014 \001(\0132\031.google.protobuf.Duration\022" +
-      "\033\n\016status_if_lost\030\r \001(\tH\000\210\001\001\022\021\n\tif_statu" +
-      "s\030\016 \003(\t\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005v" +
-      "alue\030\002 \001(\t:\0028\001B\021\n\017_status_if_lost\"\216\001\n\017Ac" +
-      "quireResponse\022\"\n\005lease\030\001 \001(\0132\021.rowlock.v" +
-      "1.LeaseH\000\022$\n\006ticket\030\002 \001(\0132\022.rowlock.v1.T" +
-      "icketH\000\022&\n\007refusal\030\003 \001(\0132\023.rowlock.v1.Re" +
-      "fusalH\000B\t\n\007outcome\"\232\001\n\022WaitInQueueReques" +
-      "t\022-\n\007acquire\030\001 \001(\0132\032.rowlock.v1.AcquireR" +
-      "equestH\000\022\023\n\tticket_id\030\002 \001(\tH\000\0226\n\023min_upd" +
-      "ate_interval\030\003 \001(\0132\031.google.protobuf.Dur" +
-      "ationB\010\n\006target\"\223\001\n\023WaitInQueueResponse\022" +
-      "&\n\010position\030\001 \001(\0132\022.rowlock.v1.TicketH\000\022" +
-      "$\n\007granted\030\002 \001(\0132\021.rowlock.v1.LeaseH\000\022$\n" +
-      "\005ended\030\003 \001(\0132\023.rowlock.v1.RefusalH\000B\010\n\006u" +
-      "pdate\"H\n\014RenewRequest\022\020\n\010lease_id\030\001 \001(\t\022" +
-      "&\n\003ttl\030\002 \001(\0132\031.google.protobuf.Duration\"" +
-      "1\n\rRenewResponse\022 \n\005lease\030\001 \001(\0132\021.rowloc" +
-      "k.v1.Lease\"\236\001\n\016ReleaseRequest\022\020\n\010lease_i" +
-      "d\030\001 \001(\t\022,\n\tcool_down\030\002 \001(\0132\031.google.prot" +
-      "obuf.Duration\022\023\n\006status\030\003 \001(\tH\000\210\001\001\022\032\n\rat" +
-      "tempts_left\030\004 \001(\rH\001\210\001\001B\t\n\007_statusB\020\n\016_at" +
-      "tempts_left\"#\n\017ReleaseResponse\022\020\n\010releas" +
-      "ed\030\001 \001(\010\"\317\001\n\017SetLimitRequest\022\016\n\004name\030\001 \001" +
-      "(\tH\000\022\021\n\007pattern\030\002 \001(\tH\000\022\017\n\005limit\030\003 \001(\rH\001" +
-      "\022-\n\013unset_limit\030\004 \001(\0132\026.google.protobuf." +
-      "EmptyH\001\022\035\n\020expected_version\030\005 \001(\004H\002\210\001\001\022\016" +
-      "\n\006reason\030\006 \001(\tB\010\n\006targetB\013\n\tnew_limitB\023\n" +
-      "\021_expected_version\"\203\001\n\020SetLimitResponse\022" +
-      "\r\n\005limit\030\001 \001(\r\022\017\n\007version\030\002 \001(\004\022\024\n\014held_" +
-      "permits\030\003 \001(\004\022\017\n\007waiting\030\004 \001(\004\022\020\n\010draini" +
-      "ng\030\005 \001(\010\022\026\n\016servers_behind\030\006 \001(\r\"\036\n\016GetL" +
-      "ockRequest\022\014\n\004name\030\001 \001(\t\"1\n\017GetLockRespo" +
-      "nse\022\036\n\004lock\030\001 \001(\0132\020.rowlock.v1.Lock\"\202\001\n\020" +
-      "ListLocksRequest\022\016\n\006prefix\030\001 \001(\t\022\021\n\tpage" +
-      "_size\030\002 \001(\005\022\022\n\npage_token\030\003 \001(\t\022\021\n\tbusy_" +
-      "only\030\004 \001(\010\022$\n\005order\030\005 \001(\0162\025.rowlock.v1.L" +
-      "istOrder\"M\n\021ListLocksResponse\022\037\n\005locks\030\001" +
-      " \003(\0132\020.rowlock.v1.Lock\022\027\n\017next_page_toke" +
-      "n\030\002 \001(\t\"#\n\021WatchLocksRequest\022\016\n\006prefix\030\001" +
-      " \001(\t\"l\n\022WatchLocksResponse\022\022\n\nbegan_anew" +
-      "\030\001 \001(\010\022\037\n\005locks\030\002 \003(\0132\020.rowlock.v1.Lock\022" +
-      "\017\n\007deleted\030\003 \003(\t\022\020\n\010complete\030\004 \001(\010\"J\n\021Li" +
-      "stLimitsRequest\022\016\n\006prefix\030\001 \001(\t\022\021\n\tpage_" +
-      "size\030\002 \001(\005\022\022\n\npage_token\030\003 \001(\t\"k\n\014LimitS" +
-      "etting\022\016\n\004name\030\001 \001(\tH\000\022\021\n\007pattern\030\002 \001(\tH" +
-      "\000\022\r\n\005limit\030\003 \001(\r\022\017\n\007version\030\004 \001(\004\022\016\n\006rea" +
-      "son\030\005 \001(\tB\010\n\006target\"W\n\022ListLimitsRespons" +
-      "e\022(\n\006limits\030\001 \003(\0132\030.rowlock.v1.LimitSett" +
-      "ing\022\027\n\017next_page_token\030\002 \001(\t\"\303\003\n\021ListCla" +
-      "imsRequest\022\021\n\tlock_name\030\001 \001(\t\022\016\n\006prefix\030" +
-      "\002 \001(\t\022\r\n\005owner\030\003 \001(\t\022\021\n\tprincipal\030\004 \001(\t\022" +
-      "9\n\006labels\030\005 \003(\0132).rowlock.v1.ListClaimsR" +
-      "equest.LabelsEntry\022&\n\006states\030\006 \003(\0162\026.row" +
-      "lock.v1.ClaimState\022.\n\013end_reasons\030\007 \003(\0162" +
-      "\031.rowlock.v1.RefusalReason\022(\n\004from\030\010 \001(\013" +
-      "2\032.google.protobuf.Timestamp\022)\n\005until\030\t " +
-      "\001(\0132\032.google.protobuf.Timestamp\022+\n\007held_" +
-      "at\030\n \001(\0132\032.google.protobuf.Timestamp\022\021\n\t" +
-      "page_size\030\013 \001(\005\022\022\n\npage_token\030\014 \001(\t\032-\n\013L" +
-      "abelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\002" +
-      "8\001\"\271\001\n\022ListClaimsResponse\022!\n\006claims\030\001 \003(" +
-      "\0132\021.rowlock.v1.Claim\022\027\n\017next_page_token\030" +
-      "\002 \001(\t\0224\n\020searched_back_to\030\003 \001(\0132\032.google" +
-      ".protobuf.Timestamp\0221\n\rcomplete_from\030\004 \001" +
-      "(\0132\032.google.protobuf.Timestamp\"\356\001\n\022ListC" +
-      "hangesRequest\022\021\n\tlock_name\030\001 \001(\t\022\016\n\006pref" +
-      "ix\030\002 \001(\t\022%\n\005kinds\030\003 \003(\0162\026.rowlock.v1.Cha" +
-      "ngeKind\022(\n\004from\030\004 \001(\0132\032.google.protobuf." +
-      "Timestamp\022)\n\005until\030\005 \001(\0132\032.google.protob" +
-      "uf.Timestamp\022\022\n\nchanged_by\030\006 \001(\t\022\021\n\tpage" +
-      "_size\030\007 \001(\005\022\022\n\npage_token\030\010 \001(\t\"\274\001\n\023List" +
-      "ChangesResponse\022#\n\007changes\030\001 \003(\0132\022.rowlo" +
-      "ck.v1.Change\022\027\n\017next_page_token\030\002 \001(\t\0224\n" +
-      "\020searched_back_to\030\003 \001(\0132\032.google.protobu" +
-      "f.Timestamp\0221\n\rcomplete_from\030\004 \001(\0132\032.goo" +
-      "gle.protobuf.Timestamp\"p\n\022ExplainWaitReq" +
-      "uest\022\016\n\004name\030\001 \001(\tH\000\022\023\n\tticket_id\030\002 \001(\tH" +
-      "\000\022+\n\005claim\030\003 \001(\0132\032.rowlock.v1.ClaimRefer" +
-      "enceH\000B\010\n\006target\"\273\001\n\023ExplainWaitResponse" +
-      "\022\036\n\004lock\030\001 \001(\0132\020.rowlock.v1.Lock\022 \n\005clai" +
-      "m\030\002 \001(\0132\021.rowlock.v1.Claim\022%\n\006causes\030\003 \003" +
-      "(\0132\025.rowlock.v1.WaitCause\022\017\n\007summary\030\004 \001" +
-      "(\t\022*\n\010estimate\030\005 \001(\0132\030.rowlock.v1.WaitEs" +
-      "timate\":\n\016ClaimReference\022\021\n\tlock_name\030\001 " +
-      "\001(\t\022\025\n\rticket_number\030\002 \001(\004\"l\n\023ForceRelea" +
-      "seRequest\022\016\n\004name\030\001 \001(\tH\000\022+\n\005claim\030\002 \001(\013" +
-      "2\032.rowlock.v1.ClaimReferenceH\000\022\016\n\006reason" +
-      "\030\003 \001(\tB\010\n\006target\"K\n\024ForceReleaseResponse" +
-      "\022 \n\005ended\030\001 \003(\0132\021.rowlock.v1.Claim\022\021\n\tre" +
-      "maining\030\002 \001(\r\"\230\003\n\023UpdateRecordRequest\022\014\n" +
-      "\004name\030\001 \001(\t\0220\n\nnot_before\030\002 \001(\0132\032.google" +
-      ".protobuf.TimestampH\000\0222\n\rnot_before_in\030\003" +
-      " \001(\0132\031.google.protobuf.DurationH\000\0222\n\020uns" +
-      "et_not_before\030\004 \001(\0132\026.google.protobuf.Em" +
-      "ptyH\000\022\027\n\rattempts_left\030\005 \001(\rH\001\0225\n\023unset_" +
-      "attempts_left\030\006 \001(\0132\026.google.protobuf.Em" +
-      "ptyH\001\022\023\n\006status\030\007 \001(\tH\002\210\001\001\022\035\n\020expected_v" +
-      "ersion\030\010 \001(\004H\003\210\001\001\022\016\n\006reason\030\t \001(\tB\020\n\016new" +
-      "_not_beforeB\023\n\021new_attempts_leftB\t\n\007_sta" +
-      "tusB\023\n\021_expected_version\">\n\024UpdateRecord" +
-      "Response\022&\n\006record\030\001 \001(\0132\026.rowlock.v1.Lo" +
-      "ckRecord\"g\n\023DeleteRecordRequest\022\014\n\004name\030" +
-      "\001 \001(\t\022\035\n\020expected_version\030\002 \001(\004H\000\210\001\001\022\016\n\006" +
-      "reason\030\003 \001(\tB\023\n\021_expected_version\"\'\n\024Del" +
-      "eteRecordResponse\022\017\n\007deleted\030\001 \001(\010\"\350\003\n\016C" +
-      "aptureRequest\022\020\n\006prefix\030\001 \001(\tH\000\022&\n\005names" +
-      "\030\002 \001(\0132\025.rowlock.v1.LockNamesH\000\022\022\n\nmax_l" +
-      "eases\030\003 \001(\r\022\021\n\tif_status\030\004 \003(\t\022&\n\003ttl\030\005 " +
-      "\001(\0132\031.google.protobuf.Duration\022\022\n\nreques" +
-      "t_id\030\006 \001(\t\022\r\n\005owner\030\007 \001(\t\0226\n\006labels\030\010 \003(" +
-      "\0132&.rowlock.v1.CaptureRequest.LabelsEntr" +
-      "y\022+\n\010max_wait\030\t \001(\0132\031.google.protobuf.Du" +
-      "ration\022/\n\014min_interval\030\n \001(\0132\031.google.pr" +
-      "otobuf.Duration\022-\n\nlock_delay\030\013 \001(\0132\031.go" +
-      "ogle.protobuf.Duration\022\033\n\016status_if_lost" +
-      "\030\014 \001(\tH\001\210\001\001\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022" +
-      "\r\n\005value\030\002 \001(\t:\0028\001B\006\n\004fromB\021\n\017_status_if" +
-      "_lost\"\032\n\tLockNames\022\r\n\005names\030\001 \003(\t\"y\n\017Cap" +
-      "tureResponse\022!\n\006leases\030\001 \003(\0132\021.rowlock.v" +
-      "1.Lease\022.\n\013retry_after\030\002 \001(\0132\031.google.pr" +
-      "otobuf.Duration\022\023\n\013is_repeated\030\003 \001(\010\"w\n\016" +
-      "SessionRequest\022%\n\004open\030\001 \001(\0132\027.rowlock.v" +
-      "1.SessionOpen\022,\n\010commands\030\002 \003(\0132\032.rowloc" +
-      "k.v1.SessionCommand\022\020\n\010received\030\003 \001(\004\"\200\001" +
-      "\n\013SessionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006labels\030\002" +
-      " \003(\0132#.rowlock.v1.SessionOpen.LabelsEntr" +
-      "y\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002" +
-      " \001(\t:\0028\001\"\364\007\n\016SessionCommand\022\014\n\004call\030\001 \001(" +
-      "\004\022*\n\007timeout\030\002 \001(\0132\031.google.protobuf.Dur" +
-      "ation\022\023\n\013traceparent\030\025 \001(\t\022-\n\007acquire\030\003 " +
-      "\001(\0132\032.rowlock.v1.AcquireRequestH\000\0227\n\rwai" +
-      "t_in_queue\030\004 \001(\0132\036.rowlock.v1.WaitInQueu" +
-      "eRequestH\000\022)\n\005renew\030\005 \001(\0132\030.rowlock.v1.R" +
-      "enewRequestH\000\022/\n\014renew_leases\030\006 \001(\0132\027.ro" +
-      "wlock.v1.RenewLeasesH\000\022-\n\007release\030\007 \001(\0132" +
-      "\032.rowlock.v1.ReleaseRequestH\000\0220\n\tset_lim" +
-      "it\030\010 \001(\0132\033.rowlock.v1.SetLimitRequestH\000\022" +
-      ".\n\010get_lock\030\t \001(\0132\032.rowlock.v1.GetLockRe" +
-      "questH\000\0222\n\nlist_locks\030\n \001(\0132\034.rowlock.v1" +
-      ".ListLocksRequestH\000\0224\n\013list_limits\030\013 \001(\013" +
-      "2\035.rowlock.v1.ListLimitsRequestH\000\0228\n\rfor" +
-      "ce_release\030\014 \001(\0132\037.rowlock.v1.ForceRelea" +
-      "seRequestH\000\0224\n\013watch_locks\030\021 \001(\0132\035.rowlo" +
-      "ck.v1.WatchLocksRequestH\000\022\020\n\006cancel\030\r \001(" +
-      "\004H\000\0228\n\rupdate_record\030\016 \001(\0132\037.rowlock.v1." +
-      "UpdateRecordRequestH\000\0228\n\rdelete_record\030\017" +
-      " \001(\0132\037.rowlock.v1.DeleteRecordRequestH\000\022" +
-      "-\n\007capture\030\020 \001(\0132\032.rowlock.v1.CaptureReq" +
-      "uestH\000\0224\n\013list_claims\030\022 \001(\0132\035.rowlock.v1" +
-      ".ListClaimsRequestH\000\0226\n\014list_changes\030\023 \001" +
-      "(\0132\036.rowlock.v1.ListChangesRequestH\000\0226\n\014" +
-      "explain_wait\030\024 \001(\0132\036.rowlock.v1.ExplainW" +
-      "aitRequestH\000B\t\n\007command\"7\n\013RenewLeases\022(" +
-      "\n\006leases\030\001 \003(\0132\030.rowlock.v1.RenewRequest" +
-      "\"9\n\rRenewedLeases\022(\n\006leases\030\001 \003(\0132\030.rowl" +
-      "ock.v1.RenewedLease\"b\n\014RenewedLease\022\"\n\005l" +
-      "ease\030\001 \001(\0132\021.rowlock.v1.LeaseH\000\022#\n\005error" +
-      "\030\002 \001(\0132\022.google.rpc.StatusH\000B\t\n\007outcome\"" +
-      "\326\001\n\017SessionResponse\022)\n\006opened\030\001 \001(\0132\031.ro" +
-      "wlock.v1.SessionOpened\022*\n\007results\030\002 \003(\0132" +
-      "\031.rowlock.v1.SessionResult\022\r\n\005heard\030\003 \001(" +
-      "\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.LostLease\022$" +
-      "\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1.Lease\022\022\n\n" +
-      "going_away\030\006 \001(\010\"\374\001\n\rSessionOpened\022\017\n\007re" +
-      "plica\030\001 \001(\t\0225\n\022heartbeat_interval\030\002 \001(\0132" +
-      "\031.google.protobuf.Duration\022.\n\013silence_ma" +
-      "x\030\003 \001(\0132\031.google.protobuf.Duration\022/\n\014gr" +
-      "ace_period\030\004 \001(\0132\031.google.protobuf.Durat" +
-      "ion\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014commands_max\030\006" +
-      " \001(\r\022\031\n\021message_bytes_max\030\007 \001(\r\"\376\007\n\rSess" +
-      "ionResult\022\014\n\004call\030\001 \001(\004\022.\n\007acquire\030\002 \001(\013" +
-      "2\033.rowlock.v1.AcquireResponseH\000\0228\n\rwait_" +
-      "in_queue\030\003 \001(\0132\037.rowlock.v1.WaitInQueueR" +
-      "esponseH\000\022*\n\005renew\030\004 \001(\0132\031.rowlock.v1.Re" +
-      "newResponseH\000\0221\n\014renew_leases\030\005 \001(\0132\031.ro" +
-      "wlock.v1.RenewedLeasesH\000\022.\n\007release\030\006 \001(" +
-      "\0132\033.rowlock.v1.ReleaseResponseH\000\0221\n\tset_" +
-      "limit\030\007 \001(\0132\034.rowlock.v1.SetLimitRespons" +
-      "eH\000\022/\n\010get_lock\030\010 \001(\0132\033.rowlock.v1.GetLo" +
-      "ckResponseH\000\0223\n\nlist_locks\030\t \001(\0132\035.rowlo" +
-      "ck.v1.ListLocksResponseH\000\0225\n\013list_limits" +
-      "\030\n \001(\0132\036.rowlock.v1.ListLimitsResponseH\000" +
-      "\0229\n\rforce_release\030\013 \001(\0132 .rowlock.v1.For" +
-      "ceReleaseResponseH\000\0225\n\013watch_locks\030\021 \001(\013" +
-      "2\036.rowlock.v1.WatchLocksResponseH\000\022#\n\005er" +
-      "ror\030\014 \001(\0132\022.google.rpc.StatusH\000\022&\n\010rejec" +
-      "ted\030\r \001(\0132\022.google.rpc.StatusH\000\0229\n\rupdat" +
-      "e_record\030\016 \001(\0132 .rowlock.v1.UpdateRecord" +
-      "ResponseH\000\0229\n\rdelete_record\030\017 \001(\0132 .rowl" +
-      "ock.v1.DeleteRecordResponseH\000\022.\n\007capture" +
-      "\030\020 \001(\0132\033.rowlock.v1.CaptureResponseH\000\0225\n" +
-      "\013list_claims\030\022 \001(\0132\036.rowlock.v1.ListClai" +
-      "msResponseH\000\0227\n\014list_changes\030\023 \001(\0132\037.row" +
-      "lock.v1.ListChangesResponseH\000\0227\n\014explain" +
-      "_wait\030\024 \001(\0132\037.rowlock.v1.ExplainWaitResp" +
-      "onseH\000B\010\n\006result\"[\n\tLostLease\022\020\n\010lease_i" +
-      "d\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022)\n\006reason\030\003 \001" +
-      "(\0162\031.rowlock.v1.RefusalReason*v\n\tListOrd" +
-      "er\022\032\n\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n\017LIST_O" +
-      "RDER_NAME\020\001\022\033\n\027LIST_ORDER_LONGEST_WAIT\020\002" +
-      "\022\033\n\027LIST_ORDER_MOST_WAITERS\020\0032\210\n\n\013LockSe" +
-      "rvice\022B\n\007Acquire\022\032.rowlock.v1.AcquireReq" +
-      "uest\032\033.rowlock.v1.AcquireResponse\022P\n\013Wai" +
-      "tInQueue\022\036.rowlock.v1.WaitInQueueRequest" +
-      "\032\037.rowlock.v1.WaitInQueueResponse0\001\022<\n\005R" +
-      "enew\022\030.rowlock.v1.RenewRequest\032\031.rowlock" +
-      ".v1.RenewResponse\022B\n\007Release\022\032.rowlock.v" +
-      "1.ReleaseRequest\032\033.rowlock.v1.ReleaseRes" +
-      "ponse\022E\n\010SetLimit\022\033.rowlock.v1.SetLimitR" +
-      "equest\032\034.rowlock.v1.SetLimitResponse\022B\n\007" +
-      "GetLock\022\032.rowlock.v1.GetLockRequest\032\033.ro" +
-      "wlock.v1.GetLockResponse\022H\n\tListLocks\022\034." +
-      "rowlock.v1.ListLocksRequest\032\035.rowlock.v1" +
-      ".ListLocksResponse\022K\n\nListLimits\022\035.rowlo" +
-      "ck.v1.ListLimitsRequest\032\036.rowlock.v1.Lis" +
-      "tLimitsResponse\022K\n\nListClaims\022\035.rowlock." +
-      "v1.ListClaimsRequest\032\036.rowlock.v1.ListCl" +
-      "aimsResponse\022N\n\013ListChanges\022\036.rowlock.v1" +
-      ".ListChangesRequest\032\037.rowlock.v1.ListCha" +
-      "ngesResponse\022N\n\013ExplainWait\022\036.rowlock.v1" +
-      ".ExplainWaitRequest\032\037.rowlock.v1.Explain" +
-      "WaitResponse\022M\n\nWatchLocks\022\035.rowlock.v1." +
-      "WatchLocksRequest\032\036.rowlock.v1.WatchLock" +
-      "sResponse0\001\022Q\n\014ForceRelease\022\037.rowlock.v1" +
-      ".ForceReleaseRequest\032 .rowlock.v1.ForceR" +
-      "eleaseResponse\022Q\n\014UpdateRecord\022\037.rowlock" +
-      ".v1.UpdateRecordRequest\032 .rowlock.v1.Upd" +
-      "ateRecordResponse\022B\n\007Capture\022\032.rowlock.v" +
-      "1.CaptureRequest\032\033.rowlock.v1.CaptureRes" +
-      "ponse\022Q\n\014DeleteRecord\022\037.rowlock.v1.Delet" +
-      "eRecordRequest\032 .rowlock.v1.DeleteRecord" +
-      "Response\022F\n\007Session\022\032.rowlock.v1.Session" +
-      "Request\032\033.rowlock.v1.SessionResponse(\0010\001" +
-      "B\242\001\n\nrowlock.v1B\020LockServiceProtoP\001Z9git" +
-      "hub.com/rowlock/rowlock/clients/go/rowlo" +
-      "ckv1;rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowl" +
-      "ock\\V1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowloc" +
-      "k::V1b\006proto3"
+      "ck.v1.Mode\022\017\n\007permits\030\003 \001(\r\022%\n\005terms\030\004 \001" +
+      "(\0132\026.rowlock.v1.LeaseTerms\022\022\n\nrequest_id" +
+      "\030\005 \001(\t\022 \n\004wait\030\006 \001(\0132\020.rowlock.v1.WaitH\000" +
+      "\022#\n\007enqueue\030\007 \001(\0132\020.rowlock.v1.WaitH\000B\013\n" +
+      "\twhen_busy\"3\n\004Wait\022+\n\010max_wait\030\001 \001(\0132\031.g" +
+      "oogle.protobuf.Duration\"\265\001\n\017AcquireRespo" +
+      "nse\022\"\n\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH\000\022" +
+      "$\n\006ticket\030\002 \001(\0132\022.rowlock.v1.TicketH\000\022&\n" +
+      "\007refusal\030\003 \001(\0132\023.rowlock.v1.RefusalH\000\022%\n" +
+      "\005ended\030\004 \001(\0132\024.rowlock.v1.ClaimEndH\000B\t\n\007" +
+      "outcome\"\230\001\n\022WaitInQueueRequest\022+\n\007reques" +
+      "t\030\001 \001(\0132\030.rowlock.v1.QueueRequestH\000\022\023\n\tt" +
+      "icket_id\030\002 \001(\tH\000\0226\n\023min_update_interval\030" +
+      "\003 \001(\0132\031.google.protobuf.DurationB\010\n\006targ" +
+      "et\"\265\001\n\014QueueRequest\022\014\n\004name\030\001 \001(\t\022\036\n\004mod" +
+      "e\030\002 \001(\0162\020.rowlock.v1.Mode\022\017\n\007permits\030\003 \001" +
+      "(\r\022%\n\005terms\030\004 \001(\0132\026.rowlock.v1.LeaseTerm" +
+      "s\022\022\n\nrequest_id\030\005 \001(\t\022+\n\010max_wait\030\006 \001(\0132" +
+      "\031.google.protobuf.Duration\"\274\001\n\023WaitInQue" +
+      "ueResponse\022&\n\010position\030\001 \001(\0132\022.rowlock.v" +
+      "1.TicketH\000\022$\n\007granted\030\002 \001(\0132\021.rowlock.v1" +
+      ".LeaseH\000\022&\n\007refusal\030\003 \001(\0132\023.rowlock.v1.R" +
+      "efusalH\000\022%\n\005ended\030\004 \001(\0132\024.rowlock.v1.Cla" +
+      "imEndH\000B\010\n\006update\"H\n\014RenewRequest\022\020\n\010lea" +
+      "se_id\030\001 \001(\t\022&\n\003ttl\030\002 \001(\0132\031.google.protob" +
+      "uf.Duration\"1\n\rRenewResponse\022 \n\005lease\030\001 " +
+      "\001(\0132\021.rowlock.v1.Lease\"\236\001\n\016ReleaseReques" +
+      "t\022\020\n\010lease_id\030\001 \001(\t\022,\n\tcool_down\030\002 \001(\0132\031" +
+      ".google.protobuf.Duration\022\023\n\006status\030\003 \001(" +
+      "\tH\000\210\001\001\022\032\n\rattempts_left\030\004 \001(\rH\001\210\001\001B\t\n\007_s" +
+      "tatusB\020\n\016_attempts_left\"#\n\017ReleaseRespon" +
+      "se\022\020\n\010released\030\001 \001(\010\"\317\001\n\017SetLimitRequest" +
+      "\022\016\n\004name\030\001 \001(\tH\000\022\021\n\007pattern\030\002 \001(\tH\000\022\017\n\005l" +
+      "imit\030\003 \001(\rH\001\022-\n\013unset_limit\030\004 \001(\0132\026.goog" +
+      "le.protobuf.EmptyH\001\022\035\n\020expected_version\030" +
+      "\005 \001(\004H\002\210\001\001\022\016\n\006reason\030\006 \001(\tB\010\n\006targetB\013\n\t" +
+      "new_limitB\023\n\021_expected_version\"\210\001\n\020SetLi" +
+      "mitResponse\022\r\n\005limit\030\001 \001(\r\022\017\n\007version\030\002 " +
+      "\001(\004\022\024\n\014held_permits\030\003 \001(\004\022\024\n\014waiter_coun" +
+      "t\030\004 \001(\004\022\020\n\010draining\030\005 \001(\010\022\026\n\016servers_beh" +
+      "ind\030\006 \001(\r\"\036\n\016GetLockRequest\022\014\n\004name\030\001 \001(" +
+      "\t\"1\n\017GetLockResponse\022\036\n\004lock\030\001 \001(\0132\020.row" +
+      "lock.v1.Lock\"\202\001\n\020ListLocksRequest\022\016\n\006pre" +
+      "fix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_tok" +
+      "en\030\003 \001(\t\022\021\n\tbusy_only\030\004 \001(\010\022$\n\005order\030\005 \001" +
+      "(\0162\025.rowlock.v1.ListOrder\"M\n\021ListLocksRe" +
+      "sponse\022\037\n\005locks\030\001 \003(\0132\020.rowlock.v1.Lock\022" +
+      "\027\n\017next_page_token\030\002 \001(\t\"#\n\021WatchLocksRe" +
+      "quest\022\016\n\006prefix\030\001 \001(\t\"l\n\022WatchLocksRespo" +
+      "nse\022\022\n\nbegan_anew\030\001 \001(\010\022\037\n\005locks\030\002 \003(\0132\020" +
+      ".rowlock.v1.Lock\022\017\n\007deleted\030\003 \003(\t\022\020\n\010com" +
+      "plete\030\004 \001(\010\"J\n\021ListLimitsRequest\022\016\n\006pref" +
+      "ix\030\001 \001(\t\022\021\n\tpage_size\030\002 \001(\005\022\022\n\npage_toke" +
+      "n\030\003 \001(\t\"k\n\014LimitSetting\022\016\n\004name\030\001 \001(\tH\000\022" +
+      "\021\n\007pattern\030\002 \001(\tH\000\022\r\n\005limit\030\003 \001(\r\022\017\n\007ver" +
+      "sion\030\004 \001(\004\022\016\n\006reason\030\005 \001(\tB\010\n\006target\"W\n\022" +
+      "ListLimitsResponse\022(\n\006limits\030\001 \003(\0132\030.row" +
+      "lock.v1.LimitSetting\022\027\n\017next_page_token\030" +
+      "\002 \001(\t\"\306\003\n\021ListClaimsRequest\022\023\n\tlock_name" +
+      "\030\001 \001(\tH\000\022\020\n\006prefix\030\002 \001(\tH\000\022%\n\007held_at\030\003 " +
+      "\001(\0132\022.rowlock.v1.HeldAtH\000\022\r\n\005owner\030\004 \001(\t" +
+      "\022\021\n\tprincipal\030\005 \001(\t\0229\n\006labels\030\006 \003(\0132).ro" +
+      "wlock.v1.ListClaimsRequest.LabelsEntry\022&" +
+      "\n\006states\030\007 \003(\0162\026.rowlock.v1.ClaimState\022*" +
+      "\n\013end_reasons\030\010 \003(\0162\025.rowlock.v1.EndReas" +
+      "on\022(\n\004from\030\t \001(\0132\032.google.protobuf.Times" +
+      "tamp\022)\n\005until\030\n \001(\0132\032.google.protobuf.Ti" +
+      "mestamp\022\021\n\tpage_size\030\013 \001(\005\022\022\n\npage_token" +
+      "\030\014 \001(\t\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005va" +
+      "lue\030\002 \001(\t:\0028\001B\007\n\005locks\"C\n\006HeldAt\022\021\n\tlock" +
+      "_name\030\001 \001(\t\022&\n\002at\030\002 \001(\0132\032.google.protobu" +
+      "f.Timestamp\"\271\001\n\022ListClaimsResponse\022!\n\006cl" +
+      "aims\030\001 \003(\0132\021.rowlock.v1.Claim\022\027\n\017next_pa" +
+      "ge_token\030\002 \001(\t\0224\n\020searched_back_to\030\003 \001(\013" +
+      "2\032.google.protobuf.Timestamp\0221\n\rcomplete" +
+      "_from\030\004 \001(\0132\032.google.protobuf.Timestamp\"" +
+      "\373\001\n\022ListChangesRequest\022\023\n\tlock_name\030\001 \001(" +
+      "\tH\000\022\020\n\006prefix\030\002 \001(\tH\000\022%\n\005kinds\030\003 \003(\0162\026.r" +
+      "owlock.v1.ChangeKind\022(\n\004from\030\004 \001(\0132\032.goo" +
+      "gle.protobuf.Timestamp\022)\n\005until\030\005 \001(\0132\032." +
+      "google.protobuf.Timestamp\022\022\n\nchanged_by\030" +
+      "\006 \001(\t\022\021\n\tpage_size\030\007 \001(\005\022\022\n\npage_token\030\010" +
+      " \001(\tB\007\n\005locks\"\274\001\n\023ListChangesResponse\022#\n" +
+      "\007changes\030\001 \003(\0132\022.rowlock.v1.Change\022\027\n\017ne" +
+      "xt_page_token\030\002 \001(\t\0224\n\020searched_back_to\030" +
+      "\003 \001(\0132\032.google.protobuf.Timestamp\0221\n\rcom" +
+      "plete_from\030\004 \001(\0132\032.google.protobuf.Times" +
+      "tamp\"p\n\022ExplainWaitRequest\022\016\n\004name\030\001 \001(\t" +
+      "H\000\022\023\n\tticket_id\030\002 \001(\tH\000\022+\n\005claim\030\003 \001(\0132\032" +
+      ".rowlock.v1.ClaimReferenceH\000B\010\n\006target\"\273" +
+      "\001\n\023ExplainWaitResponse\022\036\n\004lock\030\001 \001(\0132\020.r" +
+      "owlock.v1.Lock\022 \n\005claim\030\002 \001(\0132\021.rowlock." +
+      "v1.Claim\022%\n\006causes\030\003 \003(\0132\025.rowlock.v1.Wa" +
+      "itCause\022\017\n\007summary\030\004 \001(\t\022*\n\010estimate\030\005 \001" +
+      "(\0132\030.rowlock.v1.WaitEstimate\":\n\016ClaimRef" +
+      "erence\022\021\n\tlock_name\030\001 \001(\t\022\025\n\rticket_numb" +
+      "er\030\002 \001(\004\"l\n\023ForceReleaseRequest\022\016\n\004name\030" +
+      "\001 \001(\tH\000\022+\n\005claim\030\002 \001(\0132\032.rowlock.v1.Clai" +
+      "mReferenceH\000\022\016\n\006reason\030\003 \001(\tB\010\n\006target\"K" +
+      "\n\024ForceReleaseResponse\022 \n\005ended\030\001 \003(\0132\021." +
+      "rowlock.v1.Claim\022\021\n\tremaining\030\002 \001(\r\"\230\003\n\023" +
+      "UpdateRecordRequest\022\014\n\004name\030\001 \001(\t\0220\n\nnot" +
+      "_before\030\002 \001(\0132\032.google.protobuf.Timestam" +
+      "pH\000\0222\n\rnot_before_in\030\003 \001(\0132\031.google.prot" +
+      "obuf.DurationH\000\0222\n\020unset_not_before\030\004 \001(" +
+      "\0132\026.google.protobuf.EmptyH\000\022\027\n\rattempts_" +
+      "left\030\005 \001(\rH\001\0225\n\023unset_attempts_left\030\006 \001(" +
+      "\0132\026.google.protobuf.EmptyH\001\022\023\n\006status\030\007 " +
+      "\001(\tH\002\210\001\001\022\035\n\020expected_version\030\010 \001(\004H\003\210\001\001\022" +
+      "\016\n\006reason\030\t \001(\tB\020\n\016new_not_beforeB\023\n\021new" +
+      "_attempts_leftB\t\n\007_statusB\023\n\021_expected_v" +
+      "ersion\">\n\024UpdateRecordResponse\022&\n\006record" +
+      "\030\001 \001(\0132\026.rowlock.v1.LockRecord\"g\n\023Delete" +
+      "RecordRequest\022\014\n\004name\030\001 \001(\t\022\035\n\020expected_" +
+      "version\030\002 \001(\004H\000\210\001\001\022\016\n\006reason\030\003 \001(\tB\023\n\021_e" +
+      "xpected_version\"\'\n\024DeleteRecordResponse\022" +
+      "\017\n\007deleted\030\001 \001(\010\"\316\001\n\016CaptureRequest\022\020\n\006p" +
+      "refix\030\001 \001(\tH\000\022&\n\005names\030\002 \001(\0132\025.rowlock.v" +
+      "1.LockNamesH\000\022\022\n\nmax_leases\030\003 \001(\r\022%\n\005ter" +
+      "ms\030\004 \001(\0132\026.rowlock.v1.LeaseTerms\022\022\n\nrequ" +
+      "est_id\030\005 \001(\t\022+\n\010max_wait\030\006 \001(\0132\031.google." +
+      "protobuf.DurationB\006\n\004from\"\032\n\tLockNames\022\r" +
+      "\n\005names\030\001 \003(\t\"y\n\017CaptureResponse\022!\n\006leas" +
+      "es\030\001 \003(\0132\021.rowlock.v1.Lease\022.\n\013retry_aft" +
+      "er\030\002 \001(\0132\031.google.protobuf.Duration\022\023\n\013i" +
+      "s_repeated\030\003 \001(\010\"w\n\016SessionRequest\022%\n\004op" +
+      "en\030\001 \001(\0132\027.rowlock.v1.SessionOpen\022,\n\010com" +
+      "mands\030\002 \003(\0132\032.rowlock.v1.SessionCommand\022" +
+      "\020\n\010received\030\003 \001(\004\"\200\001\n\013SessionOpen\022\r\n\005own" +
+      "er\030\001 \001(\t\0223\n\006labels\030\002 \003(\0132#.rowlock.v1.Se" +
+      "ssionOpen.LabelsEntry\032-\n\013LabelsEntry\022\013\n\003" +
+      "key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\364\007\n\016Session" +
+      "Command\022\014\n\004call\030\001 \001(\004\022*\n\007timeout\030\002 \001(\0132\031" +
+      ".google.protobuf.Duration\022\023\n\013traceparent" +
+      "\030\003 \001(\t\022\020\n\006cancel\030\004 \001(\004H\000\022-\n\007acquire\030\n \001(" +
+      "\0132\032.rowlock.v1.AcquireRequestH\000\0227\n\rwait_" +
+      "in_queue\030\013 \001(\0132\036.rowlock.v1.WaitInQueueR" +
+      "equestH\000\022)\n\005renew\030\014 \001(\0132\030.rowlock.v1.Ren" +
+      "ewRequestH\000\022/\n\014renew_leases\030\r \001(\0132\027.rowl" +
+      "ock.v1.RenewLeasesH\000\022-\n\007release\030\016 \001(\0132\032." +
+      "rowlock.v1.ReleaseRequestH\000\022-\n\007capture\030\017" +
+      " \001(\0132\032.rowlock.v1.CaptureRequestH\000\0220\n\tse" +
+      "t_limit\030\020 \001(\0132\033.rowlock.v1.SetLimitReque" +
+      "stH\000\0228\n\rupdate_record\030\021 \001(\0132\037.rowlock.v1" +
+      ".UpdateRecordRequestH\000\0228\n\rdelete_record\030" +
+      "\022 \001(\0132\037.rowlock.v1.DeleteRecordRequestH\000" +
+      "\0228\n\rforce_release\030\023 \001(\0132\037.rowlock.v1.For" +
+      "ceReleaseRequestH\000\022.\n\010get_lock\030\024 \001(\0132\032.r" +
+      "owlock.v1.GetLockRequestH\000\0222\n\nlist_locks" +
+      "\030\025 \001(\0132\034.rowlock.v1.ListLocksRequestH\000\0224" +
+      "\n\013list_limits\030\026 \001(\0132\035.rowlock.v1.ListLim" +
+      "itsRequestH\000\0224\n\013list_claims\030\027 \001(\0132\035.rowl" +
+      "ock.v1.ListClaimsRequestH\000\0226\n\014list_chang" +
+      "es\030\030 \001(\0132\036.rowlock.v1.ListChangesRequest" +
+      "H\000\0226\n\014explain_wait\030\031 \001(\0132\036.rowlock.v1.Ex" +
+      "plainWaitRequestH\000\0224\n\013watch_locks\030\032 \001(\0132" +
+      "\035.rowlock.v1.WatchLocksRequestH\000B\t\n\007comm" +
+      "and\"7\n\013RenewLeases\022(\n\006leases\030\001 \003(\0132\030.row" +
+      "lock.v1.RenewRequest\"9\n\rRenewedLeases\022(\n" +
+      "\006leases\030\001 \003(\0132\030.rowlock.v1.RenewedLease\"" +
+      "b\n\014RenewedLease\022\"\n\005lease\030\001 \001(\0132\021.rowlock" +
+      ".v1.LeaseH\000\022#\n\005error\030\002 \001(\0132\022.google.rpc." +
+      "StatusH\000B\t\n\007outcome\"\326\001\n\017SessionResponse\022" +
+      ")\n\006opened\030\001 \001(\0132\031.rowlock.v1.SessionOpen" +
+      "ed\022*\n\007results\030\002 \003(\0132\031.rowlock.v1.Session" +
+      "Result\022\r\n\005heard\030\003 \001(\004\022#\n\004lost\030\004 \003(\0132\025.ro" +
+      "wlock.v1.LostLease\022$\n\tconfirmed\030\005 \003(\0132\021." +
+      "rowlock.v1.Lease\022\022\n\ngoing_away\030\006 \001(\010\"\374\001\n" +
+      "\rSessionOpened\022\017\n\007replica\030\001 \001(\t\0225\n\022heart" +
+      "beat_interval\030\002 \001(\0132\031.google.protobuf.Du" +
+      "ration\022.\n\013silence_max\030\003 \001(\0132\031.google.pro" +
+      "tobuf.Duration\022/\n\014grace_period\030\004 \001(\0132\031.g" +
+      "oogle.protobuf.Duration\022\021\n\twaits_max\030\005 \001" +
+      "(\r\022\024\n\014commands_max\030\006 \001(\r\022\031\n\021message_byte" +
+      "s_max\030\007 \001(\r\"\376\007\n\rSessionResult\022\014\n\004call\030\001 " +
+      "\001(\004\022#\n\005error\030\002 \001(\0132\022.google.rpc.StatusH\000" +
+      "\022&\n\010rejected\030\003 \001(\0132\022.google.rpc.StatusH\000" +
+      "\022.\n\007acquire\030\n \001(\0132\033.rowlock.v1.AcquireRe" +
+      "sponseH\000\0228\n\rwait_in_queue\030\013 \001(\0132\037.rowloc" +
+      "k.v1.WaitInQueueResponseH\000\022*\n\005renew\030\014 \001(" +
+      "\0132\031.rowlock.v1.RenewResponseH\000\0221\n\014renew_" +
+      "leases\030\r \001(\0132\031.rowlock.v1.RenewedLeasesH" +
+      "\000\022.\n\007release\030\016 \001(\0132\033.rowlock.v1.ReleaseR" +
+      "esponseH\000\022.\n\007capture\030\017 \001(\0132\033.rowlock.v1." +
+      "CaptureResponseH\000\0221\n\tset_limit\030\020 \001(\0132\034.r" +
+      "owlock.v1.SetLimitResponseH\000\0229\n\rupdate_r" +
+      "ecord\030\021 \001(\0132 .rowlock.v1.UpdateRecordRes" +
+      "ponseH\000\0229\n\rdelete_record\030\022 \001(\0132 .rowlock" +
+      ".v1.DeleteRecordResponseH\000\0229\n\rforce_rele" +
+      "ase\030\023 \001(\0132 .rowlock.v1.ForceReleaseRespo" +
+      "nseH\000\022/\n\010get_lock\030\024 \001(\0132\033.rowlock.v1.Get" +
+      "LockResponseH\000\0223\n\nlist_locks\030\025 \001(\0132\035.row" +
+      "lock.v1.ListLocksResponseH\000\0225\n\013list_limi" +
+      "ts\030\026 \001(\0132\036.rowlock.v1.ListLimitsResponse" +
+      "H\000\0225\n\013list_claims\030\027 \001(\0132\036.rowlock.v1.Lis" +
+      "tClaimsResponseH\000\0227\n\014list_changes\030\030 \001(\0132" +
+      "\037.rowlock.v1.ListChangesResponseH\000\0227\n\014ex" +
+      "plain_wait\030\031 \001(\0132\037.rowlock.v1.ExplainWai" +
+      "tResponseH\000\0225\n\013watch_locks\030\032 \001(\0132\036.rowlo" +
+      "ck.v1.WatchLocksResponseH\000B\010\n\006result\"S\n\t" +
+      "LostLease\022\020\n\010lease_id\030\001 \001(\t\022\021\n\tlock_name" +
+      "\030\002 \001(\t\022!\n\003end\030\003 \001(\0132\024.rowlock.v1.ClaimEn" +
+      "d*v\n\tListOrder\022\032\n\026LIST_ORDER_UNSPECIFIED" +
+      "\020\000\022\023\n\017LIST_ORDER_NAME\020\001\022\033\n\027LIST_ORDER_LO" +
+      "NGEST_WAIT\020\002\022\033\n\027LIST_ORDER_MOST_WAITERS\020" +
+      "\0032\210\n\n\013LockService\022B\n\007Acquire\022\032.rowlock.v" +
+      "1.AcquireRequest\032\033.rowlock.v1.AcquireRes" +
+      "ponse\022P\n\013WaitInQueue\022\036.rowlock.v1.WaitIn" +
+      "QueueRequest\032\037.rowlock.v1.WaitInQueueRes" +
+      "ponse0\001\022<\n\005Renew\022\030.rowlock.v1.RenewReque" +
+      "st\032\031.rowlock.v1.RenewResponse\022B\n\007Release" +
+      "\022\032.rowlock.v1.ReleaseRequest\032\033.rowlock.v" +
+      "1.ReleaseResponse\022E\n\010SetLimit\022\033.rowlock." +
+      "v1.SetLimitRequest\032\034.rowlock.v1.SetLimit" +
+      "Response\022B\n\007GetLock\022\032.rowlock.v1.GetLock" +
+      "Request\032\033.rowlock.v1.GetLockResponse\022H\n\t" +
+      "ListLocks\022\034.rowlock.v1.ListLocksRequest\032" +
+      "\035.rowlock.v1.ListLocksResponse\022K\n\nListLi" +
+      "mits\022\035.rowlock.v1.ListLimitsRequest\032\036.ro" +
+      "wlock.v1.ListLimitsResponse\022K\n\nListClaim" +
+      "s\022\035.rowlock.v1.ListClaimsRequest\032\036.rowlo" +
+      "ck.v1.ListClaimsResponse\022N\n\013ListChanges\022" +
+      "\036.rowlock.v1.ListChangesRequest\032\037.rowloc" +
+      "k.v1.ListChangesResponse\022N\n\013ExplainWait\022" +
+      "\036.rowlock.v1.ExplainWaitRequest\032\037.rowloc" +
+      "k.v1.ExplainWaitResponse\022M\n\nWatchLocks\022\035" +
+      ".rowlock.v1.WatchLocksRequest\032\036.rowlock." +
+      "v1.WatchLocksResponse0\001\022Q\n\014ForceRelease\022" +
+      "\037.rowlock.v1.ForceReleaseRequest\032 .rowlo" +
+      "ck.v1.ForceReleaseResponse\022Q\n\014UpdateReco" +
+      "rd\022\037.rowlock.v1.UpdateRecordRequest\032 .ro" +
+      "wlock.v1.UpdateRecordResponse\022B\n\007Capture" +
+      "\022\032.rowlock.v1.CaptureRequest\032\033.rowlock.v" +
+      "1.CaptureResponse\022Q\n\014DeleteRecord\022\037.rowl" +
+      "ock.v1.DeleteRecordRequest\032 .rowlock.v1." +
+      "DeleteRecordResponse\022F\n\007Session\022\032.rowloc" +
+      "k.v1.SessionRequest\032\033.rowlock.v1.Session" +
+      "Response(\0010\001B\242\001\n\nrowlock.v1B\020LockService" +
+      "ProtoP\001Z9github.com/rowlock/rowlock/clie" +
+      "nts/go/rowlockv1;rowlockv1\242\002\003RLK\252\002\nRowlo" +
+      "ck.V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\GPBMetad" +
+      "ata\352\002\013Rowlock::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -537,237 +537,243 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_AcquireRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_AcquireRequest_descriptor,
-        new java.lang.String[] { "Name", "Mode", "Permits", "Ttl", "NoExpiry", "RequestId", "Owner", "Labels", "WhenBusy", "MaxWait", "MinInterval", "LockDelay", "StatusIfLost", "IfStatus", });
-    internal_static_rowlock_v1_AcquireRequest_LabelsEntry_descriptor =
-      internal_static_rowlock_v1_AcquireRequest_descriptor.getNestedTypes().get(0);
-    internal_static_rowlock_v1_AcquireRequest_LabelsEntry_fieldAccessorTable = new
-      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
-        internal_static_rowlock_v1_AcquireRequest_LabelsEntry_descriptor,
-        new java.lang.String[] { "Key", "Value", });
-    internal_static_rowlock_v1_AcquireResponse_descriptor =
+        new java.lang.String[] { "Name", "Mode", "Permits", "Terms", "RequestId", "Wait", "Enqueue", "WhenBusy", });
+    internal_static_rowlock_v1_Wait_descriptor =
       getDescriptor().getMessageTypes().get(1);
+    internal_static_rowlock_v1_Wait_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_Wait_descriptor,
+        new java.lang.String[] { "MaxWait", });
+    internal_static_rowlock_v1_AcquireResponse_descriptor =
+      getDescriptor().getMessageTypes().get(2);
     internal_static_rowlock_v1_AcquireResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_AcquireResponse_descriptor,
-        new java.lang.String[] { "Lease", "Ticket", "Refusal", "Outcome", });
+        new java.lang.String[] { "Lease", "Ticket", "Refusal", "Ended", "Outcome", });
     internal_static_rowlock_v1_WaitInQueueRequest_descriptor =
-      getDescriptor().getMessageTypes().get(2);
+      getDescriptor().getMessageTypes().get(3);
     internal_static_rowlock_v1_WaitInQueueRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_WaitInQueueRequest_descriptor,
-        new java.lang.String[] { "Acquire", "TicketId", "MinUpdateInterval", "Target", });
+        new java.lang.String[] { "Request", "TicketId", "MinUpdateInterval", "Target", });
+    internal_static_rowlock_v1_QueueRequest_descriptor =
+      getDescriptor().getMessageTypes().get(4);
+    internal_static_rowlock_v1_QueueRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_QueueRequest_descriptor,
+        new java.lang.String[] { "Name", "Mode", "Permits", "Terms", "RequestId", "MaxWait", });
     internal_static_rowlock_v1_WaitInQueueResponse_descriptor =
-      getDescriptor().getMessageTypes().get(3);
+      getDescriptor().getMessageTypes().get(5);
     internal_static_rowlock_v1_WaitInQueueResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_WaitInQueueResponse_descriptor,
-        new java.lang.String[] { "Position", "Granted", "Ended", "Update", });
+        new java.lang.String[] { "Position", "Granted", "Refusal", "Ended", "Update", });
     internal_static_rowlock_v1_RenewRequest_descriptor =
-      getDescriptor().getMessageTypes().get(4);
+      getDescriptor().getMessageTypes().get(6);
     internal_static_rowlock_v1_RenewRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewRequest_descriptor,
         new java.lang.String[] { "LeaseId", "Ttl", });
     internal_static_rowlock_v1_RenewResponse_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(7);
     internal_static_rowlock_v1_RenewResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewResponse_descriptor,
         new java.lang.String[] { "Lease", });
     internal_static_rowlock_v1_ReleaseRequest_descriptor =
-      getDescriptor().getMessageTypes().get(6);
+      getDescriptor().getMessageTypes().get(8);
     internal_static_rowlock_v1_ReleaseRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ReleaseRequest_descriptor,
         new java.lang.String[] { "LeaseId", "CoolDown", "Status", "AttemptsLeft", });
     internal_static_rowlock_v1_ReleaseResponse_descriptor =
-      getDescriptor().getMessageTypes().get(7);
+      getDescriptor().getMessageTypes().get(9);
     internal_static_rowlock_v1_ReleaseResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ReleaseResponse_descriptor,
         new java.lang.String[] { "Released", });
     internal_static_rowlock_v1_SetLimitRequest_descriptor =
-      getDescriptor().getMessageTypes().get(8);
+      getDescriptor().getMessageTypes().get(10);
     internal_static_rowlock_v1_SetLimitRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SetLimitRequest_descriptor,
         new java.lang.String[] { "Name", "Pattern", "Limit", "UnsetLimit", "ExpectedVersion", "Reason", "Target", "NewLimit", });
     internal_static_rowlock_v1_SetLimitResponse_descriptor =
-      getDescriptor().getMessageTypes().get(9);
+      getDescriptor().getMessageTypes().get(11);
     internal_static_rowlock_v1_SetLimitResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SetLimitResponse_descriptor,
-        new java.lang.String[] { "Limit", "Version", "HeldPermits", "Waiting", "Draining", "ServersBehind", });
+        new java.lang.String[] { "Limit", "Version", "HeldPermits", "WaiterCount", "Draining", "ServersBehind", });
     internal_static_rowlock_v1_GetLockRequest_descriptor =
-      getDescriptor().getMessageTypes().get(10);
+      getDescriptor().getMessageTypes().get(12);
     internal_static_rowlock_v1_GetLockRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_GetLockRequest_descriptor,
         new java.lang.String[] { "Name", });
     internal_static_rowlock_v1_GetLockResponse_descriptor =
-      getDescriptor().getMessageTypes().get(11);
+      getDescriptor().getMessageTypes().get(13);
     internal_static_rowlock_v1_GetLockResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_GetLockResponse_descriptor,
         new java.lang.String[] { "Lock", });
     internal_static_rowlock_v1_ListLocksRequest_descriptor =
-      getDescriptor().getMessageTypes().get(12);
+      getDescriptor().getMessageTypes().get(14);
     internal_static_rowlock_v1_ListLocksRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListLocksRequest_descriptor,
         new java.lang.String[] { "Prefix", "PageSize", "PageToken", "BusyOnly", "Order", });
     internal_static_rowlock_v1_ListLocksResponse_descriptor =
-      getDescriptor().getMessageTypes().get(13);
+      getDescriptor().getMessageTypes().get(15);
     internal_static_rowlock_v1_ListLocksResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListLocksResponse_descriptor,
         new java.lang.String[] { "Locks", "NextPageToken", });
     internal_static_rowlock_v1_WatchLocksRequest_descriptor =
-      getDescriptor().getMessageTypes().get(14);
+      getDescriptor().getMessageTypes().get(16);
     internal_static_rowlock_v1_WatchLocksRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_WatchLocksRequest_descriptor,
         new java.lang.String[] { "Prefix", });
     internal_static_rowlock_v1_WatchLocksResponse_descriptor =
-      getDescriptor().getMessageTypes().get(15);
+      getDescriptor().getMessageTypes().get(17);
     internal_static_rowlock_v1_WatchLocksResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_WatchLocksResponse_descriptor,
         new java.lang.String[] { "BeganAnew", "Locks", "Deleted", "Complete", });
     internal_static_rowlock_v1_ListLimitsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(16);
+      getDescriptor().getMessageTypes().get(18);
     internal_static_rowlock_v1_ListLimitsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListLimitsRequest_descriptor,
         new java.lang.String[] { "Prefix", "PageSize", "PageToken", });
     internal_static_rowlock_v1_LimitSetting_descriptor =
-      getDescriptor().getMessageTypes().get(17);
+      getDescriptor().getMessageTypes().get(19);
     internal_static_rowlock_v1_LimitSetting_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LimitSetting_descriptor,
         new java.lang.String[] { "Name", "Pattern", "Limit", "Version", "Reason", "Target", });
     internal_static_rowlock_v1_ListLimitsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(18);
+      getDescriptor().getMessageTypes().get(20);
     internal_static_rowlock_v1_ListLimitsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListLimitsResponse_descriptor,
         new java.lang.String[] { "Limits", "NextPageToken", });
     internal_static_rowlock_v1_ListClaimsRequest_descriptor =
-      getDescriptor().getMessageTypes().get(19);
+      getDescriptor().getMessageTypes().get(21);
     internal_static_rowlock_v1_ListClaimsRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListClaimsRequest_descriptor,
-        new java.lang.String[] { "LockName", "Prefix", "Owner", "Principal", "Labels", "States", "EndReasons", "From", "Until", "HeldAt", "PageSize", "PageToken", });
+        new java.lang.String[] { "LockName", "Prefix", "HeldAt", "Owner", "Principal", "Labels", "States", "EndReasons", "From", "Until", "PageSize", "PageToken", "Locks", });
     internal_static_rowlock_v1_ListClaimsRequest_LabelsEntry_descriptor =
       internal_static_rowlock_v1_ListClaimsRequest_descriptor.getNestedTypes().get(0);
     internal_static_rowlock_v1_ListClaimsRequest_LabelsEntry_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListClaimsRequest_LabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
+    internal_static_rowlock_v1_HeldAt_descriptor =
+      getDescriptor().getMessageTypes().get(22);
+    internal_static_rowlock_v1_HeldAt_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_HeldAt_descriptor,
+        new java.lang.String[] { "LockName", "At", });
     internal_static_rowlock_v1_ListClaimsResponse_descriptor =
-      getDescriptor().getMessageTypes().get(20);
+      getDescriptor().getMessageTypes().get(23);
     internal_static_rowlock_v1_ListClaimsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListClaimsResponse_descriptor,
         new java.lang.String[] { "Claims", "NextPageToken", "SearchedBackTo", "CompleteFrom", });
     internal_static_rowlock_v1_ListChangesRequest_descriptor =
-      getDescriptor().getMessageTypes().get(21);
+      getDescriptor().getMessageTypes().get(24);
     internal_static_rowlock_v1_ListChangesRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListChangesRequest_descriptor,
-        new java.lang.String[] { "LockName", "Prefix", "Kinds", "From", "Until", "ChangedBy", "PageSize", "PageToken", });
+        new java.lang.String[] { "LockName", "Prefix", "Kinds", "From", "Until", "ChangedBy", "PageSize", "PageToken", "Locks", });
     internal_static_rowlock_v1_ListChangesResponse_descriptor =
-      getDescriptor().getMessageTypes().get(22);
+      getDescriptor().getMessageTypes().get(25);
     internal_static_rowlock_v1_ListChangesResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListChangesResponse_descriptor,
         new java.lang.String[] { "Changes", "NextPageToken", "SearchedBackTo", "CompleteFrom", });
     internal_static_rowlock_v1_ExplainWaitRequest_descriptor =
-      getDescriptor().getMessageTypes().get(23);
+      getDescriptor().getMessageTypes().get(26);
     internal_static_rowlock_v1_ExplainWaitRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ExplainWaitRequest_descriptor,
         new java.lang.String[] { "Name", "TicketId", "Claim", "Target", });
     internal_static_rowlock_v1_ExplainWaitResponse_descriptor =
-      getDescriptor().getMessageTypes().get(24);
+      getDescriptor().getMessageTypes().get(27);
     internal_static_rowlock_v1_ExplainWaitResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ExplainWaitResponse_descriptor,
         new java.lang.String[] { "Lock", "Claim", "Causes", "Summary", "Estimate", });
     internal_static_rowlock_v1_ClaimReference_descriptor =
-      getDescriptor().getMessageTypes().get(25);
+      getDescriptor().getMessageTypes().get(28);
     internal_static_rowlock_v1_ClaimReference_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ClaimReference_descriptor,
         new java.lang.String[] { "LockName", "TicketNumber", });
     internal_static_rowlock_v1_ForceReleaseRequest_descriptor =
-      getDescriptor().getMessageTypes().get(26);
+      getDescriptor().getMessageTypes().get(29);
     internal_static_rowlock_v1_ForceReleaseRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ForceReleaseRequest_descriptor,
         new java.lang.String[] { "Name", "Claim", "Reason", "Target", });
     internal_static_rowlock_v1_ForceReleaseResponse_descriptor =
-      getDescriptor().getMessageTypes().get(27);
+      getDescriptor().getMessageTypes().get(30);
     internal_static_rowlock_v1_ForceReleaseResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ForceReleaseResponse_descriptor,
         new java.lang.String[] { "Ended", "Remaining", });
     internal_static_rowlock_v1_UpdateRecordRequest_descriptor =
-      getDescriptor().getMessageTypes().get(28);
+      getDescriptor().getMessageTypes().get(31);
     internal_static_rowlock_v1_UpdateRecordRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_UpdateRecordRequest_descriptor,
         new java.lang.String[] { "Name", "NotBefore", "NotBeforeIn", "UnsetNotBefore", "AttemptsLeft", "UnsetAttemptsLeft", "Status", "ExpectedVersion", "Reason", "NewNotBefore", "NewAttemptsLeft", });
     internal_static_rowlock_v1_UpdateRecordResponse_descriptor =
-      getDescriptor().getMessageTypes().get(29);
+      getDescriptor().getMessageTypes().get(32);
     internal_static_rowlock_v1_UpdateRecordResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_UpdateRecordResponse_descriptor,
         new java.lang.String[] { "Record", });
     internal_static_rowlock_v1_DeleteRecordRequest_descriptor =
-      getDescriptor().getMessageTypes().get(30);
+      getDescriptor().getMessageTypes().get(33);
     internal_static_rowlock_v1_DeleteRecordRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_DeleteRecordRequest_descriptor,
         new java.lang.String[] { "Name", "ExpectedVersion", "Reason", });
     internal_static_rowlock_v1_DeleteRecordResponse_descriptor =
-      getDescriptor().getMessageTypes().get(31);
+      getDescriptor().getMessageTypes().get(34);
     internal_static_rowlock_v1_DeleteRecordResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_DeleteRecordResponse_descriptor,
         new java.lang.String[] { "Deleted", });
     internal_static_rowlock_v1_CaptureRequest_descriptor =
-      getDescriptor().getMessageTypes().get(32);
+      getDescriptor().getMessageTypes().get(35);
     internal_static_rowlock_v1_CaptureRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_CaptureRequest_descriptor,
-        new java.lang.String[] { "Prefix", "Names", "MaxLeases", "IfStatus", "Ttl", "RequestId", "Owner", "Labels", "MaxWait", "MinInterval", "LockDelay", "StatusIfLost", "From", });
-    internal_static_rowlock_v1_CaptureRequest_LabelsEntry_descriptor =
-      internal_static_rowlock_v1_CaptureRequest_descriptor.getNestedTypes().get(0);
-    internal_static_rowlock_v1_CaptureRequest_LabelsEntry_fieldAccessorTable = new
-      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
-        internal_static_rowlock_v1_CaptureRequest_LabelsEntry_descriptor,
-        new java.lang.String[] { "Key", "Value", });
+        new java.lang.String[] { "Prefix", "Names", "MaxLeases", "Terms", "RequestId", "MaxWait", "From", });
     internal_static_rowlock_v1_LockNames_descriptor =
-      getDescriptor().getMessageTypes().get(33);
+      getDescriptor().getMessageTypes().get(36);
     internal_static_rowlock_v1_LockNames_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LockNames_descriptor,
         new java.lang.String[] { "Names", });
     internal_static_rowlock_v1_CaptureResponse_descriptor =
-      getDescriptor().getMessageTypes().get(34);
+      getDescriptor().getMessageTypes().get(37);
     internal_static_rowlock_v1_CaptureResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_CaptureResponse_descriptor,
         new java.lang.String[] { "Leases", "RetryAfter", "IsRepeated", });
     internal_static_rowlock_v1_SessionRequest_descriptor =
-      getDescriptor().getMessageTypes().get(35);
+      getDescriptor().getMessageTypes().get(38);
     internal_static_rowlock_v1_SessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionRequest_descriptor,
         new java.lang.String[] { "Open", "Commands", "Received", });
     internal_static_rowlock_v1_SessionOpen_descriptor =
-      getDescriptor().getMessageTypes().get(36);
+      getDescriptor().getMessageTypes().get(39);
     internal_static_rowlock_v1_SessionOpen_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionOpen_descriptor,
@@ -779,53 +785,53 @@ public final class LockServiceProto {
         internal_static_rowlock_v1_SessionOpen_LabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_rowlock_v1_SessionCommand_descriptor =
-      getDescriptor().getMessageTypes().get(37);
+      getDescriptor().getMessageTypes().get(40);
     internal_static_rowlock_v1_SessionCommand_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionCommand_descriptor,
-        new java.lang.String[] { "Call", "Timeout", "Traceparent", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Cancel", "UpdateRecord", "DeleteRecord", "Capture", "ListClaims", "ListChanges", "ExplainWait", "Command", });
+        new java.lang.String[] { "Call", "Timeout", "Traceparent", "Cancel", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "Capture", "SetLimit", "UpdateRecord", "DeleteRecord", "ForceRelease", "GetLock", "ListLocks", "ListLimits", "ListClaims", "ListChanges", "ExplainWait", "WatchLocks", "Command", });
     internal_static_rowlock_v1_RenewLeases_descriptor =
-      getDescriptor().getMessageTypes().get(38);
+      getDescriptor().getMessageTypes().get(41);
     internal_static_rowlock_v1_RenewLeases_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewLeases_descriptor,
         new java.lang.String[] { "Leases", });
     internal_static_rowlock_v1_RenewedLeases_descriptor =
-      getDescriptor().getMessageTypes().get(39);
+      getDescriptor().getMessageTypes().get(42);
     internal_static_rowlock_v1_RenewedLeases_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewedLeases_descriptor,
         new java.lang.String[] { "Leases", });
     internal_static_rowlock_v1_RenewedLease_descriptor =
-      getDescriptor().getMessageTypes().get(40);
+      getDescriptor().getMessageTypes().get(43);
     internal_static_rowlock_v1_RenewedLease_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewedLease_descriptor,
         new java.lang.String[] { "Lease", "Error", "Outcome", });
     internal_static_rowlock_v1_SessionResponse_descriptor =
-      getDescriptor().getMessageTypes().get(41);
+      getDescriptor().getMessageTypes().get(44);
     internal_static_rowlock_v1_SessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionResponse_descriptor,
         new java.lang.String[] { "Opened", "Results", "Heard", "Lost", "Confirmed", "GoingAway", });
     internal_static_rowlock_v1_SessionOpened_descriptor =
-      getDescriptor().getMessageTypes().get(42);
+      getDescriptor().getMessageTypes().get(45);
     internal_static_rowlock_v1_SessionOpened_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionOpened_descriptor,
         new java.lang.String[] { "Replica", "HeartbeatInterval", "SilenceMax", "GracePeriod", "WaitsMax", "CommandsMax", "MessageBytesMax", });
     internal_static_rowlock_v1_SessionResult_descriptor =
-      getDescriptor().getMessageTypes().get(43);
+      getDescriptor().getMessageTypes().get(46);
     internal_static_rowlock_v1_SessionResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionResult_descriptor,
-        new java.lang.String[] { "Call", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Error", "Rejected", "UpdateRecord", "DeleteRecord", "Capture", "ListClaims", "ListChanges", "ExplainWait", "Result", });
+        new java.lang.String[] { "Call", "Error", "Rejected", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "Capture", "SetLimit", "UpdateRecord", "DeleteRecord", "ForceRelease", "GetLock", "ListLocks", "ListLimits", "ListClaims", "ListChanges", "ExplainWait", "WatchLocks", "Result", });
     internal_static_rowlock_v1_LostLease_descriptor =
-      getDescriptor().getMessageTypes().get(44);
+      getDescriptor().getMessageTypes().get(47);
     internal_static_rowlock_v1_LostLease_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LostLease_descriptor,
-        new java.lang.String[] { "LeaseId", "LockName", "Reason", });
+        new java.lang.String[] { "LeaseId", "LockName", "End", });
     com.google.protobuf.DurationProto.getDescriptor();
     com.google.protobuf.EmptyProto.getDescriptor();
     com.google.protobuf.TimestampProto.getDescriptor();

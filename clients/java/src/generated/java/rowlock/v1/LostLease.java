@@ -23,7 +23,6 @@ private static final long serialVersionUID = 0L;
   private LostLease() {
     leaseId_ = "";
     lockName_ = "";
-    reason_ = 0;
   }
 
   @java.lang.Override
@@ -46,6 +45,7 @@ private static final long serialVersionUID = 0L;
             rowlock.v1.LostLease.class, rowlock.v1.LostLease.Builder.class);
   }
 
+  private int bitField0_;
   public static final int LEASE_ID_FIELD_NUMBER = 1;
   @SuppressWarnings("serial")
   private volatile java.lang.Object leaseId_ = "";
@@ -140,30 +140,42 @@ private static final long serialVersionUID = 0L;
     }
   }
 
-  public static final int REASON_FIELD_NUMBER = 3;
-  private int reason_ = 0;
+  public static final int END_FIELD_NUMBER = 3;
+  private rowlock.v1.ClaimEnd end_;
   /**
    * <pre>
    * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
    * </pre>
    *
-   * <code>.rowlock.v1.RefusalReason reason = 3;</code>
-   * @return The enum numeric value on the wire for reason.
+   * <code>.rowlock.v1.ClaimEnd end = 3;</code>
+   * @return Whether the end field is set.
    */
-  @java.lang.Override public int getReasonValue() {
-    return reason_;
+  @java.lang.Override
+  public boolean hasEnd() {
+    return ((bitField0_ & 0x00000001) != 0);
   }
   /**
    * <pre>
    * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
    * </pre>
    *
-   * <code>.rowlock.v1.RefusalReason reason = 3;</code>
-   * @return The reason.
+   * <code>.rowlock.v1.ClaimEnd end = 3;</code>
+   * @return The end.
    */
-  @java.lang.Override public rowlock.v1.RefusalReason getReason() {
-    rowlock.v1.RefusalReason result = rowlock.v1.RefusalReason.forNumber(reason_);
-    return result == null ? rowlock.v1.RefusalReason.UNRECOGNIZED : result;
+  @java.lang.Override
+  public rowlock.v1.ClaimEnd getEnd() {
+    return end_ == null ? rowlock.v1.ClaimEnd.getDefaultInstance() : end_;
+  }
+  /**
+   * <pre>
+   * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ClaimEnd end = 3;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ClaimEndOrBuilder getEndOrBuilder() {
+    return end_ == null ? rowlock.v1.ClaimEnd.getDefaultInstance() : end_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -186,8 +198,8 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 2, lockName_);
     }
-    if (reason_ != rowlock.v1.RefusalReason.REFUSAL_REASON_UNSPECIFIED.getNumber()) {
-      output.writeEnum(3, reason_);
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(3, getEnd());
     }
     getUnknownFields().writeTo(output);
   }
@@ -204,9 +216,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(lockName_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(2, lockName_);
     }
-    if (reason_ != rowlock.v1.RefusalReason.REFUSAL_REASON_UNSPECIFIED.getNumber()) {
+    if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
-        .computeEnumSize(3, reason_);
+        .computeMessageSize(3, getEnd());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -227,7 +239,11 @@ private static final long serialVersionUID = 0L;
         .equals(other.getLeaseId())) return false;
     if (!getLockName()
         .equals(other.getLockName())) return false;
-    if (reason_ != other.reason_) return false;
+    if (hasEnd() != other.hasEnd()) return false;
+    if (hasEnd()) {
+      if (!getEnd()
+          .equals(other.getEnd())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -243,8 +259,10 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getLeaseId().hashCode();
     hash = (37 * hash) + LOCK_NAME_FIELD_NUMBER;
     hash = (53 * hash) + getLockName().hashCode();
-    hash = (37 * hash) + REASON_FIELD_NUMBER;
-    hash = (53 * hash) + reason_;
+    if (hasEnd()) {
+      hash = (37 * hash) + END_FIELD_NUMBER;
+      hash = (53 * hash) + getEnd().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -368,13 +386,19 @@ private static final long serialVersionUID = 0L;
 
     // Construct using rowlock.v1.LostLease.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessageV3
+              .alwaysUseFieldBuilders) {
+        getEndFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -382,7 +406,11 @@ private static final long serialVersionUID = 0L;
       bitField0_ = 0;
       leaseId_ = "";
       lockName_ = "";
-      reason_ = 0;
+      end_ = null;
+      if (endBuilder_ != null) {
+        endBuilder_.dispose();
+        endBuilder_ = null;
+      }
       return this;
     }
 
@@ -422,9 +450,14 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.lockName_ = lockName_;
       }
+      int to_bitField0_ = 0;
       if (((from_bitField0_ & 0x00000004) != 0)) {
-        result.reason_ = reason_;
+        result.end_ = endBuilder_ == null
+            ? end_
+            : endBuilder_.build();
+        to_bitField0_ |= 0x00000001;
       }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -481,8 +514,8 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000002;
         onChanged();
       }
-      if (other.reason_ != 0) {
-        setReasonValue(other.getReasonValue());
+      if (other.hasEnd()) {
+        mergeEnd(other.getEnd());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -520,11 +553,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 18
-            case 24: {
-              reason_ = input.readEnum();
+            case 26: {
+              input.readMessage(
+                  getEndFieldBuilder().getBuilder(),
+                  extensionRegistry);
               bitField0_ |= 0x00000004;
               break;
-            } // case 24
+            } // case 26
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -726,61 +761,52 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    private int reason_ = 0;
+    private rowlock.v1.ClaimEnd end_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ClaimEnd, rowlock.v1.ClaimEnd.Builder, rowlock.v1.ClaimEndOrBuilder> endBuilder_;
     /**
      * <pre>
      * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
      * </pre>
      *
-     * <code>.rowlock.v1.RefusalReason reason = 3;</code>
-     * @return The enum numeric value on the wire for reason.
+     * <code>.rowlock.v1.ClaimEnd end = 3;</code>
+     * @return Whether the end field is set.
      */
-    @java.lang.Override public int getReasonValue() {
-      return reason_;
+    public boolean hasEnd() {
+      return ((bitField0_ & 0x00000004) != 0);
     }
     /**
      * <pre>
      * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
      * </pre>
      *
-     * <code>.rowlock.v1.RefusalReason reason = 3;</code>
-     * @param value The enum numeric value on the wire for reason to set.
-     * @return This builder for chaining.
+     * <code>.rowlock.v1.ClaimEnd end = 3;</code>
+     * @return The end.
      */
-    public Builder setReasonValue(int value) {
-      reason_ = value;
-      bitField0_ |= 0x00000004;
-      onChanged();
-      return this;
+    public rowlock.v1.ClaimEnd getEnd() {
+      if (endBuilder_ == null) {
+        return end_ == null ? rowlock.v1.ClaimEnd.getDefaultInstance() : end_;
+      } else {
+        return endBuilder_.getMessage();
+      }
     }
     /**
      * <pre>
      * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
      * </pre>
      *
-     * <code>.rowlock.v1.RefusalReason reason = 3;</code>
-     * @return The reason.
+     * <code>.rowlock.v1.ClaimEnd end = 3;</code>
      */
-    @java.lang.Override
-    public rowlock.v1.RefusalReason getReason() {
-      rowlock.v1.RefusalReason result = rowlock.v1.RefusalReason.forNumber(reason_);
-      return result == null ? rowlock.v1.RefusalReason.UNRECOGNIZED : result;
-    }
-    /**
-     * <pre>
-     * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RefusalReason reason = 3;</code>
-     * @param value The reason to set.
-     * @return This builder for chaining.
-     */
-    public Builder setReason(rowlock.v1.RefusalReason value) {
-      if (value == null) {
-        throw new NullPointerException();
+    public Builder setEnd(rowlock.v1.ClaimEnd value) {
+      if (endBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        end_ = value;
+      } else {
+        endBuilder_.setMessage(value);
       }
       bitField0_ |= 0x00000004;
-      reason_ = value.getNumber();
       onChanged();
       return this;
     }
@@ -789,14 +815,107 @@ private static final long serialVersionUID = 0L;
      * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
      * </pre>
      *
-     * <code>.rowlock.v1.RefusalReason reason = 3;</code>
-     * @return This builder for chaining.
+     * <code>.rowlock.v1.ClaimEnd end = 3;</code>
      */
-    public Builder clearReason() {
-      bitField0_ = (bitField0_ & ~0x00000004);
-      reason_ = 0;
+    public Builder setEnd(
+        rowlock.v1.ClaimEnd.Builder builderForValue) {
+      if (endBuilder_ == null) {
+        end_ = builderForValue.build();
+      } else {
+        endBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000004;
       onChanged();
       return this;
+    }
+    /**
+     * <pre>
+     * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd end = 3;</code>
+     */
+    public Builder mergeEnd(rowlock.v1.ClaimEnd value) {
+      if (endBuilder_ == null) {
+        if (((bitField0_ & 0x00000004) != 0) &&
+          end_ != null &&
+          end_ != rowlock.v1.ClaimEnd.getDefaultInstance()) {
+          getEndBuilder().mergeFrom(value);
+        } else {
+          end_ = value;
+        }
+      } else {
+        endBuilder_.mergeFrom(value);
+      }
+      if (end_ != null) {
+        bitField0_ |= 0x00000004;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd end = 3;</code>
+     */
+    public Builder clearEnd() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      end_ = null;
+      if (endBuilder_ != null) {
+        endBuilder_.dispose();
+        endBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd end = 3;</code>
+     */
+    public rowlock.v1.ClaimEnd.Builder getEndBuilder() {
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return getEndFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd end = 3;</code>
+     */
+    public rowlock.v1.ClaimEndOrBuilder getEndOrBuilder() {
+      if (endBuilder_ != null) {
+        return endBuilder_.getMessageOrBuilder();
+      } else {
+        return end_ == null ?
+            rowlock.v1.ClaimEnd.getDefaultInstance() : end_;
+      }
+    }
+    /**
+     * <pre>
+     * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd end = 3;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ClaimEnd, rowlock.v1.ClaimEnd.Builder, rowlock.v1.ClaimEndOrBuilder> 
+        getEndFieldBuilder() {
+      if (endBuilder_ == null) {
+        endBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ClaimEnd, rowlock.v1.ClaimEnd.Builder, rowlock.v1.ClaimEndOrBuilder>(
+                getEnd(),
+                getParentForChildren(),
+                isClean());
+        end_ = null;
+      }
+      return endBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

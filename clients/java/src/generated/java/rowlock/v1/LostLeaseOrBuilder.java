@@ -53,17 +53,25 @@ public interface LostLeaseOrBuilder extends
    * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
    * </pre>
    *
-   * <code>.rowlock.v1.RefusalReason reason = 3;</code>
-   * @return The enum numeric value on the wire for reason.
+   * <code>.rowlock.v1.ClaimEnd end = 3;</code>
+   * @return Whether the end field is set.
    */
-  int getReasonValue();
+  boolean hasEnd();
   /**
    * <pre>
    * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
    * </pre>
    *
-   * <code>.rowlock.v1.RefusalReason reason = 3;</code>
-   * @return The reason.
+   * <code>.rowlock.v1.ClaimEnd end = 3;</code>
+   * @return The end.
    */
-  rowlock.v1.RefusalReason getReason();
+  rowlock.v1.ClaimEnd getEnd();
+  /**
+   * <pre>
+   * How it ended: EXPIRED, FORCE_RELEASED, LAPSED, or RELEASED by somebody else who knew its id.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ClaimEnd end = 3;</code>
+   */
+  rowlock.v1.ClaimEndOrBuilder getEndOrBuilder();
 }

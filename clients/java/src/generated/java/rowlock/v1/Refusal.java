@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Why there is no lease. An expected answer, not an error.
+ * Why the server grants no lease. An expected answer, not an error: nothing is left behind.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.Refusal}
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.Claim> holders_;
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+   * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+   * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -149,7 +149,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+   * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -160,7 +160,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+   * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+   * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -233,9 +233,8 @@ private static final long serialVersionUID = 0L;
   private rowlock.v1.Limit limit_;
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-   * changed since.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+   * for PAUSED by a limit of 0.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -247,9 +246,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-   * changed since.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+   * for PAUSED by a limit of 0.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -261,9 +259,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-   * changed since.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+   * for PAUSED by a limit of 0.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -543,7 +540,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Why there is no lease. An expected answer, not an error.
+   * Why the server grants no lease. An expected answer, not an error: nothing is left behind.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.Refusal}
@@ -1031,7 +1028,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1045,7 +1042,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1059,7 +1056,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1073,7 +1070,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1094,7 +1091,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1112,7 +1109,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1132,7 +1129,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1153,7 +1150,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1171,7 +1168,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1189,7 +1186,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1208,7 +1205,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1225,7 +1222,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1242,7 +1239,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1253,7 +1250,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1267,7 +1264,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1282,7 +1279,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1293,7 +1290,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1305,7 +1302,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+     * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1518,9 +1515,8 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.Limit, rowlock.v1.Limit.Builder, rowlock.v1.LimitOrBuilder> limitBuilder_;
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-     * changed since.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+     * for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1531,9 +1527,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-     * changed since.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+     * for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1548,9 +1543,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-     * changed since.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+     * for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1570,9 +1564,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-     * changed since.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+     * for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1590,9 +1583,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-     * changed since.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+     * for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1617,9 +1609,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-     * changed since.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+     * for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1636,9 +1627,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-     * changed since.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+     * for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1650,9 +1640,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-     * changed since.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+     * for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1667,9 +1656,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-     * changed since.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+     * for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>

@@ -49,7 +49,7 @@ public interface RefusalOrBuilder extends
 
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+   * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -58,7 +58,7 @@ public interface RefusalOrBuilder extends
       getHoldersList();
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+   * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -66,7 +66,7 @@ public interface RefusalOrBuilder extends
   rowlock.v1.Claim getHolders(int index);
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+   * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -74,7 +74,7 @@ public interface RefusalOrBuilder extends
   int getHoldersCount();
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+   * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -83,7 +83,7 @@ public interface RefusalOrBuilder extends
       getHoldersOrBuilderList();
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
+   * The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -129,9 +129,8 @@ public interface RefusalOrBuilder extends
 
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-   * changed since.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+   * for PAUSED by a limit of 0.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -140,9 +139,8 @@ public interface RefusalOrBuilder extends
   boolean hasLimit();
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-   * changed since.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+   * for PAUSED by a limit of 0.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -151,9 +149,8 @@ public interface RefusalOrBuilder extends
   rowlock.v1.Limit getLimit();
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
-   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
-   * changed since.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
+   * for PAUSED by a limit of 0.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>

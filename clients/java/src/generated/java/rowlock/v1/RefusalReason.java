@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Why the server refused an Acquire, or why a claim ended.
+ * Why the server grants no lease. A later version may have more reasons: treat one that you do not know as BUSY.
  * </pre>
  *
  * Protobuf enum {@code rowlock.v1.RefusalReason}
@@ -23,7 +23,7 @@ public enum RefusalReason
   REFUSAL_REASON_UNSPECIFIED(0),
   /**
    * <pre>
-   * The claim does not fit beside the holders, or others wait before it. Only for WHEN_BUSY_REFUSE.
+   * The claim does not fit beside the holders, or others wait before it. Only for a request that does not wait.
    * </pre>
    *
    * <code>REFUSAL_REASON_BUSY = 1;</code>
@@ -31,7 +31,7 @@ public enum RefusalReason
   REFUSAL_REASON_BUSY(1),
   /**
    * <pre>
-   * The server grants nothing at present. Only for WHEN_BUSY_REFUSE; other requests wait. Either the limit is 0; then
+   * The server grants nothing at present. Only for a request that does not wait. Either the limit is 0; then
    * the refusal's limit shows the setting and its reason. Or the database has failed over, and until retry_after
    * somebody may hold a lease that the database has lost.
    * </pre>
@@ -41,24 +41,24 @@ public enum RefusalReason
   REFUSAL_REASON_PAUSED(2),
   /**
    * <pre>
+   * The not_before of the lock's record lies ahead; retry_after says how far. Only for a request that does not wait; others
+   * are granted when that time comes.
+   * </pre>
+   *
+   * <code>REFUSAL_REASON_NOT_BEFORE = 3;</code>
+   */
+  REFUSAL_REASON_NOT_BEFORE(3),
+  /**
+   * <pre>
    * The queue is full.
    * </pre>
    *
-   * <code>REFUSAL_REASON_QUEUE_FULL = 3;</code>
+   * <code>REFUSAL_REASON_QUEUE_FULL = 4;</code>
    */
-  REFUSAL_REASON_QUEUE_FULL(3),
+  REFUSAL_REASON_QUEUE_FULL(4),
   /**
    * <pre>
-   * max_wait has passed.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_TIMED_OUT = 4;</code>
-   */
-  REFUSAL_REASON_TIMED_OUT(4),
-  /**
-   * <pre>
-   * The caller asked for more permits than the limit, so a wait cannot help. If the limit was lowered during the wait,
-   * the claim ends for this reason only when it is first in the queue: until then the limit may rise again.
+   * The caller asks for more permits than the limit, so a wait cannot help.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>
@@ -66,73 +66,20 @@ public enum RefusalReason
   REFUSAL_REASON_NEVER_FITS(5),
   /**
    * <pre>
-   * The waiter gave up its place with Release, or its call ended early and the client could not return (it had neither
-   * chosen a request_id nor seen the ticket_id).
+   * The lock's record has no attempts left. A new request is refused at once, even during the last attempt.
    * </pre>
    *
-   * <code>REFUSAL_REASON_CANCELLED = 6;</code>
+   * <code>REFUSAL_REASON_EXHAUSTED = 6;</code>
    */
-  REFUSAL_REASON_CANCELLED(6),
+  REFUSAL_REASON_EXHAUSTED(6),
   /**
    * <pre>
-   * The ticket had no sign of life for the grace period. Or nobody confirmed the lease within that time, or within its
-   * ttl if that is shorter: see Lease.provisional.
+   * The lock is free, and its status is not in LeaseTerms.if_status; the refusal shows it.
    * </pre>
    *
-   * <code>REFUSAL_REASON_LAPSED = 7;</code>
+   * <code>REFUSAL_REASON_STATUS_MISMATCH = 7;</code>
    */
-  REFUSAL_REASON_LAPSED(7),
-  /**
-   * <pre>
-   * The lease's ttl has passed.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_EXPIRED = 8;</code>
-   */
-  REFUSAL_REASON_EXPIRED(8),
-  /**
-   * <pre>
-   * The holder released the lease.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_RELEASED = 9;</code>
-   */
-  REFUSAL_REASON_RELEASED(9),
-  /**
-   * <pre>
-   * An operator ended the claim with ForceRelease.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_FORCE_RELEASED = 10;</code>
-   */
-  REFUSAL_REASON_FORCE_RELEASED(10),
-  /**
-   * <pre>
-   * The not_before of the lock's record lies ahead; retry_after says how far. Only for WHEN_BUSY_REFUSE; other requests
-   * wait and are granted when that time comes.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_NOT_BEFORE = 11;</code>
-   */
-  REFUSAL_REASON_NOT_BEFORE(11),
-  /**
-   * <pre>
-   * The lock's record has no attempts left. A new request is refused at once, even during the last attempt. A waiter
-   * ends for this reason when it is first in the queue: until then the holder may reset the attempts.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_EXHAUSTED = 12;</code>
-   */
-  REFUSAL_REASON_EXHAUSTED(12),
-  /**
-   * <pre>
-   * The lock's status is not in AcquireRequest.if_status; the refusal shows it. The server compares the status at the
-   * moment of the grant, so a waiter ends for this reason when it is first in the queue.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_STATUS_MISMATCH = 13;</code>
-   */
-  REFUSAL_REASON_STATUS_MISMATCH(13),
+  REFUSAL_REASON_STATUS_MISMATCH(7),
   UNRECOGNIZED(-1),
   ;
 
@@ -146,7 +93,7 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * The claim does not fit beside the holders, or others wait before it. Only for WHEN_BUSY_REFUSE.
+   * The claim does not fit beside the holders, or others wait before it. Only for a request that does not wait.
    * </pre>
    *
    * <code>REFUSAL_REASON_BUSY = 1;</code>
@@ -154,7 +101,7 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_BUSY_VALUE = 1;
   /**
    * <pre>
-   * The server grants nothing at present. Only for WHEN_BUSY_REFUSE; other requests wait. Either the limit is 0; then
+   * The server grants nothing at present. Only for a request that does not wait. Either the limit is 0; then
    * the refusal's limit shows the setting and its reason. Or the database has failed over, and until retry_after
    * somebody may hold a lease that the database has lost.
    * </pre>
@@ -164,24 +111,24 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_PAUSED_VALUE = 2;
   /**
    * <pre>
+   * The not_before of the lock's record lies ahead; retry_after says how far. Only for a request that does not wait; others
+   * are granted when that time comes.
+   * </pre>
+   *
+   * <code>REFUSAL_REASON_NOT_BEFORE = 3;</code>
+   */
+  public static final int REFUSAL_REASON_NOT_BEFORE_VALUE = 3;
+  /**
+   * <pre>
    * The queue is full.
    * </pre>
    *
-   * <code>REFUSAL_REASON_QUEUE_FULL = 3;</code>
+   * <code>REFUSAL_REASON_QUEUE_FULL = 4;</code>
    */
-  public static final int REFUSAL_REASON_QUEUE_FULL_VALUE = 3;
+  public static final int REFUSAL_REASON_QUEUE_FULL_VALUE = 4;
   /**
    * <pre>
-   * max_wait has passed.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_TIMED_OUT = 4;</code>
-   */
-  public static final int REFUSAL_REASON_TIMED_OUT_VALUE = 4;
-  /**
-   * <pre>
-   * The caller asked for more permits than the limit, so a wait cannot help. If the limit was lowered during the wait,
-   * the claim ends for this reason only when it is first in the queue: until then the limit may rise again.
+   * The caller asks for more permits than the limit, so a wait cannot help.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>
@@ -189,73 +136,20 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_NEVER_FITS_VALUE = 5;
   /**
    * <pre>
-   * The waiter gave up its place with Release, or its call ended early and the client could not return (it had neither
-   * chosen a request_id nor seen the ticket_id).
+   * The lock's record has no attempts left. A new request is refused at once, even during the last attempt.
    * </pre>
    *
-   * <code>REFUSAL_REASON_CANCELLED = 6;</code>
+   * <code>REFUSAL_REASON_EXHAUSTED = 6;</code>
    */
-  public static final int REFUSAL_REASON_CANCELLED_VALUE = 6;
+  public static final int REFUSAL_REASON_EXHAUSTED_VALUE = 6;
   /**
    * <pre>
-   * The ticket had no sign of life for the grace period. Or nobody confirmed the lease within that time, or within its
-   * ttl if that is shorter: see Lease.provisional.
+   * The lock is free, and its status is not in LeaseTerms.if_status; the refusal shows it.
    * </pre>
    *
-   * <code>REFUSAL_REASON_LAPSED = 7;</code>
+   * <code>REFUSAL_REASON_STATUS_MISMATCH = 7;</code>
    */
-  public static final int REFUSAL_REASON_LAPSED_VALUE = 7;
-  /**
-   * <pre>
-   * The lease's ttl has passed.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_EXPIRED = 8;</code>
-   */
-  public static final int REFUSAL_REASON_EXPIRED_VALUE = 8;
-  /**
-   * <pre>
-   * The holder released the lease.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_RELEASED = 9;</code>
-   */
-  public static final int REFUSAL_REASON_RELEASED_VALUE = 9;
-  /**
-   * <pre>
-   * An operator ended the claim with ForceRelease.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_FORCE_RELEASED = 10;</code>
-   */
-  public static final int REFUSAL_REASON_FORCE_RELEASED_VALUE = 10;
-  /**
-   * <pre>
-   * The not_before of the lock's record lies ahead; retry_after says how far. Only for WHEN_BUSY_REFUSE; other requests
-   * wait and are granted when that time comes.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_NOT_BEFORE = 11;</code>
-   */
-  public static final int REFUSAL_REASON_NOT_BEFORE_VALUE = 11;
-  /**
-   * <pre>
-   * The lock's record has no attempts left. A new request is refused at once, even during the last attempt. A waiter
-   * ends for this reason when it is first in the queue: until then the holder may reset the attempts.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_EXHAUSTED = 12;</code>
-   */
-  public static final int REFUSAL_REASON_EXHAUSTED_VALUE = 12;
-  /**
-   * <pre>
-   * The lock's status is not in AcquireRequest.if_status; the refusal shows it. The server compares the status at the
-   * moment of the grant, so a waiter ends for this reason when it is first in the queue.
-   * </pre>
-   *
-   * <code>REFUSAL_REASON_STATUS_MISMATCH = 13;</code>
-   */
-  public static final int REFUSAL_REASON_STATUS_MISMATCH_VALUE = 13;
+  public static final int REFUSAL_REASON_STATUS_MISMATCH_VALUE = 7;
 
 
   public final int getNumber() {
@@ -285,17 +179,11 @@ public enum RefusalReason
       case 0: return REFUSAL_REASON_UNSPECIFIED;
       case 1: return REFUSAL_REASON_BUSY;
       case 2: return REFUSAL_REASON_PAUSED;
-      case 3: return REFUSAL_REASON_QUEUE_FULL;
-      case 4: return REFUSAL_REASON_TIMED_OUT;
+      case 3: return REFUSAL_REASON_NOT_BEFORE;
+      case 4: return REFUSAL_REASON_QUEUE_FULL;
       case 5: return REFUSAL_REASON_NEVER_FITS;
-      case 6: return REFUSAL_REASON_CANCELLED;
-      case 7: return REFUSAL_REASON_LAPSED;
-      case 8: return REFUSAL_REASON_EXPIRED;
-      case 9: return REFUSAL_REASON_RELEASED;
-      case 10: return REFUSAL_REASON_FORCE_RELEASED;
-      case 11: return REFUSAL_REASON_NOT_BEFORE;
-      case 12: return REFUSAL_REASON_EXHAUSTED;
-      case 13: return REFUSAL_REASON_STATUS_MISMATCH;
+      case 6: return REFUSAL_REASON_EXHAUSTED;
+      case 7: return REFUSAL_REASON_STATUS_MISMATCH;
       default: return null;
     }
   }
@@ -326,7 +214,7 @@ public enum RefusalReason
   }
   public static final com.google.protobuf.Descriptors.EnumDescriptor
       getDescriptor() {
-    return rowlock.v1.LockProto.getDescriptor().getEnumTypes().get(2);
+    return rowlock.v1.LockProto.getDescriptor().getEnumTypes().get(1);
   }
 
   private static final RefusalReason[] VALUES = values();

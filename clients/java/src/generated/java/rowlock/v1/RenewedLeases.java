@@ -7,8 +7,8 @@ package rowlock.v1;
 /**
  * <pre>
  * The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the others:
- * its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the same;
- * ask again.
+ * its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the
+ * same; ask again.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.RenewedLeases}
@@ -269,8 +269,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the others:
-   * its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the same;
-   * ask again.
+   * its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the
+   * same; ask again.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.RenewedLeases}

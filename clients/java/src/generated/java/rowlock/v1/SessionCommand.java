@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * One command.
+ * One command. Its verb has the same number here and in SessionResult.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.SessionCommand}
@@ -51,24 +51,24 @@ private static final long serialVersionUID = 0L;
   public enum CommandCase
       implements com.google.protobuf.Internal.EnumLite,
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
-    ACQUIRE(3),
-    WAIT_IN_QUEUE(4),
-    RENEW(5),
-    RENEW_LEASES(6),
-    RELEASE(7),
-    SET_LIMIT(8),
-    GET_LOCK(9),
-    LIST_LOCKS(10),
-    LIST_LIMITS(11),
-    FORCE_RELEASE(12),
-    WATCH_LOCKS(17),
-    CANCEL(13),
-    UPDATE_RECORD(14),
-    DELETE_RECORD(15),
-    CAPTURE(16),
-    LIST_CLAIMS(18),
-    LIST_CHANGES(19),
-    EXPLAIN_WAIT(20),
+    CANCEL(4),
+    ACQUIRE(10),
+    WAIT_IN_QUEUE(11),
+    RENEW(12),
+    RENEW_LEASES(13),
+    RELEASE(14),
+    CAPTURE(15),
+    SET_LIMIT(16),
+    UPDATE_RECORD(17),
+    DELETE_RECORD(18),
+    FORCE_RELEASE(19),
+    GET_LOCK(20),
+    LIST_LOCKS(21),
+    LIST_LIMITS(22),
+    LIST_CLAIMS(23),
+    LIST_CHANGES(24),
+    EXPLAIN_WAIT(25),
+    WATCH_LOCKS(26),
     COMMAND_NOT_SET(0);
     private final int value;
     private CommandCase(int value) {
@@ -86,24 +86,24 @@ private static final long serialVersionUID = 0L;
 
     public static CommandCase forNumber(int value) {
       switch (value) {
-        case 3: return ACQUIRE;
-        case 4: return WAIT_IN_QUEUE;
-        case 5: return RENEW;
-        case 6: return RENEW_LEASES;
-        case 7: return RELEASE;
-        case 8: return SET_LIMIT;
-        case 9: return GET_LOCK;
-        case 10: return LIST_LOCKS;
-        case 11: return LIST_LIMITS;
-        case 12: return FORCE_RELEASE;
-        case 17: return WATCH_LOCKS;
-        case 13: return CANCEL;
-        case 14: return UPDATE_RECORD;
-        case 15: return DELETE_RECORD;
-        case 16: return CAPTURE;
-        case 18: return LIST_CLAIMS;
-        case 19: return LIST_CHANGES;
-        case 20: return EXPLAIN_WAIT;
+        case 4: return CANCEL;
+        case 10: return ACQUIRE;
+        case 11: return WAIT_IN_QUEUE;
+        case 12: return RENEW;
+        case 13: return RENEW_LEASES;
+        case 14: return RELEASE;
+        case 15: return CAPTURE;
+        case 16: return SET_LIMIT;
+        case 17: return UPDATE_RECORD;
+        case 18: return DELETE_RECORD;
+        case 19: return FORCE_RELEASE;
+        case 20: return GET_LOCK;
+        case 21: return LIST_LOCKS;
+        case 22: return LIST_LIMITS;
+        case 23: return LIST_CLAIMS;
+        case 24: return LIST_CHANGES;
+        case 25: return EXPLAIN_WAIT;
+        case 26: return WATCH_LOCKS;
         case 0: return COMMAND_NOT_SET;
         default: return null;
       }
@@ -139,7 +139,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call, not the place: see AcquireRequest.max_wait.
+   * the call, not the place: see Wait.max_wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -152,7 +152,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call, not the place: see AcquireRequest.max_wait.
+   * the call, not the place: see Wait.max_wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -165,7 +165,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call, not the place: see AcquireRequest.max_wait.
+   * the call, not the place: see Wait.max_wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -175,7 +175,7 @@ private static final long serialVersionUID = 0L;
     return timeout_ == null ? com.google.protobuf.Duration.getDefaultInstance() : timeout_;
   }
 
-  public static final int TRACEPARENT_FIELD_NUMBER = 21;
+  public static final int TRACEPARENT_FIELD_NUMBER = 3;
   @SuppressWarnings("serial")
   private volatile java.lang.Object traceparent_ = "";
   /**
@@ -184,7 +184,7 @@ private static final long serialVersionUID = 0L;
    * but traces, and a malformed one is ignored.
    * </pre>
    *
-   * <code>string traceparent = 21;</code>
+   * <code>string traceparent = 3;</code>
    * @return The traceparent.
    */
   @java.lang.Override
@@ -206,7 +206,7 @@ private static final long serialVersionUID = 0L;
    * but traces, and a malformed one is ignored.
    * </pre>
    *
-   * <code>string traceparent = 21;</code>
+   * <code>string traceparent = 3;</code>
    * @return The bytes for traceparent.
    */
   @java.lang.Override
@@ -224,492 +224,19 @@ private static final long serialVersionUID = 0L;
     }
   }
 
-  public static final int ACQUIRE_FIELD_NUMBER = 3;
-  /**
-   * <pre>
-   * Like the unary method. WHEN_BUSY_WAIT waits in the session.
-   * </pre>
-   *
-   * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
-   * @return Whether the acquire field is set.
-   */
-  @java.lang.Override
-  public boolean hasAcquire() {
-    return commandCase_ == 3;
-  }
-  /**
-   * <pre>
-   * Like the unary method. WHEN_BUSY_WAIT waits in the session.
-   * </pre>
-   *
-   * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
-   * @return The acquire.
-   */
-  @java.lang.Override
-  public rowlock.v1.AcquireRequest getAcquire() {
-    if (commandCase_ == 3) {
-       return (rowlock.v1.AcquireRequest) command_;
-    }
-    return rowlock.v1.AcquireRequest.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Like the unary method. WHEN_BUSY_WAIT waits in the session.
-   * </pre>
-   *
-   * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.AcquireRequestOrBuilder getAcquireOrBuilder() {
-    if (commandCase_ == 3) {
-       return (rowlock.v1.AcquireRequest) command_;
-    }
-    return rowlock.v1.AcquireRequest.getDefaultInstance();
-  }
-
-  public static final int WAIT_IN_QUEUE_FIELD_NUMBER = 4;
-  /**
-   * <pre>
-   * Like the streaming method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
-   * @return Whether the waitInQueue field is set.
-   */
-  @java.lang.Override
-  public boolean hasWaitInQueue() {
-    return commandCase_ == 4;
-  }
-  /**
-   * <pre>
-   * Like the streaming method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
-   * @return The waitInQueue.
-   */
-  @java.lang.Override
-  public rowlock.v1.WaitInQueueRequest getWaitInQueue() {
-    if (commandCase_ == 4) {
-       return (rowlock.v1.WaitInQueueRequest) command_;
-    }
-    return rowlock.v1.WaitInQueueRequest.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Like the streaming method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.WaitInQueueRequestOrBuilder getWaitInQueueOrBuilder() {
-    if (commandCase_ == 4) {
-       return (rowlock.v1.WaitInQueueRequest) command_;
-    }
-    return rowlock.v1.WaitInQueueRequest.getDefaultInstance();
-  }
-
-  public static final int RENEW_FIELD_NUMBER = 5;
-  /**
-   * <pre>
-   * One lease.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewRequest renew = 5;</code>
-   * @return Whether the renew field is set.
-   */
-  @java.lang.Override
-  public boolean hasRenew() {
-    return commandCase_ == 5;
-  }
-  /**
-   * <pre>
-   * One lease.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewRequest renew = 5;</code>
-   * @return The renew.
-   */
-  @java.lang.Override
-  public rowlock.v1.RenewRequest getRenew() {
-    if (commandCase_ == 5) {
-       return (rowlock.v1.RenewRequest) command_;
-    }
-    return rowlock.v1.RenewRequest.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * One lease.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewRequest renew = 5;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.RenewRequestOrBuilder getRenewOrBuilder() {
-    if (commandCase_ == 5) {
-       return (rowlock.v1.RenewRequest) command_;
-    }
-    return rowlock.v1.RenewRequest.getDefaultInstance();
-  }
-
-  public static final int RENEW_LEASES_FIELD_NUMBER = 6;
-  /**
-   * <pre>
-   * Many leases.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
-   * @return Whether the renewLeases field is set.
-   */
-  @java.lang.Override
-  public boolean hasRenewLeases() {
-    return commandCase_ == 6;
-  }
-  /**
-   * <pre>
-   * Many leases.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
-   * @return The renewLeases.
-   */
-  @java.lang.Override
-  public rowlock.v1.RenewLeases getRenewLeases() {
-    if (commandCase_ == 6) {
-       return (rowlock.v1.RenewLeases) command_;
-    }
-    return rowlock.v1.RenewLeases.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Many leases.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.RenewLeasesOrBuilder getRenewLeasesOrBuilder() {
-    if (commandCase_ == 6) {
-       return (rowlock.v1.RenewLeases) command_;
-    }
-    return rowlock.v1.RenewLeases.getDefaultInstance();
-  }
-
-  public static final int RELEASE_FIELD_NUMBER = 7;
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
-   * @return Whether the release field is set.
-   */
-  @java.lang.Override
-  public boolean hasRelease() {
-    return commandCase_ == 7;
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
-   * @return The release.
-   */
-  @java.lang.Override
-  public rowlock.v1.ReleaseRequest getRelease() {
-    if (commandCase_ == 7) {
-       return (rowlock.v1.ReleaseRequest) command_;
-    }
-    return rowlock.v1.ReleaseRequest.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.ReleaseRequestOrBuilder getReleaseOrBuilder() {
-    if (commandCase_ == 7) {
-       return (rowlock.v1.ReleaseRequest) command_;
-    }
-    return rowlock.v1.ReleaseRequest.getDefaultInstance();
-  }
-
-  public static final int SET_LIMIT_FIELD_NUMBER = 8;
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-   * @return Whether the setLimit field is set.
-   */
-  @java.lang.Override
-  public boolean hasSetLimit() {
-    return commandCase_ == 8;
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-   * @return The setLimit.
-   */
-  @java.lang.Override
-  public rowlock.v1.SetLimitRequest getSetLimit() {
-    if (commandCase_ == 8) {
-       return (rowlock.v1.SetLimitRequest) command_;
-    }
-    return rowlock.v1.SetLimitRequest.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.SetLimitRequestOrBuilder getSetLimitOrBuilder() {
-    if (commandCase_ == 8) {
-       return (rowlock.v1.SetLimitRequest) command_;
-    }
-    return rowlock.v1.SetLimitRequest.getDefaultInstance();
-  }
-
-  public static final int GET_LOCK_FIELD_NUMBER = 9;
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-   * @return Whether the getLock field is set.
-   */
-  @java.lang.Override
-  public boolean hasGetLock() {
-    return commandCase_ == 9;
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-   * @return The getLock.
-   */
-  @java.lang.Override
-  public rowlock.v1.GetLockRequest getGetLock() {
-    if (commandCase_ == 9) {
-       return (rowlock.v1.GetLockRequest) command_;
-    }
-    return rowlock.v1.GetLockRequest.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.GetLockRequestOrBuilder getGetLockOrBuilder() {
-    if (commandCase_ == 9) {
-       return (rowlock.v1.GetLockRequest) command_;
-    }
-    return rowlock.v1.GetLockRequest.getDefaultInstance();
-  }
-
-  public static final int LIST_LOCKS_FIELD_NUMBER = 10;
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-   * @return Whether the listLocks field is set.
-   */
-  @java.lang.Override
-  public boolean hasListLocks() {
-    return commandCase_ == 10;
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-   * @return The listLocks.
-   */
-  @java.lang.Override
-  public rowlock.v1.ListLocksRequest getListLocks() {
-    if (commandCase_ == 10) {
-       return (rowlock.v1.ListLocksRequest) command_;
-    }
-    return rowlock.v1.ListLocksRequest.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.ListLocksRequestOrBuilder getListLocksOrBuilder() {
-    if (commandCase_ == 10) {
-       return (rowlock.v1.ListLocksRequest) command_;
-    }
-    return rowlock.v1.ListLocksRequest.getDefaultInstance();
-  }
-
-  public static final int LIST_LIMITS_FIELD_NUMBER = 11;
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-   * @return Whether the listLimits field is set.
-   */
-  @java.lang.Override
-  public boolean hasListLimits() {
-    return commandCase_ == 11;
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-   * @return The listLimits.
-   */
-  @java.lang.Override
-  public rowlock.v1.ListLimitsRequest getListLimits() {
-    if (commandCase_ == 11) {
-       return (rowlock.v1.ListLimitsRequest) command_;
-    }
-    return rowlock.v1.ListLimitsRequest.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.ListLimitsRequestOrBuilder getListLimitsOrBuilder() {
-    if (commandCase_ == 11) {
-       return (rowlock.v1.ListLimitsRequest) command_;
-    }
-    return rowlock.v1.ListLimitsRequest.getDefaultInstance();
-  }
-
-  public static final int FORCE_RELEASE_FIELD_NUMBER = 12;
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-   * @return Whether the forceRelease field is set.
-   */
-  @java.lang.Override
-  public boolean hasForceRelease() {
-    return commandCase_ == 12;
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-   * @return The forceRelease.
-   */
-  @java.lang.Override
-  public rowlock.v1.ForceReleaseRequest getForceRelease() {
-    if (commandCase_ == 12) {
-       return (rowlock.v1.ForceReleaseRequest) command_;
-    }
-    return rowlock.v1.ForceReleaseRequest.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.ForceReleaseRequestOrBuilder getForceReleaseOrBuilder() {
-    if (commandCase_ == 12) {
-       return (rowlock.v1.ForceReleaseRequest) command_;
-    }
-    return rowlock.v1.ForceReleaseRequest.getDefaultInstance();
-  }
-
-  public static final int WATCH_LOCKS_FIELD_NUMBER = 17;
-  /**
-   * <pre>
-   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-   * @return Whether the watchLocks field is set.
-   */
-  @java.lang.Override
-  public boolean hasWatchLocks() {
-    return commandCase_ == 17;
-  }
-  /**
-   * <pre>
-   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-   * @return The watchLocks.
-   */
-  @java.lang.Override
-  public rowlock.v1.WatchLocksRequest getWatchLocks() {
-    if (commandCase_ == 17) {
-       return (rowlock.v1.WatchLocksRequest) command_;
-    }
-    return rowlock.v1.WatchLocksRequest.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.WatchLocksRequestOrBuilder getWatchLocksOrBuilder() {
-    if (commandCase_ == 17) {
-       return (rowlock.v1.WatchLocksRequest) command_;
-    }
-    return rowlock.v1.WatchLocksRequest.getDefaultInstance();
-  }
-
-  public static final int CANCEL_FIELD_NUMBER = 13;
+  public static final int CANCEL_FIELD_NUMBER = 4;
   /**
    * <pre>
    * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
    * and no result. A place is kept for the grace period; Release gives it up.
    * </pre>
    *
-   * <code>uint64 cancel = 13;</code>
+   * <code>uint64 cancel = 4;</code>
    * @return Whether the cancel field is set.
    */
   @java.lang.Override
   public boolean hasCancel() {
-    return commandCase_ == 13;
+    return commandCase_ == 4;
   }
   /**
    * <pre>
@@ -717,28 +244,200 @@ private static final long serialVersionUID = 0L;
    * and no result. A place is kept for the grace period; Release gives it up.
    * </pre>
    *
-   * <code>uint64 cancel = 13;</code>
+   * <code>uint64 cancel = 4;</code>
    * @return The cancel.
    */
   @java.lang.Override
   public long getCancel() {
-    if (commandCase_ == 13) {
+    if (commandCase_ == 4) {
       return (java.lang.Long) command_;
     }
     return 0L;
   }
 
-  public static final int UPDATE_RECORD_FIELD_NUMBER = 14;
+  public static final int ACQUIRE_FIELD_NUMBER = 10;
+  /**
+   * <pre>
+   * Like the unary method; with `wait`, it waits in the session.
+   * </pre>
+   *
+   * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
+   * @return Whether the acquire field is set.
+   */
+  @java.lang.Override
+  public boolean hasAcquire() {
+    return commandCase_ == 10;
+  }
+  /**
+   * <pre>
+   * Like the unary method; with `wait`, it waits in the session.
+   * </pre>
+   *
+   * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
+   * @return The acquire.
+   */
+  @java.lang.Override
+  public rowlock.v1.AcquireRequest getAcquire() {
+    if (commandCase_ == 10) {
+       return (rowlock.v1.AcquireRequest) command_;
+    }
+    return rowlock.v1.AcquireRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Like the unary method; with `wait`, it waits in the session.
+   * </pre>
+   *
+   * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.AcquireRequestOrBuilder getAcquireOrBuilder() {
+    if (commandCase_ == 10) {
+       return (rowlock.v1.AcquireRequest) command_;
+    }
+    return rowlock.v1.AcquireRequest.getDefaultInstance();
+  }
+
+  public static final int WAIT_IN_QUEUE_FIELD_NUMBER = 11;
+  /**
+   * <pre>
+   * Like the streaming method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
+   * @return Whether the waitInQueue field is set.
+   */
+  @java.lang.Override
+  public boolean hasWaitInQueue() {
+    return commandCase_ == 11;
+  }
+  /**
+   * <pre>
+   * Like the streaming method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
+   * @return The waitInQueue.
+   */
+  @java.lang.Override
+  public rowlock.v1.WaitInQueueRequest getWaitInQueue() {
+    if (commandCase_ == 11) {
+       return (rowlock.v1.WaitInQueueRequest) command_;
+    }
+    return rowlock.v1.WaitInQueueRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Like the streaming method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.WaitInQueueRequestOrBuilder getWaitInQueueOrBuilder() {
+    if (commandCase_ == 11) {
+       return (rowlock.v1.WaitInQueueRequest) command_;
+    }
+    return rowlock.v1.WaitInQueueRequest.getDefaultInstance();
+  }
+
+  public static final int RENEW_FIELD_NUMBER = 12;
+  /**
+   * <pre>
+   * One lease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewRequest renew = 12;</code>
+   * @return Whether the renew field is set.
+   */
+  @java.lang.Override
+  public boolean hasRenew() {
+    return commandCase_ == 12;
+  }
+  /**
+   * <pre>
+   * One lease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewRequest renew = 12;</code>
+   * @return The renew.
+   */
+  @java.lang.Override
+  public rowlock.v1.RenewRequest getRenew() {
+    if (commandCase_ == 12) {
+       return (rowlock.v1.RenewRequest) command_;
+    }
+    return rowlock.v1.RenewRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * One lease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewRequest renew = 12;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.RenewRequestOrBuilder getRenewOrBuilder() {
+    if (commandCase_ == 12) {
+       return (rowlock.v1.RenewRequest) command_;
+    }
+    return rowlock.v1.RenewRequest.getDefaultInstance();
+  }
+
+  public static final int RENEW_LEASES_FIELD_NUMBER = 13;
+  /**
+   * <pre>
+   * Many leases.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
+   * @return Whether the renewLeases field is set.
+   */
+  @java.lang.Override
+  public boolean hasRenewLeases() {
+    return commandCase_ == 13;
+  }
+  /**
+   * <pre>
+   * Many leases.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
+   * @return The renewLeases.
+   */
+  @java.lang.Override
+  public rowlock.v1.RenewLeases getRenewLeases() {
+    if (commandCase_ == 13) {
+       return (rowlock.v1.RenewLeases) command_;
+    }
+    return rowlock.v1.RenewLeases.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Many leases.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.RenewLeasesOrBuilder getRenewLeasesOrBuilder() {
+    if (commandCase_ == 13) {
+       return (rowlock.v1.RenewLeases) command_;
+    }
+    return rowlock.v1.RenewLeases.getDefaultInstance();
+  }
+
+  public static final int RELEASE_FIELD_NUMBER = 14;
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
-   * @return Whether the updateRecord field is set.
+   * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
+   * @return Whether the release field is set.
    */
   @java.lang.Override
-  public boolean hasUpdateRecord() {
+  public boolean hasRelease() {
     return commandCase_ == 14;
   }
   /**
@@ -746,98 +445,55 @@ private static final long serialVersionUID = 0L;
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
-   * @return The updateRecord.
+   * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
+   * @return The release.
    */
   @java.lang.Override
-  public rowlock.v1.UpdateRecordRequest getUpdateRecord() {
+  public rowlock.v1.ReleaseRequest getRelease() {
     if (commandCase_ == 14) {
-       return (rowlock.v1.UpdateRecordRequest) command_;
+       return (rowlock.v1.ReleaseRequest) command_;
     }
-    return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
+    return rowlock.v1.ReleaseRequest.getDefaultInstance();
   }
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
+   * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
    */
   @java.lang.Override
-  public rowlock.v1.UpdateRecordRequestOrBuilder getUpdateRecordOrBuilder() {
+  public rowlock.v1.ReleaseRequestOrBuilder getReleaseOrBuilder() {
     if (commandCase_ == 14) {
-       return (rowlock.v1.UpdateRecordRequest) command_;
+       return (rowlock.v1.ReleaseRequest) command_;
     }
-    return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
+    return rowlock.v1.ReleaseRequest.getDefaultInstance();
   }
 
-  public static final int DELETE_RECORD_FIELD_NUMBER = 15;
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-   * @return Whether the deleteRecord field is set.
-   */
-  @java.lang.Override
-  public boolean hasDeleteRecord() {
-    return commandCase_ == 15;
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-   * @return The deleteRecord.
-   */
-  @java.lang.Override
-  public rowlock.v1.DeleteRecordRequest getDeleteRecord() {
-    if (commandCase_ == 15) {
-       return (rowlock.v1.DeleteRecordRequest) command_;
-    }
-    return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.DeleteRecordRequestOrBuilder getDeleteRecordOrBuilder() {
-    if (commandCase_ == 15) {
-       return (rowlock.v1.DeleteRecordRequest) command_;
-    }
-    return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
-  }
-
-  public static final int CAPTURE_FIELD_NUMBER = 16;
+  public static final int CAPTURE_FIELD_NUMBER = 15;
   /**
    * <pre>
    * Like the unary method. With max_wait it counts as a wait.
    * </pre>
    *
-   * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+   * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
    * @return Whether the capture field is set.
    */
   @java.lang.Override
   public boolean hasCapture() {
-    return commandCase_ == 16;
+    return commandCase_ == 15;
   }
   /**
    * <pre>
    * Like the unary method. With max_wait it counts as a wait.
    * </pre>
    *
-   * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+   * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
    * @return The capture.
    */
   @java.lang.Override
   public rowlock.v1.CaptureRequest getCapture() {
-    if (commandCase_ == 16) {
+    if (commandCase_ == 15) {
        return (rowlock.v1.CaptureRequest) command_;
     }
     return rowlock.v1.CaptureRequest.getDefaultInstance();
@@ -847,27 +503,113 @@ private static final long serialVersionUID = 0L;
    * Like the unary method. With max_wait it counts as a wait.
    * </pre>
    *
-   * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+   * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
    */
   @java.lang.Override
   public rowlock.v1.CaptureRequestOrBuilder getCaptureOrBuilder() {
-    if (commandCase_ == 16) {
+    if (commandCase_ == 15) {
        return (rowlock.v1.CaptureRequest) command_;
     }
     return rowlock.v1.CaptureRequest.getDefaultInstance();
   }
 
-  public static final int LIST_CLAIMS_FIELD_NUMBER = 18;
+  public static final int SET_LIMIT_FIELD_NUMBER = 16;
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
-   * @return Whether the listClaims field is set.
+   * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+   * @return Whether the setLimit field is set.
    */
   @java.lang.Override
-  public boolean hasListClaims() {
+  public boolean hasSetLimit() {
+    return commandCase_ == 16;
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+   * @return The setLimit.
+   */
+  @java.lang.Override
+  public rowlock.v1.SetLimitRequest getSetLimit() {
+    if (commandCase_ == 16) {
+       return (rowlock.v1.SetLimitRequest) command_;
+    }
+    return rowlock.v1.SetLimitRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.SetLimitRequestOrBuilder getSetLimitOrBuilder() {
+    if (commandCase_ == 16) {
+       return (rowlock.v1.SetLimitRequest) command_;
+    }
+    return rowlock.v1.SetLimitRequest.getDefaultInstance();
+  }
+
+  public static final int UPDATE_RECORD_FIELD_NUMBER = 17;
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+   * @return Whether the updateRecord field is set.
+   */
+  @java.lang.Override
+  public boolean hasUpdateRecord() {
+    return commandCase_ == 17;
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+   * @return The updateRecord.
+   */
+  @java.lang.Override
+  public rowlock.v1.UpdateRecordRequest getUpdateRecord() {
+    if (commandCase_ == 17) {
+       return (rowlock.v1.UpdateRecordRequest) command_;
+    }
+    return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.UpdateRecordRequestOrBuilder getUpdateRecordOrBuilder() {
+    if (commandCase_ == 17) {
+       return (rowlock.v1.UpdateRecordRequest) command_;
+    }
+    return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
+  }
+
+  public static final int DELETE_RECORD_FIELD_NUMBER = 18;
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+   * @return Whether the deleteRecord field is set.
+   */
+  @java.lang.Override
+  public boolean hasDeleteRecord() {
     return commandCase_ == 18;
   }
   /**
@@ -875,42 +617,42 @@ private static final long serialVersionUID = 0L;
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
-   * @return The listClaims.
+   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+   * @return The deleteRecord.
    */
   @java.lang.Override
-  public rowlock.v1.ListClaimsRequest getListClaims() {
+  public rowlock.v1.DeleteRecordRequest getDeleteRecord() {
     if (commandCase_ == 18) {
-       return (rowlock.v1.ListClaimsRequest) command_;
+       return (rowlock.v1.DeleteRecordRequest) command_;
     }
-    return rowlock.v1.ListClaimsRequest.getDefaultInstance();
+    return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
   }
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
    */
   @java.lang.Override
-  public rowlock.v1.ListClaimsRequestOrBuilder getListClaimsOrBuilder() {
+  public rowlock.v1.DeleteRecordRequestOrBuilder getDeleteRecordOrBuilder() {
     if (commandCase_ == 18) {
-       return (rowlock.v1.ListClaimsRequest) command_;
+       return (rowlock.v1.DeleteRecordRequest) command_;
     }
-    return rowlock.v1.ListClaimsRequest.getDefaultInstance();
+    return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
   }
 
-  public static final int LIST_CHANGES_FIELD_NUMBER = 19;
+  public static final int FORCE_RELEASE_FIELD_NUMBER = 19;
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
-   * @return Whether the listChanges field is set.
+   * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+   * @return Whether the forceRelease field is set.
    */
   @java.lang.Override
-  public boolean hasListChanges() {
+  public boolean hasForceRelease() {
     return commandCase_ == 19;
   }
   /**
@@ -918,42 +660,42 @@ private static final long serialVersionUID = 0L;
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
-   * @return The listChanges.
+   * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+   * @return The forceRelease.
    */
   @java.lang.Override
-  public rowlock.v1.ListChangesRequest getListChanges() {
+  public rowlock.v1.ForceReleaseRequest getForceRelease() {
     if (commandCase_ == 19) {
-       return (rowlock.v1.ListChangesRequest) command_;
+       return (rowlock.v1.ForceReleaseRequest) command_;
     }
-    return rowlock.v1.ListChangesRequest.getDefaultInstance();
+    return rowlock.v1.ForceReleaseRequest.getDefaultInstance();
   }
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+   * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
    */
   @java.lang.Override
-  public rowlock.v1.ListChangesRequestOrBuilder getListChangesOrBuilder() {
+  public rowlock.v1.ForceReleaseRequestOrBuilder getForceReleaseOrBuilder() {
     if (commandCase_ == 19) {
-       return (rowlock.v1.ListChangesRequest) command_;
+       return (rowlock.v1.ForceReleaseRequest) command_;
     }
-    return rowlock.v1.ListChangesRequest.getDefaultInstance();
+    return rowlock.v1.ForceReleaseRequest.getDefaultInstance();
   }
 
-  public static final int EXPLAIN_WAIT_FIELD_NUMBER = 20;
+  public static final int GET_LOCK_FIELD_NUMBER = 20;
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
-   * @return Whether the explainWait field is set.
+   * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+   * @return Whether the getLock field is set.
    */
   @java.lang.Override
-  public boolean hasExplainWait() {
+  public boolean hasGetLock() {
     return commandCase_ == 20;
   }
   /**
@@ -961,12 +703,227 @@ private static final long serialVersionUID = 0L;
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+   * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+   * @return The getLock.
+   */
+  @java.lang.Override
+  public rowlock.v1.GetLockRequest getGetLock() {
+    if (commandCase_ == 20) {
+       return (rowlock.v1.GetLockRequest) command_;
+    }
+    return rowlock.v1.GetLockRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.GetLockRequestOrBuilder getGetLockOrBuilder() {
+    if (commandCase_ == 20) {
+       return (rowlock.v1.GetLockRequest) command_;
+    }
+    return rowlock.v1.GetLockRequest.getDefaultInstance();
+  }
+
+  public static final int LIST_LOCKS_FIELD_NUMBER = 21;
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+   * @return Whether the listLocks field is set.
+   */
+  @java.lang.Override
+  public boolean hasListLocks() {
+    return commandCase_ == 21;
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+   * @return The listLocks.
+   */
+  @java.lang.Override
+  public rowlock.v1.ListLocksRequest getListLocks() {
+    if (commandCase_ == 21) {
+       return (rowlock.v1.ListLocksRequest) command_;
+    }
+    return rowlock.v1.ListLocksRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ListLocksRequestOrBuilder getListLocksOrBuilder() {
+    if (commandCase_ == 21) {
+       return (rowlock.v1.ListLocksRequest) command_;
+    }
+    return rowlock.v1.ListLocksRequest.getDefaultInstance();
+  }
+
+  public static final int LIST_LIMITS_FIELD_NUMBER = 22;
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+   * @return Whether the listLimits field is set.
+   */
+  @java.lang.Override
+  public boolean hasListLimits() {
+    return commandCase_ == 22;
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+   * @return The listLimits.
+   */
+  @java.lang.Override
+  public rowlock.v1.ListLimitsRequest getListLimits() {
+    if (commandCase_ == 22) {
+       return (rowlock.v1.ListLimitsRequest) command_;
+    }
+    return rowlock.v1.ListLimitsRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ListLimitsRequestOrBuilder getListLimitsOrBuilder() {
+    if (commandCase_ == 22) {
+       return (rowlock.v1.ListLimitsRequest) command_;
+    }
+    return rowlock.v1.ListLimitsRequest.getDefaultInstance();
+  }
+
+  public static final int LIST_CLAIMS_FIELD_NUMBER = 23;
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
+   * @return Whether the listClaims field is set.
+   */
+  @java.lang.Override
+  public boolean hasListClaims() {
+    return commandCase_ == 23;
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
+   * @return The listClaims.
+   */
+  @java.lang.Override
+  public rowlock.v1.ListClaimsRequest getListClaims() {
+    if (commandCase_ == 23) {
+       return (rowlock.v1.ListClaimsRequest) command_;
+    }
+    return rowlock.v1.ListClaimsRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ListClaimsRequestOrBuilder getListClaimsOrBuilder() {
+    if (commandCase_ == 23) {
+       return (rowlock.v1.ListClaimsRequest) command_;
+    }
+    return rowlock.v1.ListClaimsRequest.getDefaultInstance();
+  }
+
+  public static final int LIST_CHANGES_FIELD_NUMBER = 24;
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
+   * @return Whether the listChanges field is set.
+   */
+  @java.lang.Override
+  public boolean hasListChanges() {
+    return commandCase_ == 24;
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
+   * @return The listChanges.
+   */
+  @java.lang.Override
+  public rowlock.v1.ListChangesRequest getListChanges() {
+    if (commandCase_ == 24) {
+       return (rowlock.v1.ListChangesRequest) command_;
+    }
+    return rowlock.v1.ListChangesRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ListChangesRequestOrBuilder getListChangesOrBuilder() {
+    if (commandCase_ == 24) {
+       return (rowlock.v1.ListChangesRequest) command_;
+    }
+    return rowlock.v1.ListChangesRequest.getDefaultInstance();
+  }
+
+  public static final int EXPLAIN_WAIT_FIELD_NUMBER = 25;
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
+   * @return Whether the explainWait field is set.
+   */
+  @java.lang.Override
+  public boolean hasExplainWait() {
+    return commandCase_ == 25;
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
    * @return The explainWait.
    */
   @java.lang.Override
   public rowlock.v1.ExplainWaitRequest getExplainWait() {
-    if (commandCase_ == 20) {
+    if (commandCase_ == 25) {
        return (rowlock.v1.ExplainWaitRequest) command_;
     }
     return rowlock.v1.ExplainWaitRequest.getDefaultInstance();
@@ -976,14 +933,57 @@ private static final long serialVersionUID = 0L;
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
    */
   @java.lang.Override
   public rowlock.v1.ExplainWaitRequestOrBuilder getExplainWaitOrBuilder() {
-    if (commandCase_ == 20) {
+    if (commandCase_ == 25) {
        return (rowlock.v1.ExplainWaitRequest) command_;
     }
     return rowlock.v1.ExplainWaitRequest.getDefaultInstance();
+  }
+
+  public static final int WATCH_LOCKS_FIELD_NUMBER = 26;
+  /**
+   * <pre>
+   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+   * @return Whether the watchLocks field is set.
+   */
+  @java.lang.Override
+  public boolean hasWatchLocks() {
+    return commandCase_ == 26;
+  }
+  /**
+   * <pre>
+   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+   * @return The watchLocks.
+   */
+  @java.lang.Override
+  public rowlock.v1.WatchLocksRequest getWatchLocks() {
+    if (commandCase_ == 26) {
+       return (rowlock.v1.WatchLocksRequest) command_;
+    }
+    return rowlock.v1.WatchLocksRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.WatchLocksRequestOrBuilder getWatchLocksOrBuilder() {
+    if (commandCase_ == 26) {
+       return (rowlock.v1.WatchLocksRequest) command_;
+    }
+    return rowlock.v1.WatchLocksRequest.getDefaultInstance();
   }
 
   private byte memoizedIsInitialized = -1;
@@ -1006,63 +1006,63 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(2, getTimeout());
     }
-    if (commandCase_ == 3) {
-      output.writeMessage(3, (rowlock.v1.AcquireRequest) command_);
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(traceparent_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 3, traceparent_);
     }
     if (commandCase_ == 4) {
-      output.writeMessage(4, (rowlock.v1.WaitInQueueRequest) command_);
-    }
-    if (commandCase_ == 5) {
-      output.writeMessage(5, (rowlock.v1.RenewRequest) command_);
-    }
-    if (commandCase_ == 6) {
-      output.writeMessage(6, (rowlock.v1.RenewLeases) command_);
-    }
-    if (commandCase_ == 7) {
-      output.writeMessage(7, (rowlock.v1.ReleaseRequest) command_);
-    }
-    if (commandCase_ == 8) {
-      output.writeMessage(8, (rowlock.v1.SetLimitRequest) command_);
-    }
-    if (commandCase_ == 9) {
-      output.writeMessage(9, (rowlock.v1.GetLockRequest) command_);
+      output.writeUInt64(
+          4, (long)((java.lang.Long) command_));
     }
     if (commandCase_ == 10) {
-      output.writeMessage(10, (rowlock.v1.ListLocksRequest) command_);
+      output.writeMessage(10, (rowlock.v1.AcquireRequest) command_);
     }
     if (commandCase_ == 11) {
-      output.writeMessage(11, (rowlock.v1.ListLimitsRequest) command_);
+      output.writeMessage(11, (rowlock.v1.WaitInQueueRequest) command_);
     }
     if (commandCase_ == 12) {
-      output.writeMessage(12, (rowlock.v1.ForceReleaseRequest) command_);
+      output.writeMessage(12, (rowlock.v1.RenewRequest) command_);
     }
     if (commandCase_ == 13) {
-      output.writeUInt64(
-          13, (long)((java.lang.Long) command_));
+      output.writeMessage(13, (rowlock.v1.RenewLeases) command_);
     }
     if (commandCase_ == 14) {
-      output.writeMessage(14, (rowlock.v1.UpdateRecordRequest) command_);
+      output.writeMessage(14, (rowlock.v1.ReleaseRequest) command_);
     }
     if (commandCase_ == 15) {
-      output.writeMessage(15, (rowlock.v1.DeleteRecordRequest) command_);
+      output.writeMessage(15, (rowlock.v1.CaptureRequest) command_);
     }
     if (commandCase_ == 16) {
-      output.writeMessage(16, (rowlock.v1.CaptureRequest) command_);
+      output.writeMessage(16, (rowlock.v1.SetLimitRequest) command_);
     }
     if (commandCase_ == 17) {
-      output.writeMessage(17, (rowlock.v1.WatchLocksRequest) command_);
+      output.writeMessage(17, (rowlock.v1.UpdateRecordRequest) command_);
     }
     if (commandCase_ == 18) {
-      output.writeMessage(18, (rowlock.v1.ListClaimsRequest) command_);
+      output.writeMessage(18, (rowlock.v1.DeleteRecordRequest) command_);
     }
     if (commandCase_ == 19) {
-      output.writeMessage(19, (rowlock.v1.ListChangesRequest) command_);
+      output.writeMessage(19, (rowlock.v1.ForceReleaseRequest) command_);
     }
     if (commandCase_ == 20) {
-      output.writeMessage(20, (rowlock.v1.ExplainWaitRequest) command_);
+      output.writeMessage(20, (rowlock.v1.GetLockRequest) command_);
     }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(traceparent_)) {
-      com.google.protobuf.GeneratedMessageV3.writeString(output, 21, traceparent_);
+    if (commandCase_ == 21) {
+      output.writeMessage(21, (rowlock.v1.ListLocksRequest) command_);
+    }
+    if (commandCase_ == 22) {
+      output.writeMessage(22, (rowlock.v1.ListLimitsRequest) command_);
+    }
+    if (commandCase_ == 23) {
+      output.writeMessage(23, (rowlock.v1.ListClaimsRequest) command_);
+    }
+    if (commandCase_ == 24) {
+      output.writeMessage(24, (rowlock.v1.ListChangesRequest) command_);
+    }
+    if (commandCase_ == 25) {
+      output.writeMessage(25, (rowlock.v1.ExplainWaitRequest) command_);
+    }
+    if (commandCase_ == 26) {
+      output.writeMessage(26, (rowlock.v1.WatchLocksRequest) command_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -1081,81 +1081,81 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(2, getTimeout());
     }
-    if (commandCase_ == 3) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(3, (rowlock.v1.AcquireRequest) command_);
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(traceparent_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(3, traceparent_);
     }
     if (commandCase_ == 4) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(4, (rowlock.v1.WaitInQueueRequest) command_);
-    }
-    if (commandCase_ == 5) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(5, (rowlock.v1.RenewRequest) command_);
-    }
-    if (commandCase_ == 6) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(6, (rowlock.v1.RenewLeases) command_);
-    }
-    if (commandCase_ == 7) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(7, (rowlock.v1.ReleaseRequest) command_);
-    }
-    if (commandCase_ == 8) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(8, (rowlock.v1.SetLimitRequest) command_);
-    }
-    if (commandCase_ == 9) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(9, (rowlock.v1.GetLockRequest) command_);
+        .computeUInt64Size(
+            4, (long)((java.lang.Long) command_));
     }
     if (commandCase_ == 10) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(10, (rowlock.v1.ListLocksRequest) command_);
+        .computeMessageSize(10, (rowlock.v1.AcquireRequest) command_);
     }
     if (commandCase_ == 11) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(11, (rowlock.v1.ListLimitsRequest) command_);
+        .computeMessageSize(11, (rowlock.v1.WaitInQueueRequest) command_);
     }
     if (commandCase_ == 12) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(12, (rowlock.v1.ForceReleaseRequest) command_);
+        .computeMessageSize(12, (rowlock.v1.RenewRequest) command_);
     }
     if (commandCase_ == 13) {
       size += com.google.protobuf.CodedOutputStream
-        .computeUInt64Size(
-            13, (long)((java.lang.Long) command_));
+        .computeMessageSize(13, (rowlock.v1.RenewLeases) command_);
     }
     if (commandCase_ == 14) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(14, (rowlock.v1.UpdateRecordRequest) command_);
+        .computeMessageSize(14, (rowlock.v1.ReleaseRequest) command_);
     }
     if (commandCase_ == 15) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(15, (rowlock.v1.DeleteRecordRequest) command_);
+        .computeMessageSize(15, (rowlock.v1.CaptureRequest) command_);
     }
     if (commandCase_ == 16) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(16, (rowlock.v1.CaptureRequest) command_);
+        .computeMessageSize(16, (rowlock.v1.SetLimitRequest) command_);
     }
     if (commandCase_ == 17) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(17, (rowlock.v1.WatchLocksRequest) command_);
+        .computeMessageSize(17, (rowlock.v1.UpdateRecordRequest) command_);
     }
     if (commandCase_ == 18) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(18, (rowlock.v1.ListClaimsRequest) command_);
+        .computeMessageSize(18, (rowlock.v1.DeleteRecordRequest) command_);
     }
     if (commandCase_ == 19) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(19, (rowlock.v1.ListChangesRequest) command_);
+        .computeMessageSize(19, (rowlock.v1.ForceReleaseRequest) command_);
     }
     if (commandCase_ == 20) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(20, (rowlock.v1.ExplainWaitRequest) command_);
+        .computeMessageSize(20, (rowlock.v1.GetLockRequest) command_);
     }
-    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(traceparent_)) {
-      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(21, traceparent_);
+    if (commandCase_ == 21) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(21, (rowlock.v1.ListLocksRequest) command_);
+    }
+    if (commandCase_ == 22) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(22, (rowlock.v1.ListLimitsRequest) command_);
+    }
+    if (commandCase_ == 23) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(23, (rowlock.v1.ListClaimsRequest) command_);
+    }
+    if (commandCase_ == 24) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(24, (rowlock.v1.ListChangesRequest) command_);
+    }
+    if (commandCase_ == 25) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(25, (rowlock.v1.ExplainWaitRequest) command_);
+    }
+    if (commandCase_ == 26) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(26, (rowlock.v1.WatchLocksRequest) command_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -1183,77 +1183,77 @@ private static final long serialVersionUID = 0L;
         .equals(other.getTraceparent())) return false;
     if (!getCommandCase().equals(other.getCommandCase())) return false;
     switch (commandCase_) {
-      case 3:
-        if (!getAcquire()
-            .equals(other.getAcquire())) return false;
-        break;
       case 4:
-        if (!getWaitInQueue()
-            .equals(other.getWaitInQueue())) return false;
-        break;
-      case 5:
-        if (!getRenew()
-            .equals(other.getRenew())) return false;
-        break;
-      case 6:
-        if (!getRenewLeases()
-            .equals(other.getRenewLeases())) return false;
-        break;
-      case 7:
-        if (!getRelease()
-            .equals(other.getRelease())) return false;
-        break;
-      case 8:
-        if (!getSetLimit()
-            .equals(other.getSetLimit())) return false;
-        break;
-      case 9:
-        if (!getGetLock()
-            .equals(other.getGetLock())) return false;
-        break;
-      case 10:
-        if (!getListLocks()
-            .equals(other.getListLocks())) return false;
-        break;
-      case 11:
-        if (!getListLimits()
-            .equals(other.getListLimits())) return false;
-        break;
-      case 12:
-        if (!getForceRelease()
-            .equals(other.getForceRelease())) return false;
-        break;
-      case 17:
-        if (!getWatchLocks()
-            .equals(other.getWatchLocks())) return false;
-        break;
-      case 13:
         if (getCancel()
             != other.getCancel()) return false;
         break;
+      case 10:
+        if (!getAcquire()
+            .equals(other.getAcquire())) return false;
+        break;
+      case 11:
+        if (!getWaitInQueue()
+            .equals(other.getWaitInQueue())) return false;
+        break;
+      case 12:
+        if (!getRenew()
+            .equals(other.getRenew())) return false;
+        break;
+      case 13:
+        if (!getRenewLeases()
+            .equals(other.getRenewLeases())) return false;
+        break;
       case 14:
-        if (!getUpdateRecord()
-            .equals(other.getUpdateRecord())) return false;
+        if (!getRelease()
+            .equals(other.getRelease())) return false;
         break;
       case 15:
-        if (!getDeleteRecord()
-            .equals(other.getDeleteRecord())) return false;
-        break;
-      case 16:
         if (!getCapture()
             .equals(other.getCapture())) return false;
         break;
+      case 16:
+        if (!getSetLimit()
+            .equals(other.getSetLimit())) return false;
+        break;
+      case 17:
+        if (!getUpdateRecord()
+            .equals(other.getUpdateRecord())) return false;
+        break;
       case 18:
+        if (!getDeleteRecord()
+            .equals(other.getDeleteRecord())) return false;
+        break;
+      case 19:
+        if (!getForceRelease()
+            .equals(other.getForceRelease())) return false;
+        break;
+      case 20:
+        if (!getGetLock()
+            .equals(other.getGetLock())) return false;
+        break;
+      case 21:
+        if (!getListLocks()
+            .equals(other.getListLocks())) return false;
+        break;
+      case 22:
+        if (!getListLimits()
+            .equals(other.getListLimits())) return false;
+        break;
+      case 23:
         if (!getListClaims()
             .equals(other.getListClaims())) return false;
         break;
-      case 19:
+      case 24:
         if (!getListChanges()
             .equals(other.getListChanges())) return false;
         break;
-      case 20:
+      case 25:
         if (!getExplainWait()
             .equals(other.getExplainWait())) return false;
+        break;
+      case 26:
+        if (!getWatchLocks()
+            .equals(other.getWatchLocks())) return false;
         break;
       case 0:
       default:
@@ -1279,78 +1279,78 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + TRACEPARENT_FIELD_NUMBER;
     hash = (53 * hash) + getTraceparent().hashCode();
     switch (commandCase_) {
-      case 3:
-        hash = (37 * hash) + ACQUIRE_FIELD_NUMBER;
-        hash = (53 * hash) + getAcquire().hashCode();
-        break;
       case 4:
-        hash = (37 * hash) + WAIT_IN_QUEUE_FIELD_NUMBER;
-        hash = (53 * hash) + getWaitInQueue().hashCode();
-        break;
-      case 5:
-        hash = (37 * hash) + RENEW_FIELD_NUMBER;
-        hash = (53 * hash) + getRenew().hashCode();
-        break;
-      case 6:
-        hash = (37 * hash) + RENEW_LEASES_FIELD_NUMBER;
-        hash = (53 * hash) + getRenewLeases().hashCode();
-        break;
-      case 7:
-        hash = (37 * hash) + RELEASE_FIELD_NUMBER;
-        hash = (53 * hash) + getRelease().hashCode();
-        break;
-      case 8:
-        hash = (37 * hash) + SET_LIMIT_FIELD_NUMBER;
-        hash = (53 * hash) + getSetLimit().hashCode();
-        break;
-      case 9:
-        hash = (37 * hash) + GET_LOCK_FIELD_NUMBER;
-        hash = (53 * hash) + getGetLock().hashCode();
-        break;
-      case 10:
-        hash = (37 * hash) + LIST_LOCKS_FIELD_NUMBER;
-        hash = (53 * hash) + getListLocks().hashCode();
-        break;
-      case 11:
-        hash = (37 * hash) + LIST_LIMITS_FIELD_NUMBER;
-        hash = (53 * hash) + getListLimits().hashCode();
-        break;
-      case 12:
-        hash = (37 * hash) + FORCE_RELEASE_FIELD_NUMBER;
-        hash = (53 * hash) + getForceRelease().hashCode();
-        break;
-      case 17:
-        hash = (37 * hash) + WATCH_LOCKS_FIELD_NUMBER;
-        hash = (53 * hash) + getWatchLocks().hashCode();
-        break;
-      case 13:
         hash = (37 * hash) + CANCEL_FIELD_NUMBER;
         hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
             getCancel());
         break;
+      case 10:
+        hash = (37 * hash) + ACQUIRE_FIELD_NUMBER;
+        hash = (53 * hash) + getAcquire().hashCode();
+        break;
+      case 11:
+        hash = (37 * hash) + WAIT_IN_QUEUE_FIELD_NUMBER;
+        hash = (53 * hash) + getWaitInQueue().hashCode();
+        break;
+      case 12:
+        hash = (37 * hash) + RENEW_FIELD_NUMBER;
+        hash = (53 * hash) + getRenew().hashCode();
+        break;
+      case 13:
+        hash = (37 * hash) + RENEW_LEASES_FIELD_NUMBER;
+        hash = (53 * hash) + getRenewLeases().hashCode();
+        break;
       case 14:
-        hash = (37 * hash) + UPDATE_RECORD_FIELD_NUMBER;
-        hash = (53 * hash) + getUpdateRecord().hashCode();
+        hash = (37 * hash) + RELEASE_FIELD_NUMBER;
+        hash = (53 * hash) + getRelease().hashCode();
         break;
       case 15:
-        hash = (37 * hash) + DELETE_RECORD_FIELD_NUMBER;
-        hash = (53 * hash) + getDeleteRecord().hashCode();
-        break;
-      case 16:
         hash = (37 * hash) + CAPTURE_FIELD_NUMBER;
         hash = (53 * hash) + getCapture().hashCode();
         break;
+      case 16:
+        hash = (37 * hash) + SET_LIMIT_FIELD_NUMBER;
+        hash = (53 * hash) + getSetLimit().hashCode();
+        break;
+      case 17:
+        hash = (37 * hash) + UPDATE_RECORD_FIELD_NUMBER;
+        hash = (53 * hash) + getUpdateRecord().hashCode();
+        break;
       case 18:
+        hash = (37 * hash) + DELETE_RECORD_FIELD_NUMBER;
+        hash = (53 * hash) + getDeleteRecord().hashCode();
+        break;
+      case 19:
+        hash = (37 * hash) + FORCE_RELEASE_FIELD_NUMBER;
+        hash = (53 * hash) + getForceRelease().hashCode();
+        break;
+      case 20:
+        hash = (37 * hash) + GET_LOCK_FIELD_NUMBER;
+        hash = (53 * hash) + getGetLock().hashCode();
+        break;
+      case 21:
+        hash = (37 * hash) + LIST_LOCKS_FIELD_NUMBER;
+        hash = (53 * hash) + getListLocks().hashCode();
+        break;
+      case 22:
+        hash = (37 * hash) + LIST_LIMITS_FIELD_NUMBER;
+        hash = (53 * hash) + getListLimits().hashCode();
+        break;
+      case 23:
         hash = (37 * hash) + LIST_CLAIMS_FIELD_NUMBER;
         hash = (53 * hash) + getListClaims().hashCode();
         break;
-      case 19:
+      case 24:
         hash = (37 * hash) + LIST_CHANGES_FIELD_NUMBER;
         hash = (53 * hash) + getListChanges().hashCode();
         break;
-      case 20:
+      case 25:
         hash = (37 * hash) + EXPLAIN_WAIT_FIELD_NUMBER;
         hash = (53 * hash) + getExplainWait().hashCode();
+        break;
+      case 26:
+        hash = (37 * hash) + WATCH_LOCKS_FIELD_NUMBER;
+        hash = (53 * hash) + getWatchLocks().hashCode();
         break;
       case 0:
       default:
@@ -1454,7 +1454,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * One command.
+   * One command. Its verb has the same number here and in SessionResult.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.SessionCommand}
@@ -1518,8 +1518,20 @@ private static final long serialVersionUID = 0L;
       if (releaseBuilder_ != null) {
         releaseBuilder_.clear();
       }
+      if (captureBuilder_ != null) {
+        captureBuilder_.clear();
+      }
       if (setLimitBuilder_ != null) {
         setLimitBuilder_.clear();
+      }
+      if (updateRecordBuilder_ != null) {
+        updateRecordBuilder_.clear();
+      }
+      if (deleteRecordBuilder_ != null) {
+        deleteRecordBuilder_.clear();
+      }
+      if (forceReleaseBuilder_ != null) {
+        forceReleaseBuilder_.clear();
       }
       if (getLockBuilder_ != null) {
         getLockBuilder_.clear();
@@ -1530,21 +1542,6 @@ private static final long serialVersionUID = 0L;
       if (listLimitsBuilder_ != null) {
         listLimitsBuilder_.clear();
       }
-      if (forceReleaseBuilder_ != null) {
-        forceReleaseBuilder_.clear();
-      }
-      if (watchLocksBuilder_ != null) {
-        watchLocksBuilder_.clear();
-      }
-      if (updateRecordBuilder_ != null) {
-        updateRecordBuilder_.clear();
-      }
-      if (deleteRecordBuilder_ != null) {
-        deleteRecordBuilder_.clear();
-      }
-      if (captureBuilder_ != null) {
-        captureBuilder_.clear();
-      }
       if (listClaimsBuilder_ != null) {
         listClaimsBuilder_.clear();
       }
@@ -1553,6 +1550,9 @@ private static final long serialVersionUID = 0L;
       }
       if (explainWaitBuilder_ != null) {
         explainWaitBuilder_.clear();
+      }
+      if (watchLocksBuilder_ != null) {
+        watchLocksBuilder_.clear();
       }
       commandCase_ = 0;
       command_ = null;
@@ -1609,73 +1609,73 @@ private static final long serialVersionUID = 0L;
     private void buildPartialOneofs(rowlock.v1.SessionCommand result) {
       result.commandCase_ = commandCase_;
       result.command_ = this.command_;
-      if (commandCase_ == 3 &&
+      if (commandCase_ == 10 &&
           acquireBuilder_ != null) {
         result.command_ = acquireBuilder_.build();
       }
-      if (commandCase_ == 4 &&
+      if (commandCase_ == 11 &&
           waitInQueueBuilder_ != null) {
         result.command_ = waitInQueueBuilder_.build();
       }
-      if (commandCase_ == 5 &&
+      if (commandCase_ == 12 &&
           renewBuilder_ != null) {
         result.command_ = renewBuilder_.build();
       }
-      if (commandCase_ == 6 &&
+      if (commandCase_ == 13 &&
           renewLeasesBuilder_ != null) {
         result.command_ = renewLeasesBuilder_.build();
       }
-      if (commandCase_ == 7 &&
+      if (commandCase_ == 14 &&
           releaseBuilder_ != null) {
         result.command_ = releaseBuilder_.build();
       }
-      if (commandCase_ == 8 &&
-          setLimitBuilder_ != null) {
-        result.command_ = setLimitBuilder_.build();
-      }
-      if (commandCase_ == 9 &&
-          getLockBuilder_ != null) {
-        result.command_ = getLockBuilder_.build();
-      }
-      if (commandCase_ == 10 &&
-          listLocksBuilder_ != null) {
-        result.command_ = listLocksBuilder_.build();
-      }
-      if (commandCase_ == 11 &&
-          listLimitsBuilder_ != null) {
-        result.command_ = listLimitsBuilder_.build();
-      }
-      if (commandCase_ == 12 &&
-          forceReleaseBuilder_ != null) {
-        result.command_ = forceReleaseBuilder_.build();
-      }
-      if (commandCase_ == 17 &&
-          watchLocksBuilder_ != null) {
-        result.command_ = watchLocksBuilder_.build();
-      }
-      if (commandCase_ == 14 &&
-          updateRecordBuilder_ != null) {
-        result.command_ = updateRecordBuilder_.build();
-      }
       if (commandCase_ == 15 &&
-          deleteRecordBuilder_ != null) {
-        result.command_ = deleteRecordBuilder_.build();
-      }
-      if (commandCase_ == 16 &&
           captureBuilder_ != null) {
         result.command_ = captureBuilder_.build();
       }
+      if (commandCase_ == 16 &&
+          setLimitBuilder_ != null) {
+        result.command_ = setLimitBuilder_.build();
+      }
+      if (commandCase_ == 17 &&
+          updateRecordBuilder_ != null) {
+        result.command_ = updateRecordBuilder_.build();
+      }
       if (commandCase_ == 18 &&
+          deleteRecordBuilder_ != null) {
+        result.command_ = deleteRecordBuilder_.build();
+      }
+      if (commandCase_ == 19 &&
+          forceReleaseBuilder_ != null) {
+        result.command_ = forceReleaseBuilder_.build();
+      }
+      if (commandCase_ == 20 &&
+          getLockBuilder_ != null) {
+        result.command_ = getLockBuilder_.build();
+      }
+      if (commandCase_ == 21 &&
+          listLocksBuilder_ != null) {
+        result.command_ = listLocksBuilder_.build();
+      }
+      if (commandCase_ == 22 &&
+          listLimitsBuilder_ != null) {
+        result.command_ = listLimitsBuilder_.build();
+      }
+      if (commandCase_ == 23 &&
           listClaimsBuilder_ != null) {
         result.command_ = listClaimsBuilder_.build();
       }
-      if (commandCase_ == 19 &&
+      if (commandCase_ == 24 &&
           listChangesBuilder_ != null) {
         result.command_ = listChangesBuilder_.build();
       }
-      if (commandCase_ == 20 &&
+      if (commandCase_ == 25 &&
           explainWaitBuilder_ != null) {
         result.command_ = explainWaitBuilder_.build();
+      }
+      if (commandCase_ == 26 &&
+          watchLocksBuilder_ != null) {
+        result.command_ = watchLocksBuilder_.build();
       }
     }
 
@@ -1735,6 +1735,10 @@ private static final long serialVersionUID = 0L;
         onChanged();
       }
       switch (other.getCommandCase()) {
+        case CANCEL: {
+          setCancel(other.getCancel());
+          break;
+        }
         case ACQUIRE: {
           mergeAcquire(other.getAcquire());
           break;
@@ -1755,8 +1759,24 @@ private static final long serialVersionUID = 0L;
           mergeRelease(other.getRelease());
           break;
         }
+        case CAPTURE: {
+          mergeCapture(other.getCapture());
+          break;
+        }
         case SET_LIMIT: {
           mergeSetLimit(other.getSetLimit());
+          break;
+        }
+        case UPDATE_RECORD: {
+          mergeUpdateRecord(other.getUpdateRecord());
+          break;
+        }
+        case DELETE_RECORD: {
+          mergeDeleteRecord(other.getDeleteRecord());
+          break;
+        }
+        case FORCE_RELEASE: {
+          mergeForceRelease(other.getForceRelease());
           break;
         }
         case GET_LOCK: {
@@ -1771,30 +1791,6 @@ private static final long serialVersionUID = 0L;
           mergeListLimits(other.getListLimits());
           break;
         }
-        case FORCE_RELEASE: {
-          mergeForceRelease(other.getForceRelease());
-          break;
-        }
-        case WATCH_LOCKS: {
-          mergeWatchLocks(other.getWatchLocks());
-          break;
-        }
-        case CANCEL: {
-          setCancel(other.getCancel());
-          break;
-        }
-        case UPDATE_RECORD: {
-          mergeUpdateRecord(other.getUpdateRecord());
-          break;
-        }
-        case DELETE_RECORD: {
-          mergeDeleteRecord(other.getDeleteRecord());
-          break;
-        }
-        case CAPTURE: {
-          mergeCapture(other.getCapture());
-          break;
-        }
         case LIST_CLAIMS: {
           mergeListClaims(other.getListClaims());
           break;
@@ -1805,6 +1801,10 @@ private static final long serialVersionUID = 0L;
         }
         case EXPLAIN_WAIT: {
           mergeExplainWait(other.getExplainWait());
+          break;
+        }
+        case WATCH_LOCKS: {
+          mergeWatchLocks(other.getWatchLocks());
           break;
         }
         case COMMAND_NOT_SET: {
@@ -1850,134 +1850,134 @@ private static final long serialVersionUID = 0L;
               break;
             } // case 18
             case 26: {
-              input.readMessage(
-                  getAcquireFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              commandCase_ = 3;
+              traceparent_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000004;
               break;
             } // case 26
-            case 34: {
-              input.readMessage(
-                  getWaitInQueueFieldBuilder().getBuilder(),
-                  extensionRegistry);
+            case 32: {
+              command_ = input.readUInt64();
               commandCase_ = 4;
               break;
-            } // case 34
-            case 42: {
-              input.readMessage(
-                  getRenewFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              commandCase_ = 5;
-              break;
-            } // case 42
-            case 50: {
-              input.readMessage(
-                  getRenewLeasesFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              commandCase_ = 6;
-              break;
-            } // case 50
-            case 58: {
-              input.readMessage(
-                  getReleaseFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              commandCase_ = 7;
-              break;
-            } // case 58
-            case 66: {
-              input.readMessage(
-                  getSetLimitFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              commandCase_ = 8;
-              break;
-            } // case 66
-            case 74: {
-              input.readMessage(
-                  getGetLockFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              commandCase_ = 9;
-              break;
-            } // case 74
+            } // case 32
             case 82: {
               input.readMessage(
-                  getListLocksFieldBuilder().getBuilder(),
+                  getAcquireFieldBuilder().getBuilder(),
                   extensionRegistry);
               commandCase_ = 10;
               break;
             } // case 82
             case 90: {
               input.readMessage(
-                  getListLimitsFieldBuilder().getBuilder(),
+                  getWaitInQueueFieldBuilder().getBuilder(),
                   extensionRegistry);
               commandCase_ = 11;
               break;
             } // case 90
             case 98: {
               input.readMessage(
-                  getForceReleaseFieldBuilder().getBuilder(),
+                  getRenewFieldBuilder().getBuilder(),
                   extensionRegistry);
               commandCase_ = 12;
               break;
             } // case 98
-            case 104: {
-              command_ = input.readUInt64();
+            case 106: {
+              input.readMessage(
+                  getRenewLeasesFieldBuilder().getBuilder(),
+                  extensionRegistry);
               commandCase_ = 13;
               break;
-            } // case 104
+            } // case 106
             case 114: {
               input.readMessage(
-                  getUpdateRecordFieldBuilder().getBuilder(),
+                  getReleaseFieldBuilder().getBuilder(),
                   extensionRegistry);
               commandCase_ = 14;
               break;
             } // case 114
             case 122: {
               input.readMessage(
-                  getDeleteRecordFieldBuilder().getBuilder(),
+                  getCaptureFieldBuilder().getBuilder(),
                   extensionRegistry);
               commandCase_ = 15;
               break;
             } // case 122
             case 130: {
               input.readMessage(
-                  getCaptureFieldBuilder().getBuilder(),
+                  getSetLimitFieldBuilder().getBuilder(),
                   extensionRegistry);
               commandCase_ = 16;
               break;
             } // case 130
             case 138: {
               input.readMessage(
-                  getWatchLocksFieldBuilder().getBuilder(),
+                  getUpdateRecordFieldBuilder().getBuilder(),
                   extensionRegistry);
               commandCase_ = 17;
               break;
             } // case 138
             case 146: {
               input.readMessage(
-                  getListClaimsFieldBuilder().getBuilder(),
+                  getDeleteRecordFieldBuilder().getBuilder(),
                   extensionRegistry);
               commandCase_ = 18;
               break;
             } // case 146
             case 154: {
               input.readMessage(
-                  getListChangesFieldBuilder().getBuilder(),
+                  getForceReleaseFieldBuilder().getBuilder(),
                   extensionRegistry);
               commandCase_ = 19;
               break;
             } // case 154
             case 162: {
               input.readMessage(
-                  getExplainWaitFieldBuilder().getBuilder(),
+                  getGetLockFieldBuilder().getBuilder(),
                   extensionRegistry);
               commandCase_ = 20;
               break;
             } // case 162
             case 170: {
-              traceparent_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000004;
+              input.readMessage(
+                  getListLocksFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 21;
               break;
             } // case 170
+            case 178: {
+              input.readMessage(
+                  getListLimitsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 22;
+              break;
+            } // case 178
+            case 186: {
+              input.readMessage(
+                  getListClaimsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 23;
+              break;
+            } // case 186
+            case 194: {
+              input.readMessage(
+                  getListChangesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 24;
+              break;
+            } // case 194
+            case 202: {
+              input.readMessage(
+                  getExplainWaitFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 25;
+              break;
+            } // case 202
+            case 210: {
+              input.readMessage(
+                  getWatchLocksFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 26;
+              break;
+            } // case 210
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2060,7 +2060,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call, not the place: see AcquireRequest.max_wait.
+     * the call, not the place: see Wait.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -2072,7 +2072,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call, not the place: see AcquireRequest.max_wait.
+     * the call, not the place: see Wait.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -2088,7 +2088,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call, not the place: see AcquireRequest.max_wait.
+     * the call, not the place: see Wait.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -2109,7 +2109,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call, not the place: see AcquireRequest.max_wait.
+     * the call, not the place: see Wait.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -2128,7 +2128,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call, not the place: see AcquireRequest.max_wait.
+     * the call, not the place: see Wait.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -2154,7 +2154,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call, not the place: see AcquireRequest.max_wait.
+     * the call, not the place: see Wait.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -2172,7 +2172,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call, not the place: see AcquireRequest.max_wait.
+     * the call, not the place: see Wait.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -2185,7 +2185,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call, not the place: see AcquireRequest.max_wait.
+     * the call, not the place: see Wait.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -2201,7 +2201,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-     * the call, not the place: see AcquireRequest.max_wait.
+     * the call, not the place: see Wait.max_wait.
      * </pre>
      *
      * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -2227,7 +2227,7 @@ private static final long serialVersionUID = 0L;
      * but traces, and a malformed one is ignored.
      * </pre>
      *
-     * <code>string traceparent = 21;</code>
+     * <code>string traceparent = 3;</code>
      * @return The traceparent.
      */
     public java.lang.String getTraceparent() {
@@ -2248,7 +2248,7 @@ private static final long serialVersionUID = 0L;
      * but traces, and a malformed one is ignored.
      * </pre>
      *
-     * <code>string traceparent = 21;</code>
+     * <code>string traceparent = 3;</code>
      * @return The bytes for traceparent.
      */
     public com.google.protobuf.ByteString
@@ -2270,7 +2270,7 @@ private static final long serialVersionUID = 0L;
      * but traces, and a malformed one is ignored.
      * </pre>
      *
-     * <code>string traceparent = 21;</code>
+     * <code>string traceparent = 3;</code>
      * @param value The traceparent to set.
      * @return This builder for chaining.
      */
@@ -2288,7 +2288,7 @@ private static final long serialVersionUID = 0L;
      * but traces, and a malformed one is ignored.
      * </pre>
      *
-     * <code>string traceparent = 21;</code>
+     * <code>string traceparent = 3;</code>
      * @return This builder for chaining.
      */
     public Builder clearTraceparent() {
@@ -2303,7 +2303,7 @@ private static final long serialVersionUID = 0L;
      * but traces, and a malformed one is ignored.
      * </pre>
      *
-     * <code>string traceparent = 21;</code>
+     * <code>string traceparent = 3;</code>
      * @param value The bytes for traceparent to set.
      * @return This builder for chaining.
      */
@@ -2317,37 +2317,99 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
+    /**
+     * <pre>
+     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+     * and no result. A place is kept for the grace period; Release gives it up.
+     * </pre>
+     *
+     * <code>uint64 cancel = 4;</code>
+     * @return Whether the cancel field is set.
+     */
+    public boolean hasCancel() {
+      return commandCase_ == 4;
+    }
+    /**
+     * <pre>
+     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+     * and no result. A place is kept for the grace period; Release gives it up.
+     * </pre>
+     *
+     * <code>uint64 cancel = 4;</code>
+     * @return The cancel.
+     */
+    public long getCancel() {
+      if (commandCase_ == 4) {
+        return (java.lang.Long) command_;
+      }
+      return 0L;
+    }
+    /**
+     * <pre>
+     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+     * and no result. A place is kept for the grace period; Release gives it up.
+     * </pre>
+     *
+     * <code>uint64 cancel = 4;</code>
+     * @param value The cancel to set.
+     * @return This builder for chaining.
+     */
+    public Builder setCancel(long value) {
+
+      commandCase_ = 4;
+      command_ = value;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
+     * and no result. A place is kept for the grace period; Release gives it up.
+     * </pre>
+     *
+     * <code>uint64 cancel = 4;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearCancel() {
+      if (commandCase_ == 4) {
+        commandCase_ = 0;
+        command_ = null;
+        onChanged();
+      }
+      return this;
+    }
+
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.AcquireRequest, rowlock.v1.AcquireRequest.Builder, rowlock.v1.AcquireRequestOrBuilder> acquireBuilder_;
     /**
      * <pre>
-     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method; with `wait`, it waits in the session.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
+     * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
      * @return Whether the acquire field is set.
      */
     @java.lang.Override
     public boolean hasAcquire() {
-      return commandCase_ == 3;
+      return commandCase_ == 10;
     }
     /**
      * <pre>
-     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method; with `wait`, it waits in the session.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
+     * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
      * @return The acquire.
      */
     @java.lang.Override
     public rowlock.v1.AcquireRequest getAcquire() {
       if (acquireBuilder_ == null) {
-        if (commandCase_ == 3) {
+        if (commandCase_ == 10) {
           return (rowlock.v1.AcquireRequest) command_;
         }
         return rowlock.v1.AcquireRequest.getDefaultInstance();
       } else {
-        if (commandCase_ == 3) {
+        if (commandCase_ == 10) {
           return acquireBuilder_.getMessage();
         }
         return rowlock.v1.AcquireRequest.getDefaultInstance();
@@ -2355,10 +2417,10 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method; with `wait`, it waits in the session.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
+     * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
      */
     public Builder setAcquire(rowlock.v1.AcquireRequest value) {
       if (acquireBuilder_ == null) {
@@ -2370,15 +2432,15 @@ private static final long serialVersionUID = 0L;
       } else {
         acquireBuilder_.setMessage(value);
       }
-      commandCase_ = 3;
+      commandCase_ = 10;
       return this;
     }
     /**
      * <pre>
-     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method; with `wait`, it waits in the session.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
+     * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
      */
     public Builder setAcquire(
         rowlock.v1.AcquireRequest.Builder builderForValue) {
@@ -2388,19 +2450,19 @@ private static final long serialVersionUID = 0L;
       } else {
         acquireBuilder_.setMessage(builderForValue.build());
       }
-      commandCase_ = 3;
+      commandCase_ = 10;
       return this;
     }
     /**
      * <pre>
-     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method; with `wait`, it waits in the session.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
+     * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
      */
     public Builder mergeAcquire(rowlock.v1.AcquireRequest value) {
       if (acquireBuilder_ == null) {
-        if (commandCase_ == 3 &&
+        if (commandCase_ == 10 &&
             command_ != rowlock.v1.AcquireRequest.getDefaultInstance()) {
           command_ = rowlock.v1.AcquireRequest.newBuilder((rowlock.v1.AcquireRequest) command_)
               .mergeFrom(value).buildPartial();
@@ -2409,31 +2471,31 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (commandCase_ == 3) {
+        if (commandCase_ == 10) {
           acquireBuilder_.mergeFrom(value);
         } else {
           acquireBuilder_.setMessage(value);
         }
       }
-      commandCase_ = 3;
+      commandCase_ = 10;
       return this;
     }
     /**
      * <pre>
-     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method; with `wait`, it waits in the session.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
+     * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
      */
     public Builder clearAcquire() {
       if (acquireBuilder_ == null) {
-        if (commandCase_ == 3) {
+        if (commandCase_ == 10) {
           commandCase_ = 0;
           command_ = null;
           onChanged();
         }
       } else {
-        if (commandCase_ == 3) {
+        if (commandCase_ == 10) {
           commandCase_ = 0;
           command_ = null;
         }
@@ -2443,27 +2505,27 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method; with `wait`, it waits in the session.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
+     * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
      */
     public rowlock.v1.AcquireRequest.Builder getAcquireBuilder() {
       return getAcquireFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method; with `wait`, it waits in the session.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
+     * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
      */
     @java.lang.Override
     public rowlock.v1.AcquireRequestOrBuilder getAcquireOrBuilder() {
-      if ((commandCase_ == 3) && (acquireBuilder_ != null)) {
+      if ((commandCase_ == 10) && (acquireBuilder_ != null)) {
         return acquireBuilder_.getMessageOrBuilder();
       } else {
-        if (commandCase_ == 3) {
+        if (commandCase_ == 10) {
           return (rowlock.v1.AcquireRequest) command_;
         }
         return rowlock.v1.AcquireRequest.getDefaultInstance();
@@ -2471,16 +2533,16 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Like the unary method. WHEN_BUSY_WAIT waits in the session.
+     * Like the unary method; with `wait`, it waits in the session.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
+     * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.AcquireRequest, rowlock.v1.AcquireRequest.Builder, rowlock.v1.AcquireRequestOrBuilder> 
         getAcquireFieldBuilder() {
       if (acquireBuilder_ == null) {
-        if (!(commandCase_ == 3)) {
+        if (!(commandCase_ == 10)) {
           command_ = rowlock.v1.AcquireRequest.getDefaultInstance();
         }
         acquireBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -2490,7 +2552,7 @@ private static final long serialVersionUID = 0L;
                 isClean());
         command_ = null;
       }
-      commandCase_ = 3;
+      commandCase_ = 10;
       onChanged();
       return acquireBuilder_;
     }
@@ -2502,30 +2564,30 @@ private static final long serialVersionUID = 0L;
      * Like the streaming method.
      * </pre>
      *
-     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
+     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
      * @return Whether the waitInQueue field is set.
      */
     @java.lang.Override
     public boolean hasWaitInQueue() {
-      return commandCase_ == 4;
+      return commandCase_ == 11;
     }
     /**
      * <pre>
      * Like the streaming method.
      * </pre>
      *
-     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
+     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
      * @return The waitInQueue.
      */
     @java.lang.Override
     public rowlock.v1.WaitInQueueRequest getWaitInQueue() {
       if (waitInQueueBuilder_ == null) {
-        if (commandCase_ == 4) {
+        if (commandCase_ == 11) {
           return (rowlock.v1.WaitInQueueRequest) command_;
         }
         return rowlock.v1.WaitInQueueRequest.getDefaultInstance();
       } else {
-        if (commandCase_ == 4) {
+        if (commandCase_ == 11) {
           return waitInQueueBuilder_.getMessage();
         }
         return rowlock.v1.WaitInQueueRequest.getDefaultInstance();
@@ -2536,7 +2598,7 @@ private static final long serialVersionUID = 0L;
      * Like the streaming method.
      * </pre>
      *
-     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
+     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
      */
     public Builder setWaitInQueue(rowlock.v1.WaitInQueueRequest value) {
       if (waitInQueueBuilder_ == null) {
@@ -2548,7 +2610,7 @@ private static final long serialVersionUID = 0L;
       } else {
         waitInQueueBuilder_.setMessage(value);
       }
-      commandCase_ = 4;
+      commandCase_ = 11;
       return this;
     }
     /**
@@ -2556,7 +2618,7 @@ private static final long serialVersionUID = 0L;
      * Like the streaming method.
      * </pre>
      *
-     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
+     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
      */
     public Builder setWaitInQueue(
         rowlock.v1.WaitInQueueRequest.Builder builderForValue) {
@@ -2566,7 +2628,7 @@ private static final long serialVersionUID = 0L;
       } else {
         waitInQueueBuilder_.setMessage(builderForValue.build());
       }
-      commandCase_ = 4;
+      commandCase_ = 11;
       return this;
     }
     /**
@@ -2574,11 +2636,11 @@ private static final long serialVersionUID = 0L;
      * Like the streaming method.
      * </pre>
      *
-     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
+     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
      */
     public Builder mergeWaitInQueue(rowlock.v1.WaitInQueueRequest value) {
       if (waitInQueueBuilder_ == null) {
-        if (commandCase_ == 4 &&
+        if (commandCase_ == 11 &&
             command_ != rowlock.v1.WaitInQueueRequest.getDefaultInstance()) {
           command_ = rowlock.v1.WaitInQueueRequest.newBuilder((rowlock.v1.WaitInQueueRequest) command_)
               .mergeFrom(value).buildPartial();
@@ -2587,13 +2649,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (commandCase_ == 4) {
+        if (commandCase_ == 11) {
           waitInQueueBuilder_.mergeFrom(value);
         } else {
           waitInQueueBuilder_.setMessage(value);
         }
       }
-      commandCase_ = 4;
+      commandCase_ = 11;
       return this;
     }
     /**
@@ -2601,17 +2663,17 @@ private static final long serialVersionUID = 0L;
      * Like the streaming method.
      * </pre>
      *
-     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
+     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
      */
     public Builder clearWaitInQueue() {
       if (waitInQueueBuilder_ == null) {
-        if (commandCase_ == 4) {
+        if (commandCase_ == 11) {
           commandCase_ = 0;
           command_ = null;
           onChanged();
         }
       } else {
-        if (commandCase_ == 4) {
+        if (commandCase_ == 11) {
           commandCase_ = 0;
           command_ = null;
         }
@@ -2624,7 +2686,7 @@ private static final long serialVersionUID = 0L;
      * Like the streaming method.
      * </pre>
      *
-     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
+     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
      */
     public rowlock.v1.WaitInQueueRequest.Builder getWaitInQueueBuilder() {
       return getWaitInQueueFieldBuilder().getBuilder();
@@ -2634,14 +2696,14 @@ private static final long serialVersionUID = 0L;
      * Like the streaming method.
      * </pre>
      *
-     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
+     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
      */
     @java.lang.Override
     public rowlock.v1.WaitInQueueRequestOrBuilder getWaitInQueueOrBuilder() {
-      if ((commandCase_ == 4) && (waitInQueueBuilder_ != null)) {
+      if ((commandCase_ == 11) && (waitInQueueBuilder_ != null)) {
         return waitInQueueBuilder_.getMessageOrBuilder();
       } else {
-        if (commandCase_ == 4) {
+        if (commandCase_ == 11) {
           return (rowlock.v1.WaitInQueueRequest) command_;
         }
         return rowlock.v1.WaitInQueueRequest.getDefaultInstance();
@@ -2652,13 +2714,13 @@ private static final long serialVersionUID = 0L;
      * Like the streaming method.
      * </pre>
      *
-     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
+     * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.WaitInQueueRequest, rowlock.v1.WaitInQueueRequest.Builder, rowlock.v1.WaitInQueueRequestOrBuilder> 
         getWaitInQueueFieldBuilder() {
       if (waitInQueueBuilder_ == null) {
-        if (!(commandCase_ == 4)) {
+        if (!(commandCase_ == 11)) {
           command_ = rowlock.v1.WaitInQueueRequest.getDefaultInstance();
         }
         waitInQueueBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -2668,7 +2730,7 @@ private static final long serialVersionUID = 0L;
                 isClean());
         command_ = null;
       }
-      commandCase_ = 4;
+      commandCase_ = 11;
       onChanged();
       return waitInQueueBuilder_;
     }
@@ -2680,30 +2742,30 @@ private static final long serialVersionUID = 0L;
      * One lease.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewRequest renew = 5;</code>
+     * <code>.rowlock.v1.RenewRequest renew = 12;</code>
      * @return Whether the renew field is set.
      */
     @java.lang.Override
     public boolean hasRenew() {
-      return commandCase_ == 5;
+      return commandCase_ == 12;
     }
     /**
      * <pre>
      * One lease.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewRequest renew = 5;</code>
+     * <code>.rowlock.v1.RenewRequest renew = 12;</code>
      * @return The renew.
      */
     @java.lang.Override
     public rowlock.v1.RenewRequest getRenew() {
       if (renewBuilder_ == null) {
-        if (commandCase_ == 5) {
+        if (commandCase_ == 12) {
           return (rowlock.v1.RenewRequest) command_;
         }
         return rowlock.v1.RenewRequest.getDefaultInstance();
       } else {
-        if (commandCase_ == 5) {
+        if (commandCase_ == 12) {
           return renewBuilder_.getMessage();
         }
         return rowlock.v1.RenewRequest.getDefaultInstance();
@@ -2714,7 +2776,7 @@ private static final long serialVersionUID = 0L;
      * One lease.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewRequest renew = 5;</code>
+     * <code>.rowlock.v1.RenewRequest renew = 12;</code>
      */
     public Builder setRenew(rowlock.v1.RenewRequest value) {
       if (renewBuilder_ == null) {
@@ -2726,7 +2788,7 @@ private static final long serialVersionUID = 0L;
       } else {
         renewBuilder_.setMessage(value);
       }
-      commandCase_ = 5;
+      commandCase_ = 12;
       return this;
     }
     /**
@@ -2734,7 +2796,7 @@ private static final long serialVersionUID = 0L;
      * One lease.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewRequest renew = 5;</code>
+     * <code>.rowlock.v1.RenewRequest renew = 12;</code>
      */
     public Builder setRenew(
         rowlock.v1.RenewRequest.Builder builderForValue) {
@@ -2744,7 +2806,7 @@ private static final long serialVersionUID = 0L;
       } else {
         renewBuilder_.setMessage(builderForValue.build());
       }
-      commandCase_ = 5;
+      commandCase_ = 12;
       return this;
     }
     /**
@@ -2752,11 +2814,11 @@ private static final long serialVersionUID = 0L;
      * One lease.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewRequest renew = 5;</code>
+     * <code>.rowlock.v1.RenewRequest renew = 12;</code>
      */
     public Builder mergeRenew(rowlock.v1.RenewRequest value) {
       if (renewBuilder_ == null) {
-        if (commandCase_ == 5 &&
+        if (commandCase_ == 12 &&
             command_ != rowlock.v1.RenewRequest.getDefaultInstance()) {
           command_ = rowlock.v1.RenewRequest.newBuilder((rowlock.v1.RenewRequest) command_)
               .mergeFrom(value).buildPartial();
@@ -2765,13 +2827,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (commandCase_ == 5) {
+        if (commandCase_ == 12) {
           renewBuilder_.mergeFrom(value);
         } else {
           renewBuilder_.setMessage(value);
         }
       }
-      commandCase_ = 5;
+      commandCase_ = 12;
       return this;
     }
     /**
@@ -2779,17 +2841,17 @@ private static final long serialVersionUID = 0L;
      * One lease.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewRequest renew = 5;</code>
+     * <code>.rowlock.v1.RenewRequest renew = 12;</code>
      */
     public Builder clearRenew() {
       if (renewBuilder_ == null) {
-        if (commandCase_ == 5) {
+        if (commandCase_ == 12) {
           commandCase_ = 0;
           command_ = null;
           onChanged();
         }
       } else {
-        if (commandCase_ == 5) {
+        if (commandCase_ == 12) {
           commandCase_ = 0;
           command_ = null;
         }
@@ -2802,7 +2864,7 @@ private static final long serialVersionUID = 0L;
      * One lease.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewRequest renew = 5;</code>
+     * <code>.rowlock.v1.RenewRequest renew = 12;</code>
      */
     public rowlock.v1.RenewRequest.Builder getRenewBuilder() {
       return getRenewFieldBuilder().getBuilder();
@@ -2812,14 +2874,14 @@ private static final long serialVersionUID = 0L;
      * One lease.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewRequest renew = 5;</code>
+     * <code>.rowlock.v1.RenewRequest renew = 12;</code>
      */
     @java.lang.Override
     public rowlock.v1.RenewRequestOrBuilder getRenewOrBuilder() {
-      if ((commandCase_ == 5) && (renewBuilder_ != null)) {
+      if ((commandCase_ == 12) && (renewBuilder_ != null)) {
         return renewBuilder_.getMessageOrBuilder();
       } else {
-        if (commandCase_ == 5) {
+        if (commandCase_ == 12) {
           return (rowlock.v1.RenewRequest) command_;
         }
         return rowlock.v1.RenewRequest.getDefaultInstance();
@@ -2830,13 +2892,13 @@ private static final long serialVersionUID = 0L;
      * One lease.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewRequest renew = 5;</code>
+     * <code>.rowlock.v1.RenewRequest renew = 12;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.RenewRequest, rowlock.v1.RenewRequest.Builder, rowlock.v1.RenewRequestOrBuilder> 
         getRenewFieldBuilder() {
       if (renewBuilder_ == null) {
-        if (!(commandCase_ == 5)) {
+        if (!(commandCase_ == 12)) {
           command_ = rowlock.v1.RenewRequest.getDefaultInstance();
         }
         renewBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -2846,7 +2908,7 @@ private static final long serialVersionUID = 0L;
                 isClean());
         command_ = null;
       }
-      commandCase_ = 5;
+      commandCase_ = 12;
       onChanged();
       return renewBuilder_;
     }
@@ -2858,30 +2920,30 @@ private static final long serialVersionUID = 0L;
      * Many leases.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
+     * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
      * @return Whether the renewLeases field is set.
      */
     @java.lang.Override
     public boolean hasRenewLeases() {
-      return commandCase_ == 6;
+      return commandCase_ == 13;
     }
     /**
      * <pre>
      * Many leases.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
+     * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
      * @return The renewLeases.
      */
     @java.lang.Override
     public rowlock.v1.RenewLeases getRenewLeases() {
       if (renewLeasesBuilder_ == null) {
-        if (commandCase_ == 6) {
+        if (commandCase_ == 13) {
           return (rowlock.v1.RenewLeases) command_;
         }
         return rowlock.v1.RenewLeases.getDefaultInstance();
       } else {
-        if (commandCase_ == 6) {
+        if (commandCase_ == 13) {
           return renewLeasesBuilder_.getMessage();
         }
         return rowlock.v1.RenewLeases.getDefaultInstance();
@@ -2892,7 +2954,7 @@ private static final long serialVersionUID = 0L;
      * Many leases.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
+     * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
      */
     public Builder setRenewLeases(rowlock.v1.RenewLeases value) {
       if (renewLeasesBuilder_ == null) {
@@ -2904,7 +2966,7 @@ private static final long serialVersionUID = 0L;
       } else {
         renewLeasesBuilder_.setMessage(value);
       }
-      commandCase_ = 6;
+      commandCase_ = 13;
       return this;
     }
     /**
@@ -2912,7 +2974,7 @@ private static final long serialVersionUID = 0L;
      * Many leases.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
+     * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
      */
     public Builder setRenewLeases(
         rowlock.v1.RenewLeases.Builder builderForValue) {
@@ -2922,7 +2984,7 @@ private static final long serialVersionUID = 0L;
       } else {
         renewLeasesBuilder_.setMessage(builderForValue.build());
       }
-      commandCase_ = 6;
+      commandCase_ = 13;
       return this;
     }
     /**
@@ -2930,11 +2992,11 @@ private static final long serialVersionUID = 0L;
      * Many leases.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
+     * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
      */
     public Builder mergeRenewLeases(rowlock.v1.RenewLeases value) {
       if (renewLeasesBuilder_ == null) {
-        if (commandCase_ == 6 &&
+        if (commandCase_ == 13 &&
             command_ != rowlock.v1.RenewLeases.getDefaultInstance()) {
           command_ = rowlock.v1.RenewLeases.newBuilder((rowlock.v1.RenewLeases) command_)
               .mergeFrom(value).buildPartial();
@@ -2943,13 +3005,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (commandCase_ == 6) {
+        if (commandCase_ == 13) {
           renewLeasesBuilder_.mergeFrom(value);
         } else {
           renewLeasesBuilder_.setMessage(value);
         }
       }
-      commandCase_ = 6;
+      commandCase_ = 13;
       return this;
     }
     /**
@@ -2957,17 +3019,17 @@ private static final long serialVersionUID = 0L;
      * Many leases.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
+     * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
      */
     public Builder clearRenewLeases() {
       if (renewLeasesBuilder_ == null) {
-        if (commandCase_ == 6) {
+        if (commandCase_ == 13) {
           commandCase_ = 0;
           command_ = null;
           onChanged();
         }
       } else {
-        if (commandCase_ == 6) {
+        if (commandCase_ == 13) {
           commandCase_ = 0;
           command_ = null;
         }
@@ -2980,7 +3042,7 @@ private static final long serialVersionUID = 0L;
      * Many leases.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
+     * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
      */
     public rowlock.v1.RenewLeases.Builder getRenewLeasesBuilder() {
       return getRenewLeasesFieldBuilder().getBuilder();
@@ -2990,14 +3052,14 @@ private static final long serialVersionUID = 0L;
      * Many leases.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
+     * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
      */
     @java.lang.Override
     public rowlock.v1.RenewLeasesOrBuilder getRenewLeasesOrBuilder() {
-      if ((commandCase_ == 6) && (renewLeasesBuilder_ != null)) {
+      if ((commandCase_ == 13) && (renewLeasesBuilder_ != null)) {
         return renewLeasesBuilder_.getMessageOrBuilder();
       } else {
-        if (commandCase_ == 6) {
+        if (commandCase_ == 13) {
           return (rowlock.v1.RenewLeases) command_;
         }
         return rowlock.v1.RenewLeases.getDefaultInstance();
@@ -3008,13 +3070,13 @@ private static final long serialVersionUID = 0L;
      * Many leases.
      * </pre>
      *
-     * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
+     * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.RenewLeases, rowlock.v1.RenewLeases.Builder, rowlock.v1.RenewLeasesOrBuilder> 
         getRenewLeasesFieldBuilder() {
       if (renewLeasesBuilder_ == null) {
-        if (!(commandCase_ == 6)) {
+        if (!(commandCase_ == 13)) {
           command_ = rowlock.v1.RenewLeases.getDefaultInstance();
         }
         renewLeasesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -3024,7 +3086,7 @@ private static final long serialVersionUID = 0L;
                 isClean());
         command_ = null;
       }
-      commandCase_ = 6;
+      commandCase_ = 13;
       onChanged();
       return renewLeasesBuilder_;
     }
@@ -3036,30 +3098,30 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
+     * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
      * @return Whether the release field is set.
      */
     @java.lang.Override
     public boolean hasRelease() {
-      return commandCase_ == 7;
+      return commandCase_ == 14;
     }
     /**
      * <pre>
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
+     * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
      * @return The release.
      */
     @java.lang.Override
     public rowlock.v1.ReleaseRequest getRelease() {
       if (releaseBuilder_ == null) {
-        if (commandCase_ == 7) {
+        if (commandCase_ == 14) {
           return (rowlock.v1.ReleaseRequest) command_;
         }
         return rowlock.v1.ReleaseRequest.getDefaultInstance();
       } else {
-        if (commandCase_ == 7) {
+        if (commandCase_ == 14) {
           return releaseBuilder_.getMessage();
         }
         return rowlock.v1.ReleaseRequest.getDefaultInstance();
@@ -3070,7 +3132,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
+     * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
      */
     public Builder setRelease(rowlock.v1.ReleaseRequest value) {
       if (releaseBuilder_ == null) {
@@ -3082,7 +3144,7 @@ private static final long serialVersionUID = 0L;
       } else {
         releaseBuilder_.setMessage(value);
       }
-      commandCase_ = 7;
+      commandCase_ = 14;
       return this;
     }
     /**
@@ -3090,7 +3152,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
+     * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
      */
     public Builder setRelease(
         rowlock.v1.ReleaseRequest.Builder builderForValue) {
@@ -3100,7 +3162,7 @@ private static final long serialVersionUID = 0L;
       } else {
         releaseBuilder_.setMessage(builderForValue.build());
       }
-      commandCase_ = 7;
+      commandCase_ = 14;
       return this;
     }
     /**
@@ -3108,11 +3170,11 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
+     * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
      */
     public Builder mergeRelease(rowlock.v1.ReleaseRequest value) {
       if (releaseBuilder_ == null) {
-        if (commandCase_ == 7 &&
+        if (commandCase_ == 14 &&
             command_ != rowlock.v1.ReleaseRequest.getDefaultInstance()) {
           command_ = rowlock.v1.ReleaseRequest.newBuilder((rowlock.v1.ReleaseRequest) command_)
               .mergeFrom(value).buildPartial();
@@ -3121,13 +3183,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (commandCase_ == 7) {
+        if (commandCase_ == 14) {
           releaseBuilder_.mergeFrom(value);
         } else {
           releaseBuilder_.setMessage(value);
         }
       }
-      commandCase_ = 7;
+      commandCase_ = 14;
       return this;
     }
     /**
@@ -3135,17 +3197,17 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
+     * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
      */
     public Builder clearRelease() {
       if (releaseBuilder_ == null) {
-        if (commandCase_ == 7) {
+        if (commandCase_ == 14) {
           commandCase_ = 0;
           command_ = null;
           onChanged();
         }
       } else {
-        if (commandCase_ == 7) {
+        if (commandCase_ == 14) {
           commandCase_ = 0;
           command_ = null;
         }
@@ -3158,7 +3220,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
+     * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
      */
     public rowlock.v1.ReleaseRequest.Builder getReleaseBuilder() {
       return getReleaseFieldBuilder().getBuilder();
@@ -3168,14 +3230,14 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
+     * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
      */
     @java.lang.Override
     public rowlock.v1.ReleaseRequestOrBuilder getReleaseOrBuilder() {
-      if ((commandCase_ == 7) && (releaseBuilder_ != null)) {
+      if ((commandCase_ == 14) && (releaseBuilder_ != null)) {
         return releaseBuilder_.getMessageOrBuilder();
       } else {
-        if (commandCase_ == 7) {
+        if (commandCase_ == 14) {
           return (rowlock.v1.ReleaseRequest) command_;
         }
         return rowlock.v1.ReleaseRequest.getDefaultInstance();
@@ -3186,13 +3248,13 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
+     * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.ReleaseRequest, rowlock.v1.ReleaseRequest.Builder, rowlock.v1.ReleaseRequestOrBuilder> 
         getReleaseFieldBuilder() {
       if (releaseBuilder_ == null) {
-        if (!(commandCase_ == 7)) {
+        if (!(commandCase_ == 14)) {
           command_ = rowlock.v1.ReleaseRequest.getDefaultInstance();
         }
         releaseBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -3202,1495 +3264,9 @@ private static final long serialVersionUID = 0L;
                 isClean());
         command_ = null;
       }
-      commandCase_ = 7;
+      commandCase_ = 14;
       onChanged();
       return releaseBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.SetLimitRequest, rowlock.v1.SetLimitRequest.Builder, rowlock.v1.SetLimitRequestOrBuilder> setLimitBuilder_;
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-     * @return Whether the setLimit field is set.
-     */
-    @java.lang.Override
-    public boolean hasSetLimit() {
-      return commandCase_ == 8;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-     * @return The setLimit.
-     */
-    @java.lang.Override
-    public rowlock.v1.SetLimitRequest getSetLimit() {
-      if (setLimitBuilder_ == null) {
-        if (commandCase_ == 8) {
-          return (rowlock.v1.SetLimitRequest) command_;
-        }
-        return rowlock.v1.SetLimitRequest.getDefaultInstance();
-      } else {
-        if (commandCase_ == 8) {
-          return setLimitBuilder_.getMessage();
-        }
-        return rowlock.v1.SetLimitRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-     */
-    public Builder setSetLimit(rowlock.v1.SetLimitRequest value) {
-      if (setLimitBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        command_ = value;
-        onChanged();
-      } else {
-        setLimitBuilder_.setMessage(value);
-      }
-      commandCase_ = 8;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-     */
-    public Builder setSetLimit(
-        rowlock.v1.SetLimitRequest.Builder builderForValue) {
-      if (setLimitBuilder_ == null) {
-        command_ = builderForValue.build();
-        onChanged();
-      } else {
-        setLimitBuilder_.setMessage(builderForValue.build());
-      }
-      commandCase_ = 8;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-     */
-    public Builder mergeSetLimit(rowlock.v1.SetLimitRequest value) {
-      if (setLimitBuilder_ == null) {
-        if (commandCase_ == 8 &&
-            command_ != rowlock.v1.SetLimitRequest.getDefaultInstance()) {
-          command_ = rowlock.v1.SetLimitRequest.newBuilder((rowlock.v1.SetLimitRequest) command_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          command_ = value;
-        }
-        onChanged();
-      } else {
-        if (commandCase_ == 8) {
-          setLimitBuilder_.mergeFrom(value);
-        } else {
-          setLimitBuilder_.setMessage(value);
-        }
-      }
-      commandCase_ = 8;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-     */
-    public Builder clearSetLimit() {
-      if (setLimitBuilder_ == null) {
-        if (commandCase_ == 8) {
-          commandCase_ = 0;
-          command_ = null;
-          onChanged();
-        }
-      } else {
-        if (commandCase_ == 8) {
-          commandCase_ = 0;
-          command_ = null;
-        }
-        setLimitBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-     */
-    public rowlock.v1.SetLimitRequest.Builder getSetLimitBuilder() {
-      return getSetLimitFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.SetLimitRequestOrBuilder getSetLimitOrBuilder() {
-      if ((commandCase_ == 8) && (setLimitBuilder_ != null)) {
-        return setLimitBuilder_.getMessageOrBuilder();
-      } else {
-        if (commandCase_ == 8) {
-          return (rowlock.v1.SetLimitRequest) command_;
-        }
-        return rowlock.v1.SetLimitRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.SetLimitRequest, rowlock.v1.SetLimitRequest.Builder, rowlock.v1.SetLimitRequestOrBuilder> 
-        getSetLimitFieldBuilder() {
-      if (setLimitBuilder_ == null) {
-        if (!(commandCase_ == 8)) {
-          command_ = rowlock.v1.SetLimitRequest.getDefaultInstance();
-        }
-        setLimitBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.SetLimitRequest, rowlock.v1.SetLimitRequest.Builder, rowlock.v1.SetLimitRequestOrBuilder>(
-                (rowlock.v1.SetLimitRequest) command_,
-                getParentForChildren(),
-                isClean());
-        command_ = null;
-      }
-      commandCase_ = 8;
-      onChanged();
-      return setLimitBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.GetLockRequest, rowlock.v1.GetLockRequest.Builder, rowlock.v1.GetLockRequestOrBuilder> getLockBuilder_;
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-     * @return Whether the getLock field is set.
-     */
-    @java.lang.Override
-    public boolean hasGetLock() {
-      return commandCase_ == 9;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-     * @return The getLock.
-     */
-    @java.lang.Override
-    public rowlock.v1.GetLockRequest getGetLock() {
-      if (getLockBuilder_ == null) {
-        if (commandCase_ == 9) {
-          return (rowlock.v1.GetLockRequest) command_;
-        }
-        return rowlock.v1.GetLockRequest.getDefaultInstance();
-      } else {
-        if (commandCase_ == 9) {
-          return getLockBuilder_.getMessage();
-        }
-        return rowlock.v1.GetLockRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-     */
-    public Builder setGetLock(rowlock.v1.GetLockRequest value) {
-      if (getLockBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        command_ = value;
-        onChanged();
-      } else {
-        getLockBuilder_.setMessage(value);
-      }
-      commandCase_ = 9;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-     */
-    public Builder setGetLock(
-        rowlock.v1.GetLockRequest.Builder builderForValue) {
-      if (getLockBuilder_ == null) {
-        command_ = builderForValue.build();
-        onChanged();
-      } else {
-        getLockBuilder_.setMessage(builderForValue.build());
-      }
-      commandCase_ = 9;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-     */
-    public Builder mergeGetLock(rowlock.v1.GetLockRequest value) {
-      if (getLockBuilder_ == null) {
-        if (commandCase_ == 9 &&
-            command_ != rowlock.v1.GetLockRequest.getDefaultInstance()) {
-          command_ = rowlock.v1.GetLockRequest.newBuilder((rowlock.v1.GetLockRequest) command_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          command_ = value;
-        }
-        onChanged();
-      } else {
-        if (commandCase_ == 9) {
-          getLockBuilder_.mergeFrom(value);
-        } else {
-          getLockBuilder_.setMessage(value);
-        }
-      }
-      commandCase_ = 9;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-     */
-    public Builder clearGetLock() {
-      if (getLockBuilder_ == null) {
-        if (commandCase_ == 9) {
-          commandCase_ = 0;
-          command_ = null;
-          onChanged();
-        }
-      } else {
-        if (commandCase_ == 9) {
-          commandCase_ = 0;
-          command_ = null;
-        }
-        getLockBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-     */
-    public rowlock.v1.GetLockRequest.Builder getGetLockBuilder() {
-      return getGetLockFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.GetLockRequestOrBuilder getGetLockOrBuilder() {
-      if ((commandCase_ == 9) && (getLockBuilder_ != null)) {
-        return getLockBuilder_.getMessageOrBuilder();
-      } else {
-        if (commandCase_ == 9) {
-          return (rowlock.v1.GetLockRequest) command_;
-        }
-        return rowlock.v1.GetLockRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.GetLockRequest, rowlock.v1.GetLockRequest.Builder, rowlock.v1.GetLockRequestOrBuilder> 
-        getGetLockFieldBuilder() {
-      if (getLockBuilder_ == null) {
-        if (!(commandCase_ == 9)) {
-          command_ = rowlock.v1.GetLockRequest.getDefaultInstance();
-        }
-        getLockBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.GetLockRequest, rowlock.v1.GetLockRequest.Builder, rowlock.v1.GetLockRequestOrBuilder>(
-                (rowlock.v1.GetLockRequest) command_,
-                getParentForChildren(),
-                isClean());
-        command_ = null;
-      }
-      commandCase_ = 9;
-      onChanged();
-      return getLockBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ListLocksRequest, rowlock.v1.ListLocksRequest.Builder, rowlock.v1.ListLocksRequestOrBuilder> listLocksBuilder_;
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-     * @return Whether the listLocks field is set.
-     */
-    @java.lang.Override
-    public boolean hasListLocks() {
-      return commandCase_ == 10;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-     * @return The listLocks.
-     */
-    @java.lang.Override
-    public rowlock.v1.ListLocksRequest getListLocks() {
-      if (listLocksBuilder_ == null) {
-        if (commandCase_ == 10) {
-          return (rowlock.v1.ListLocksRequest) command_;
-        }
-        return rowlock.v1.ListLocksRequest.getDefaultInstance();
-      } else {
-        if (commandCase_ == 10) {
-          return listLocksBuilder_.getMessage();
-        }
-        return rowlock.v1.ListLocksRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-     */
-    public Builder setListLocks(rowlock.v1.ListLocksRequest value) {
-      if (listLocksBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        command_ = value;
-        onChanged();
-      } else {
-        listLocksBuilder_.setMessage(value);
-      }
-      commandCase_ = 10;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-     */
-    public Builder setListLocks(
-        rowlock.v1.ListLocksRequest.Builder builderForValue) {
-      if (listLocksBuilder_ == null) {
-        command_ = builderForValue.build();
-        onChanged();
-      } else {
-        listLocksBuilder_.setMessage(builderForValue.build());
-      }
-      commandCase_ = 10;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-     */
-    public Builder mergeListLocks(rowlock.v1.ListLocksRequest value) {
-      if (listLocksBuilder_ == null) {
-        if (commandCase_ == 10 &&
-            command_ != rowlock.v1.ListLocksRequest.getDefaultInstance()) {
-          command_ = rowlock.v1.ListLocksRequest.newBuilder((rowlock.v1.ListLocksRequest) command_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          command_ = value;
-        }
-        onChanged();
-      } else {
-        if (commandCase_ == 10) {
-          listLocksBuilder_.mergeFrom(value);
-        } else {
-          listLocksBuilder_.setMessage(value);
-        }
-      }
-      commandCase_ = 10;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-     */
-    public Builder clearListLocks() {
-      if (listLocksBuilder_ == null) {
-        if (commandCase_ == 10) {
-          commandCase_ = 0;
-          command_ = null;
-          onChanged();
-        }
-      } else {
-        if (commandCase_ == 10) {
-          commandCase_ = 0;
-          command_ = null;
-        }
-        listLocksBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-     */
-    public rowlock.v1.ListLocksRequest.Builder getListLocksBuilder() {
-      return getListLocksFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.ListLocksRequestOrBuilder getListLocksOrBuilder() {
-      if ((commandCase_ == 10) && (listLocksBuilder_ != null)) {
-        return listLocksBuilder_.getMessageOrBuilder();
-      } else {
-        if (commandCase_ == 10) {
-          return (rowlock.v1.ListLocksRequest) command_;
-        }
-        return rowlock.v1.ListLocksRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ListLocksRequest, rowlock.v1.ListLocksRequest.Builder, rowlock.v1.ListLocksRequestOrBuilder> 
-        getListLocksFieldBuilder() {
-      if (listLocksBuilder_ == null) {
-        if (!(commandCase_ == 10)) {
-          command_ = rowlock.v1.ListLocksRequest.getDefaultInstance();
-        }
-        listLocksBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.ListLocksRequest, rowlock.v1.ListLocksRequest.Builder, rowlock.v1.ListLocksRequestOrBuilder>(
-                (rowlock.v1.ListLocksRequest) command_,
-                getParentForChildren(),
-                isClean());
-        command_ = null;
-      }
-      commandCase_ = 10;
-      onChanged();
-      return listLocksBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ListLimitsRequest, rowlock.v1.ListLimitsRequest.Builder, rowlock.v1.ListLimitsRequestOrBuilder> listLimitsBuilder_;
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-     * @return Whether the listLimits field is set.
-     */
-    @java.lang.Override
-    public boolean hasListLimits() {
-      return commandCase_ == 11;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-     * @return The listLimits.
-     */
-    @java.lang.Override
-    public rowlock.v1.ListLimitsRequest getListLimits() {
-      if (listLimitsBuilder_ == null) {
-        if (commandCase_ == 11) {
-          return (rowlock.v1.ListLimitsRequest) command_;
-        }
-        return rowlock.v1.ListLimitsRequest.getDefaultInstance();
-      } else {
-        if (commandCase_ == 11) {
-          return listLimitsBuilder_.getMessage();
-        }
-        return rowlock.v1.ListLimitsRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-     */
-    public Builder setListLimits(rowlock.v1.ListLimitsRequest value) {
-      if (listLimitsBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        command_ = value;
-        onChanged();
-      } else {
-        listLimitsBuilder_.setMessage(value);
-      }
-      commandCase_ = 11;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-     */
-    public Builder setListLimits(
-        rowlock.v1.ListLimitsRequest.Builder builderForValue) {
-      if (listLimitsBuilder_ == null) {
-        command_ = builderForValue.build();
-        onChanged();
-      } else {
-        listLimitsBuilder_.setMessage(builderForValue.build());
-      }
-      commandCase_ = 11;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-     */
-    public Builder mergeListLimits(rowlock.v1.ListLimitsRequest value) {
-      if (listLimitsBuilder_ == null) {
-        if (commandCase_ == 11 &&
-            command_ != rowlock.v1.ListLimitsRequest.getDefaultInstance()) {
-          command_ = rowlock.v1.ListLimitsRequest.newBuilder((rowlock.v1.ListLimitsRequest) command_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          command_ = value;
-        }
-        onChanged();
-      } else {
-        if (commandCase_ == 11) {
-          listLimitsBuilder_.mergeFrom(value);
-        } else {
-          listLimitsBuilder_.setMessage(value);
-        }
-      }
-      commandCase_ = 11;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-     */
-    public Builder clearListLimits() {
-      if (listLimitsBuilder_ == null) {
-        if (commandCase_ == 11) {
-          commandCase_ = 0;
-          command_ = null;
-          onChanged();
-        }
-      } else {
-        if (commandCase_ == 11) {
-          commandCase_ = 0;
-          command_ = null;
-        }
-        listLimitsBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-     */
-    public rowlock.v1.ListLimitsRequest.Builder getListLimitsBuilder() {
-      return getListLimitsFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.ListLimitsRequestOrBuilder getListLimitsOrBuilder() {
-      if ((commandCase_ == 11) && (listLimitsBuilder_ != null)) {
-        return listLimitsBuilder_.getMessageOrBuilder();
-      } else {
-        if (commandCase_ == 11) {
-          return (rowlock.v1.ListLimitsRequest) command_;
-        }
-        return rowlock.v1.ListLimitsRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ListLimitsRequest, rowlock.v1.ListLimitsRequest.Builder, rowlock.v1.ListLimitsRequestOrBuilder> 
-        getListLimitsFieldBuilder() {
-      if (listLimitsBuilder_ == null) {
-        if (!(commandCase_ == 11)) {
-          command_ = rowlock.v1.ListLimitsRequest.getDefaultInstance();
-        }
-        listLimitsBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.ListLimitsRequest, rowlock.v1.ListLimitsRequest.Builder, rowlock.v1.ListLimitsRequestOrBuilder>(
-                (rowlock.v1.ListLimitsRequest) command_,
-                getParentForChildren(),
-                isClean());
-        command_ = null;
-      }
-      commandCase_ = 11;
-      onChanged();
-      return listLimitsBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ForceReleaseRequest, rowlock.v1.ForceReleaseRequest.Builder, rowlock.v1.ForceReleaseRequestOrBuilder> forceReleaseBuilder_;
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-     * @return Whether the forceRelease field is set.
-     */
-    @java.lang.Override
-    public boolean hasForceRelease() {
-      return commandCase_ == 12;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-     * @return The forceRelease.
-     */
-    @java.lang.Override
-    public rowlock.v1.ForceReleaseRequest getForceRelease() {
-      if (forceReleaseBuilder_ == null) {
-        if (commandCase_ == 12) {
-          return (rowlock.v1.ForceReleaseRequest) command_;
-        }
-        return rowlock.v1.ForceReleaseRequest.getDefaultInstance();
-      } else {
-        if (commandCase_ == 12) {
-          return forceReleaseBuilder_.getMessage();
-        }
-        return rowlock.v1.ForceReleaseRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-     */
-    public Builder setForceRelease(rowlock.v1.ForceReleaseRequest value) {
-      if (forceReleaseBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        command_ = value;
-        onChanged();
-      } else {
-        forceReleaseBuilder_.setMessage(value);
-      }
-      commandCase_ = 12;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-     */
-    public Builder setForceRelease(
-        rowlock.v1.ForceReleaseRequest.Builder builderForValue) {
-      if (forceReleaseBuilder_ == null) {
-        command_ = builderForValue.build();
-        onChanged();
-      } else {
-        forceReleaseBuilder_.setMessage(builderForValue.build());
-      }
-      commandCase_ = 12;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-     */
-    public Builder mergeForceRelease(rowlock.v1.ForceReleaseRequest value) {
-      if (forceReleaseBuilder_ == null) {
-        if (commandCase_ == 12 &&
-            command_ != rowlock.v1.ForceReleaseRequest.getDefaultInstance()) {
-          command_ = rowlock.v1.ForceReleaseRequest.newBuilder((rowlock.v1.ForceReleaseRequest) command_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          command_ = value;
-        }
-        onChanged();
-      } else {
-        if (commandCase_ == 12) {
-          forceReleaseBuilder_.mergeFrom(value);
-        } else {
-          forceReleaseBuilder_.setMessage(value);
-        }
-      }
-      commandCase_ = 12;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-     */
-    public Builder clearForceRelease() {
-      if (forceReleaseBuilder_ == null) {
-        if (commandCase_ == 12) {
-          commandCase_ = 0;
-          command_ = null;
-          onChanged();
-        }
-      } else {
-        if (commandCase_ == 12) {
-          commandCase_ = 0;
-          command_ = null;
-        }
-        forceReleaseBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-     */
-    public rowlock.v1.ForceReleaseRequest.Builder getForceReleaseBuilder() {
-      return getForceReleaseFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.ForceReleaseRequestOrBuilder getForceReleaseOrBuilder() {
-      if ((commandCase_ == 12) && (forceReleaseBuilder_ != null)) {
-        return forceReleaseBuilder_.getMessageOrBuilder();
-      } else {
-        if (commandCase_ == 12) {
-          return (rowlock.v1.ForceReleaseRequest) command_;
-        }
-        return rowlock.v1.ForceReleaseRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ForceReleaseRequest, rowlock.v1.ForceReleaseRequest.Builder, rowlock.v1.ForceReleaseRequestOrBuilder> 
-        getForceReleaseFieldBuilder() {
-      if (forceReleaseBuilder_ == null) {
-        if (!(commandCase_ == 12)) {
-          command_ = rowlock.v1.ForceReleaseRequest.getDefaultInstance();
-        }
-        forceReleaseBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.ForceReleaseRequest, rowlock.v1.ForceReleaseRequest.Builder, rowlock.v1.ForceReleaseRequestOrBuilder>(
-                (rowlock.v1.ForceReleaseRequest) command_,
-                getParentForChildren(),
-                isClean());
-        command_ = null;
-      }
-      commandCase_ = 12;
-      onChanged();
-      return forceReleaseBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.WatchLocksRequest, rowlock.v1.WatchLocksRequest.Builder, rowlock.v1.WatchLocksRequestOrBuilder> watchLocksBuilder_;
-    /**
-     * <pre>
-     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-     * @return Whether the watchLocks field is set.
-     */
-    @java.lang.Override
-    public boolean hasWatchLocks() {
-      return commandCase_ == 17;
-    }
-    /**
-     * <pre>
-     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-     * @return The watchLocks.
-     */
-    @java.lang.Override
-    public rowlock.v1.WatchLocksRequest getWatchLocks() {
-      if (watchLocksBuilder_ == null) {
-        if (commandCase_ == 17) {
-          return (rowlock.v1.WatchLocksRequest) command_;
-        }
-        return rowlock.v1.WatchLocksRequest.getDefaultInstance();
-      } else {
-        if (commandCase_ == 17) {
-          return watchLocksBuilder_.getMessage();
-        }
-        return rowlock.v1.WatchLocksRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-     */
-    public Builder setWatchLocks(rowlock.v1.WatchLocksRequest value) {
-      if (watchLocksBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        command_ = value;
-        onChanged();
-      } else {
-        watchLocksBuilder_.setMessage(value);
-      }
-      commandCase_ = 17;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-     */
-    public Builder setWatchLocks(
-        rowlock.v1.WatchLocksRequest.Builder builderForValue) {
-      if (watchLocksBuilder_ == null) {
-        command_ = builderForValue.build();
-        onChanged();
-      } else {
-        watchLocksBuilder_.setMessage(builderForValue.build());
-      }
-      commandCase_ = 17;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-     */
-    public Builder mergeWatchLocks(rowlock.v1.WatchLocksRequest value) {
-      if (watchLocksBuilder_ == null) {
-        if (commandCase_ == 17 &&
-            command_ != rowlock.v1.WatchLocksRequest.getDefaultInstance()) {
-          command_ = rowlock.v1.WatchLocksRequest.newBuilder((rowlock.v1.WatchLocksRequest) command_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          command_ = value;
-        }
-        onChanged();
-      } else {
-        if (commandCase_ == 17) {
-          watchLocksBuilder_.mergeFrom(value);
-        } else {
-          watchLocksBuilder_.setMessage(value);
-        }
-      }
-      commandCase_ = 17;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-     */
-    public Builder clearWatchLocks() {
-      if (watchLocksBuilder_ == null) {
-        if (commandCase_ == 17) {
-          commandCase_ = 0;
-          command_ = null;
-          onChanged();
-        }
-      } else {
-        if (commandCase_ == 17) {
-          commandCase_ = 0;
-          command_ = null;
-        }
-        watchLocksBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-     */
-    public rowlock.v1.WatchLocksRequest.Builder getWatchLocksBuilder() {
-      return getWatchLocksFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.WatchLocksRequestOrBuilder getWatchLocksOrBuilder() {
-      if ((commandCase_ == 17) && (watchLocksBuilder_ != null)) {
-        return watchLocksBuilder_.getMessageOrBuilder();
-      } else {
-        if (commandCase_ == 17) {
-          return (rowlock.v1.WatchLocksRequest) command_;
-        }
-        return rowlock.v1.WatchLocksRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.WatchLocksRequest, rowlock.v1.WatchLocksRequest.Builder, rowlock.v1.WatchLocksRequestOrBuilder> 
-        getWatchLocksFieldBuilder() {
-      if (watchLocksBuilder_ == null) {
-        if (!(commandCase_ == 17)) {
-          command_ = rowlock.v1.WatchLocksRequest.getDefaultInstance();
-        }
-        watchLocksBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.WatchLocksRequest, rowlock.v1.WatchLocksRequest.Builder, rowlock.v1.WatchLocksRequestOrBuilder>(
-                (rowlock.v1.WatchLocksRequest) command_,
-                getParentForChildren(),
-                isClean());
-        command_ = null;
-      }
-      commandCase_ = 17;
-      onChanged();
-      return watchLocksBuilder_;
-    }
-
-    /**
-     * <pre>
-     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
-     * and no result. A place is kept for the grace period; Release gives it up.
-     * </pre>
-     *
-     * <code>uint64 cancel = 13;</code>
-     * @return Whether the cancel field is set.
-     */
-    public boolean hasCancel() {
-      return commandCase_ == 13;
-    }
-    /**
-     * <pre>
-     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
-     * and no result. A place is kept for the grace period; Release gives it up.
-     * </pre>
-     *
-     * <code>uint64 cancel = 13;</code>
-     * @return The cancel.
-     */
-    public long getCancel() {
-      if (commandCase_ == 13) {
-        return (java.lang.Long) command_;
-      }
-      return 0L;
-    }
-    /**
-     * <pre>
-     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
-     * and no result. A place is kept for the grace period; Release gives it up.
-     * </pre>
-     *
-     * <code>uint64 cancel = 13;</code>
-     * @param value The cancel to set.
-     * @return This builder for chaining.
-     */
-    public Builder setCancel(long value) {
-
-      commandCase_ = 13;
-      command_ = value;
-      onChanged();
-      return this;
-    }
-    /**
-     * <pre>
-     * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
-     * and no result. A place is kept for the grace period; Release gives it up.
-     * </pre>
-     *
-     * <code>uint64 cancel = 13;</code>
-     * @return This builder for chaining.
-     */
-    public Builder clearCancel() {
-      if (commandCase_ == 13) {
-        commandCase_ = 0;
-        command_ = null;
-        onChanged();
-      }
-      return this;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.UpdateRecordRequest, rowlock.v1.UpdateRecordRequest.Builder, rowlock.v1.UpdateRecordRequestOrBuilder> updateRecordBuilder_;
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
-     * @return Whether the updateRecord field is set.
-     */
-    @java.lang.Override
-    public boolean hasUpdateRecord() {
-      return commandCase_ == 14;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
-     * @return The updateRecord.
-     */
-    @java.lang.Override
-    public rowlock.v1.UpdateRecordRequest getUpdateRecord() {
-      if (updateRecordBuilder_ == null) {
-        if (commandCase_ == 14) {
-          return (rowlock.v1.UpdateRecordRequest) command_;
-        }
-        return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
-      } else {
-        if (commandCase_ == 14) {
-          return updateRecordBuilder_.getMessage();
-        }
-        return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
-     */
-    public Builder setUpdateRecord(rowlock.v1.UpdateRecordRequest value) {
-      if (updateRecordBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        command_ = value;
-        onChanged();
-      } else {
-        updateRecordBuilder_.setMessage(value);
-      }
-      commandCase_ = 14;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
-     */
-    public Builder setUpdateRecord(
-        rowlock.v1.UpdateRecordRequest.Builder builderForValue) {
-      if (updateRecordBuilder_ == null) {
-        command_ = builderForValue.build();
-        onChanged();
-      } else {
-        updateRecordBuilder_.setMessage(builderForValue.build());
-      }
-      commandCase_ = 14;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
-     */
-    public Builder mergeUpdateRecord(rowlock.v1.UpdateRecordRequest value) {
-      if (updateRecordBuilder_ == null) {
-        if (commandCase_ == 14 &&
-            command_ != rowlock.v1.UpdateRecordRequest.getDefaultInstance()) {
-          command_ = rowlock.v1.UpdateRecordRequest.newBuilder((rowlock.v1.UpdateRecordRequest) command_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          command_ = value;
-        }
-        onChanged();
-      } else {
-        if (commandCase_ == 14) {
-          updateRecordBuilder_.mergeFrom(value);
-        } else {
-          updateRecordBuilder_.setMessage(value);
-        }
-      }
-      commandCase_ = 14;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
-     */
-    public Builder clearUpdateRecord() {
-      if (updateRecordBuilder_ == null) {
-        if (commandCase_ == 14) {
-          commandCase_ = 0;
-          command_ = null;
-          onChanged();
-        }
-      } else {
-        if (commandCase_ == 14) {
-          commandCase_ = 0;
-          command_ = null;
-        }
-        updateRecordBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
-     */
-    public rowlock.v1.UpdateRecordRequest.Builder getUpdateRecordBuilder() {
-      return getUpdateRecordFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.UpdateRecordRequestOrBuilder getUpdateRecordOrBuilder() {
-      if ((commandCase_ == 14) && (updateRecordBuilder_ != null)) {
-        return updateRecordBuilder_.getMessageOrBuilder();
-      } else {
-        if (commandCase_ == 14) {
-          return (rowlock.v1.UpdateRecordRequest) command_;
-        }
-        return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.UpdateRecordRequest, rowlock.v1.UpdateRecordRequest.Builder, rowlock.v1.UpdateRecordRequestOrBuilder> 
-        getUpdateRecordFieldBuilder() {
-      if (updateRecordBuilder_ == null) {
-        if (!(commandCase_ == 14)) {
-          command_ = rowlock.v1.UpdateRecordRequest.getDefaultInstance();
-        }
-        updateRecordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.UpdateRecordRequest, rowlock.v1.UpdateRecordRequest.Builder, rowlock.v1.UpdateRecordRequestOrBuilder>(
-                (rowlock.v1.UpdateRecordRequest) command_,
-                getParentForChildren(),
-                isClean());
-        command_ = null;
-      }
-      commandCase_ = 14;
-      onChanged();
-      return updateRecordBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.DeleteRecordRequest, rowlock.v1.DeleteRecordRequest.Builder, rowlock.v1.DeleteRecordRequestOrBuilder> deleteRecordBuilder_;
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-     * @return Whether the deleteRecord field is set.
-     */
-    @java.lang.Override
-    public boolean hasDeleteRecord() {
-      return commandCase_ == 15;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-     * @return The deleteRecord.
-     */
-    @java.lang.Override
-    public rowlock.v1.DeleteRecordRequest getDeleteRecord() {
-      if (deleteRecordBuilder_ == null) {
-        if (commandCase_ == 15) {
-          return (rowlock.v1.DeleteRecordRequest) command_;
-        }
-        return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
-      } else {
-        if (commandCase_ == 15) {
-          return deleteRecordBuilder_.getMessage();
-        }
-        return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-     */
-    public Builder setDeleteRecord(rowlock.v1.DeleteRecordRequest value) {
-      if (deleteRecordBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        command_ = value;
-        onChanged();
-      } else {
-        deleteRecordBuilder_.setMessage(value);
-      }
-      commandCase_ = 15;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-     */
-    public Builder setDeleteRecord(
-        rowlock.v1.DeleteRecordRequest.Builder builderForValue) {
-      if (deleteRecordBuilder_ == null) {
-        command_ = builderForValue.build();
-        onChanged();
-      } else {
-        deleteRecordBuilder_.setMessage(builderForValue.build());
-      }
-      commandCase_ = 15;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-     */
-    public Builder mergeDeleteRecord(rowlock.v1.DeleteRecordRequest value) {
-      if (deleteRecordBuilder_ == null) {
-        if (commandCase_ == 15 &&
-            command_ != rowlock.v1.DeleteRecordRequest.getDefaultInstance()) {
-          command_ = rowlock.v1.DeleteRecordRequest.newBuilder((rowlock.v1.DeleteRecordRequest) command_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          command_ = value;
-        }
-        onChanged();
-      } else {
-        if (commandCase_ == 15) {
-          deleteRecordBuilder_.mergeFrom(value);
-        } else {
-          deleteRecordBuilder_.setMessage(value);
-        }
-      }
-      commandCase_ = 15;
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-     */
-    public Builder clearDeleteRecord() {
-      if (deleteRecordBuilder_ == null) {
-        if (commandCase_ == 15) {
-          commandCase_ = 0;
-          command_ = null;
-          onChanged();
-        }
-      } else {
-        if (commandCase_ == 15) {
-          commandCase_ = 0;
-          command_ = null;
-        }
-        deleteRecordBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-     */
-    public rowlock.v1.DeleteRecordRequest.Builder getDeleteRecordBuilder() {
-      return getDeleteRecordFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.DeleteRecordRequestOrBuilder getDeleteRecordOrBuilder() {
-      if ((commandCase_ == 15) && (deleteRecordBuilder_ != null)) {
-        return deleteRecordBuilder_.getMessageOrBuilder();
-      } else {
-        if (commandCase_ == 15) {
-          return (rowlock.v1.DeleteRecordRequest) command_;
-        }
-        return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Like the unary method.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.DeleteRecordRequest, rowlock.v1.DeleteRecordRequest.Builder, rowlock.v1.DeleteRecordRequestOrBuilder> 
-        getDeleteRecordFieldBuilder() {
-      if (deleteRecordBuilder_ == null) {
-        if (!(commandCase_ == 15)) {
-          command_ = rowlock.v1.DeleteRecordRequest.getDefaultInstance();
-        }
-        deleteRecordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.DeleteRecordRequest, rowlock.v1.DeleteRecordRequest.Builder, rowlock.v1.DeleteRecordRequestOrBuilder>(
-                (rowlock.v1.DeleteRecordRequest) command_,
-                getParentForChildren(),
-                isClean());
-        command_ = null;
-      }
-      commandCase_ = 15;
-      onChanged();
-      return deleteRecordBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<
@@ -4700,30 +3276,30 @@ private static final long serialVersionUID = 0L;
      * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
      * @return Whether the capture field is set.
      */
     @java.lang.Override
     public boolean hasCapture() {
-      return commandCase_ == 16;
+      return commandCase_ == 15;
     }
     /**
      * <pre>
      * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
      * @return The capture.
      */
     @java.lang.Override
     public rowlock.v1.CaptureRequest getCapture() {
       if (captureBuilder_ == null) {
-        if (commandCase_ == 16) {
+        if (commandCase_ == 15) {
           return (rowlock.v1.CaptureRequest) command_;
         }
         return rowlock.v1.CaptureRequest.getDefaultInstance();
       } else {
-        if (commandCase_ == 16) {
+        if (commandCase_ == 15) {
           return captureBuilder_.getMessage();
         }
         return rowlock.v1.CaptureRequest.getDefaultInstance();
@@ -4734,7 +3310,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
      */
     public Builder setCapture(rowlock.v1.CaptureRequest value) {
       if (captureBuilder_ == null) {
@@ -4746,7 +3322,7 @@ private static final long serialVersionUID = 0L;
       } else {
         captureBuilder_.setMessage(value);
       }
-      commandCase_ = 16;
+      commandCase_ = 15;
       return this;
     }
     /**
@@ -4754,7 +3330,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
      */
     public Builder setCapture(
         rowlock.v1.CaptureRequest.Builder builderForValue) {
@@ -4764,7 +3340,7 @@ private static final long serialVersionUID = 0L;
       } else {
         captureBuilder_.setMessage(builderForValue.build());
       }
-      commandCase_ = 16;
+      commandCase_ = 15;
       return this;
     }
     /**
@@ -4772,11 +3348,11 @@ private static final long serialVersionUID = 0L;
      * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
      */
     public Builder mergeCapture(rowlock.v1.CaptureRequest value) {
       if (captureBuilder_ == null) {
-        if (commandCase_ == 16 &&
+        if (commandCase_ == 15 &&
             command_ != rowlock.v1.CaptureRequest.getDefaultInstance()) {
           command_ = rowlock.v1.CaptureRequest.newBuilder((rowlock.v1.CaptureRequest) command_)
               .mergeFrom(value).buildPartial();
@@ -4785,13 +3361,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (commandCase_ == 16) {
+        if (commandCase_ == 15) {
           captureBuilder_.mergeFrom(value);
         } else {
           captureBuilder_.setMessage(value);
         }
       }
-      commandCase_ = 16;
+      commandCase_ = 15;
       return this;
     }
     /**
@@ -4799,17 +3375,17 @@ private static final long serialVersionUID = 0L;
      * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
      */
     public Builder clearCapture() {
       if (captureBuilder_ == null) {
-        if (commandCase_ == 16) {
+        if (commandCase_ == 15) {
           commandCase_ = 0;
           command_ = null;
           onChanged();
         }
       } else {
-        if (commandCase_ == 16) {
+        if (commandCase_ == 15) {
           commandCase_ = 0;
           command_ = null;
         }
@@ -4822,7 +3398,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
      */
     public rowlock.v1.CaptureRequest.Builder getCaptureBuilder() {
       return getCaptureFieldBuilder().getBuilder();
@@ -4832,14 +3408,14 @@ private static final long serialVersionUID = 0L;
      * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
      */
     @java.lang.Override
     public rowlock.v1.CaptureRequestOrBuilder getCaptureOrBuilder() {
-      if ((commandCase_ == 16) && (captureBuilder_ != null)) {
+      if ((commandCase_ == 15) && (captureBuilder_ != null)) {
         return captureBuilder_.getMessageOrBuilder();
       } else {
-        if (commandCase_ == 16) {
+        if (commandCase_ == 15) {
           return (rowlock.v1.CaptureRequest) command_;
         }
         return rowlock.v1.CaptureRequest.getDefaultInstance();
@@ -4850,13 +3426,13 @@ private static final long serialVersionUID = 0L;
      * Like the unary method. With max_wait it counts as a wait.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+     * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.CaptureRequest, rowlock.v1.CaptureRequest.Builder, rowlock.v1.CaptureRequestOrBuilder> 
         getCaptureFieldBuilder() {
       if (captureBuilder_ == null) {
-        if (!(commandCase_ == 16)) {
+        if (!(commandCase_ == 15)) {
           command_ = rowlock.v1.CaptureRequest.getDefaultInstance();
         }
         captureBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -4866,9 +3442,1255 @@ private static final long serialVersionUID = 0L;
                 isClean());
         command_ = null;
       }
-      commandCase_ = 16;
+      commandCase_ = 15;
       onChanged();
       return captureBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.SetLimitRequest, rowlock.v1.SetLimitRequest.Builder, rowlock.v1.SetLimitRequestOrBuilder> setLimitBuilder_;
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+     * @return Whether the setLimit field is set.
+     */
+    @java.lang.Override
+    public boolean hasSetLimit() {
+      return commandCase_ == 16;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+     * @return The setLimit.
+     */
+    @java.lang.Override
+    public rowlock.v1.SetLimitRequest getSetLimit() {
+      if (setLimitBuilder_ == null) {
+        if (commandCase_ == 16) {
+          return (rowlock.v1.SetLimitRequest) command_;
+        }
+        return rowlock.v1.SetLimitRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 16) {
+          return setLimitBuilder_.getMessage();
+        }
+        return rowlock.v1.SetLimitRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+     */
+    public Builder setSetLimit(rowlock.v1.SetLimitRequest value) {
+      if (setLimitBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        setLimitBuilder_.setMessage(value);
+      }
+      commandCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+     */
+    public Builder setSetLimit(
+        rowlock.v1.SetLimitRequest.Builder builderForValue) {
+      if (setLimitBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        setLimitBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+     */
+    public Builder mergeSetLimit(rowlock.v1.SetLimitRequest value) {
+      if (setLimitBuilder_ == null) {
+        if (commandCase_ == 16 &&
+            command_ != rowlock.v1.SetLimitRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.SetLimitRequest.newBuilder((rowlock.v1.SetLimitRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 16) {
+          setLimitBuilder_.mergeFrom(value);
+        } else {
+          setLimitBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+     */
+    public Builder clearSetLimit() {
+      if (setLimitBuilder_ == null) {
+        if (commandCase_ == 16) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 16) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        setLimitBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+     */
+    public rowlock.v1.SetLimitRequest.Builder getSetLimitBuilder() {
+      return getSetLimitFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.SetLimitRequestOrBuilder getSetLimitOrBuilder() {
+      if ((commandCase_ == 16) && (setLimitBuilder_ != null)) {
+        return setLimitBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 16) {
+          return (rowlock.v1.SetLimitRequest) command_;
+        }
+        return rowlock.v1.SetLimitRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.SetLimitRequest, rowlock.v1.SetLimitRequest.Builder, rowlock.v1.SetLimitRequestOrBuilder> 
+        getSetLimitFieldBuilder() {
+      if (setLimitBuilder_ == null) {
+        if (!(commandCase_ == 16)) {
+          command_ = rowlock.v1.SetLimitRequest.getDefaultInstance();
+        }
+        setLimitBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.SetLimitRequest, rowlock.v1.SetLimitRequest.Builder, rowlock.v1.SetLimitRequestOrBuilder>(
+                (rowlock.v1.SetLimitRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 16;
+      onChanged();
+      return setLimitBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.UpdateRecordRequest, rowlock.v1.UpdateRecordRequest.Builder, rowlock.v1.UpdateRecordRequestOrBuilder> updateRecordBuilder_;
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+     * @return Whether the updateRecord field is set.
+     */
+    @java.lang.Override
+    public boolean hasUpdateRecord() {
+      return commandCase_ == 17;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+     * @return The updateRecord.
+     */
+    @java.lang.Override
+    public rowlock.v1.UpdateRecordRequest getUpdateRecord() {
+      if (updateRecordBuilder_ == null) {
+        if (commandCase_ == 17) {
+          return (rowlock.v1.UpdateRecordRequest) command_;
+        }
+        return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 17) {
+          return updateRecordBuilder_.getMessage();
+        }
+        return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+     */
+    public Builder setUpdateRecord(rowlock.v1.UpdateRecordRequest value) {
+      if (updateRecordBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        updateRecordBuilder_.setMessage(value);
+      }
+      commandCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+     */
+    public Builder setUpdateRecord(
+        rowlock.v1.UpdateRecordRequest.Builder builderForValue) {
+      if (updateRecordBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        updateRecordBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+     */
+    public Builder mergeUpdateRecord(rowlock.v1.UpdateRecordRequest value) {
+      if (updateRecordBuilder_ == null) {
+        if (commandCase_ == 17 &&
+            command_ != rowlock.v1.UpdateRecordRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.UpdateRecordRequest.newBuilder((rowlock.v1.UpdateRecordRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 17) {
+          updateRecordBuilder_.mergeFrom(value);
+        } else {
+          updateRecordBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+     */
+    public Builder clearUpdateRecord() {
+      if (updateRecordBuilder_ == null) {
+        if (commandCase_ == 17) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 17) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        updateRecordBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+     */
+    public rowlock.v1.UpdateRecordRequest.Builder getUpdateRecordBuilder() {
+      return getUpdateRecordFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.UpdateRecordRequestOrBuilder getUpdateRecordOrBuilder() {
+      if ((commandCase_ == 17) && (updateRecordBuilder_ != null)) {
+        return updateRecordBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 17) {
+          return (rowlock.v1.UpdateRecordRequest) command_;
+        }
+        return rowlock.v1.UpdateRecordRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.UpdateRecordRequest, rowlock.v1.UpdateRecordRequest.Builder, rowlock.v1.UpdateRecordRequestOrBuilder> 
+        getUpdateRecordFieldBuilder() {
+      if (updateRecordBuilder_ == null) {
+        if (!(commandCase_ == 17)) {
+          command_ = rowlock.v1.UpdateRecordRequest.getDefaultInstance();
+        }
+        updateRecordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.UpdateRecordRequest, rowlock.v1.UpdateRecordRequest.Builder, rowlock.v1.UpdateRecordRequestOrBuilder>(
+                (rowlock.v1.UpdateRecordRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 17;
+      onChanged();
+      return updateRecordBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.DeleteRecordRequest, rowlock.v1.DeleteRecordRequest.Builder, rowlock.v1.DeleteRecordRequestOrBuilder> deleteRecordBuilder_;
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+     * @return Whether the deleteRecord field is set.
+     */
+    @java.lang.Override
+    public boolean hasDeleteRecord() {
+      return commandCase_ == 18;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+     * @return The deleteRecord.
+     */
+    @java.lang.Override
+    public rowlock.v1.DeleteRecordRequest getDeleteRecord() {
+      if (deleteRecordBuilder_ == null) {
+        if (commandCase_ == 18) {
+          return (rowlock.v1.DeleteRecordRequest) command_;
+        }
+        return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 18) {
+          return deleteRecordBuilder_.getMessage();
+        }
+        return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+     */
+    public Builder setDeleteRecord(rowlock.v1.DeleteRecordRequest value) {
+      if (deleteRecordBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        deleteRecordBuilder_.setMessage(value);
+      }
+      commandCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+     */
+    public Builder setDeleteRecord(
+        rowlock.v1.DeleteRecordRequest.Builder builderForValue) {
+      if (deleteRecordBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        deleteRecordBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+     */
+    public Builder mergeDeleteRecord(rowlock.v1.DeleteRecordRequest value) {
+      if (deleteRecordBuilder_ == null) {
+        if (commandCase_ == 18 &&
+            command_ != rowlock.v1.DeleteRecordRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.DeleteRecordRequest.newBuilder((rowlock.v1.DeleteRecordRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 18) {
+          deleteRecordBuilder_.mergeFrom(value);
+        } else {
+          deleteRecordBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+     */
+    public Builder clearDeleteRecord() {
+      if (deleteRecordBuilder_ == null) {
+        if (commandCase_ == 18) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 18) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        deleteRecordBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+     */
+    public rowlock.v1.DeleteRecordRequest.Builder getDeleteRecordBuilder() {
+      return getDeleteRecordFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.DeleteRecordRequestOrBuilder getDeleteRecordOrBuilder() {
+      if ((commandCase_ == 18) && (deleteRecordBuilder_ != null)) {
+        return deleteRecordBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 18) {
+          return (rowlock.v1.DeleteRecordRequest) command_;
+        }
+        return rowlock.v1.DeleteRecordRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.DeleteRecordRequest, rowlock.v1.DeleteRecordRequest.Builder, rowlock.v1.DeleteRecordRequestOrBuilder> 
+        getDeleteRecordFieldBuilder() {
+      if (deleteRecordBuilder_ == null) {
+        if (!(commandCase_ == 18)) {
+          command_ = rowlock.v1.DeleteRecordRequest.getDefaultInstance();
+        }
+        deleteRecordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.DeleteRecordRequest, rowlock.v1.DeleteRecordRequest.Builder, rowlock.v1.DeleteRecordRequestOrBuilder>(
+                (rowlock.v1.DeleteRecordRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 18;
+      onChanged();
+      return deleteRecordBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ForceReleaseRequest, rowlock.v1.ForceReleaseRequest.Builder, rowlock.v1.ForceReleaseRequestOrBuilder> forceReleaseBuilder_;
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+     * @return Whether the forceRelease field is set.
+     */
+    @java.lang.Override
+    public boolean hasForceRelease() {
+      return commandCase_ == 19;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+     * @return The forceRelease.
+     */
+    @java.lang.Override
+    public rowlock.v1.ForceReleaseRequest getForceRelease() {
+      if (forceReleaseBuilder_ == null) {
+        if (commandCase_ == 19) {
+          return (rowlock.v1.ForceReleaseRequest) command_;
+        }
+        return rowlock.v1.ForceReleaseRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 19) {
+          return forceReleaseBuilder_.getMessage();
+        }
+        return rowlock.v1.ForceReleaseRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+     */
+    public Builder setForceRelease(rowlock.v1.ForceReleaseRequest value) {
+      if (forceReleaseBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        forceReleaseBuilder_.setMessage(value);
+      }
+      commandCase_ = 19;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+     */
+    public Builder setForceRelease(
+        rowlock.v1.ForceReleaseRequest.Builder builderForValue) {
+      if (forceReleaseBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        forceReleaseBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 19;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+     */
+    public Builder mergeForceRelease(rowlock.v1.ForceReleaseRequest value) {
+      if (forceReleaseBuilder_ == null) {
+        if (commandCase_ == 19 &&
+            command_ != rowlock.v1.ForceReleaseRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.ForceReleaseRequest.newBuilder((rowlock.v1.ForceReleaseRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 19) {
+          forceReleaseBuilder_.mergeFrom(value);
+        } else {
+          forceReleaseBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 19;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+     */
+    public Builder clearForceRelease() {
+      if (forceReleaseBuilder_ == null) {
+        if (commandCase_ == 19) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 19) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        forceReleaseBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+     */
+    public rowlock.v1.ForceReleaseRequest.Builder getForceReleaseBuilder() {
+      return getForceReleaseFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ForceReleaseRequestOrBuilder getForceReleaseOrBuilder() {
+      if ((commandCase_ == 19) && (forceReleaseBuilder_ != null)) {
+        return forceReleaseBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 19) {
+          return (rowlock.v1.ForceReleaseRequest) command_;
+        }
+        return rowlock.v1.ForceReleaseRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ForceReleaseRequest, rowlock.v1.ForceReleaseRequest.Builder, rowlock.v1.ForceReleaseRequestOrBuilder> 
+        getForceReleaseFieldBuilder() {
+      if (forceReleaseBuilder_ == null) {
+        if (!(commandCase_ == 19)) {
+          command_ = rowlock.v1.ForceReleaseRequest.getDefaultInstance();
+        }
+        forceReleaseBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ForceReleaseRequest, rowlock.v1.ForceReleaseRequest.Builder, rowlock.v1.ForceReleaseRequestOrBuilder>(
+                (rowlock.v1.ForceReleaseRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 19;
+      onChanged();
+      return forceReleaseBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.GetLockRequest, rowlock.v1.GetLockRequest.Builder, rowlock.v1.GetLockRequestOrBuilder> getLockBuilder_;
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+     * @return Whether the getLock field is set.
+     */
+    @java.lang.Override
+    public boolean hasGetLock() {
+      return commandCase_ == 20;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+     * @return The getLock.
+     */
+    @java.lang.Override
+    public rowlock.v1.GetLockRequest getGetLock() {
+      if (getLockBuilder_ == null) {
+        if (commandCase_ == 20) {
+          return (rowlock.v1.GetLockRequest) command_;
+        }
+        return rowlock.v1.GetLockRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 20) {
+          return getLockBuilder_.getMessage();
+        }
+        return rowlock.v1.GetLockRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+     */
+    public Builder setGetLock(rowlock.v1.GetLockRequest value) {
+      if (getLockBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        getLockBuilder_.setMessage(value);
+      }
+      commandCase_ = 20;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+     */
+    public Builder setGetLock(
+        rowlock.v1.GetLockRequest.Builder builderForValue) {
+      if (getLockBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        getLockBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 20;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+     */
+    public Builder mergeGetLock(rowlock.v1.GetLockRequest value) {
+      if (getLockBuilder_ == null) {
+        if (commandCase_ == 20 &&
+            command_ != rowlock.v1.GetLockRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.GetLockRequest.newBuilder((rowlock.v1.GetLockRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 20) {
+          getLockBuilder_.mergeFrom(value);
+        } else {
+          getLockBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 20;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+     */
+    public Builder clearGetLock() {
+      if (getLockBuilder_ == null) {
+        if (commandCase_ == 20) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 20) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        getLockBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+     */
+    public rowlock.v1.GetLockRequest.Builder getGetLockBuilder() {
+      return getGetLockFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.GetLockRequestOrBuilder getGetLockOrBuilder() {
+      if ((commandCase_ == 20) && (getLockBuilder_ != null)) {
+        return getLockBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 20) {
+          return (rowlock.v1.GetLockRequest) command_;
+        }
+        return rowlock.v1.GetLockRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.GetLockRequest, rowlock.v1.GetLockRequest.Builder, rowlock.v1.GetLockRequestOrBuilder> 
+        getGetLockFieldBuilder() {
+      if (getLockBuilder_ == null) {
+        if (!(commandCase_ == 20)) {
+          command_ = rowlock.v1.GetLockRequest.getDefaultInstance();
+        }
+        getLockBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.GetLockRequest, rowlock.v1.GetLockRequest.Builder, rowlock.v1.GetLockRequestOrBuilder>(
+                (rowlock.v1.GetLockRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 20;
+      onChanged();
+      return getLockBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListLocksRequest, rowlock.v1.ListLocksRequest.Builder, rowlock.v1.ListLocksRequestOrBuilder> listLocksBuilder_;
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+     * @return Whether the listLocks field is set.
+     */
+    @java.lang.Override
+    public boolean hasListLocks() {
+      return commandCase_ == 21;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+     * @return The listLocks.
+     */
+    @java.lang.Override
+    public rowlock.v1.ListLocksRequest getListLocks() {
+      if (listLocksBuilder_ == null) {
+        if (commandCase_ == 21) {
+          return (rowlock.v1.ListLocksRequest) command_;
+        }
+        return rowlock.v1.ListLocksRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 21) {
+          return listLocksBuilder_.getMessage();
+        }
+        return rowlock.v1.ListLocksRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+     */
+    public Builder setListLocks(rowlock.v1.ListLocksRequest value) {
+      if (listLocksBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        listLocksBuilder_.setMessage(value);
+      }
+      commandCase_ = 21;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+     */
+    public Builder setListLocks(
+        rowlock.v1.ListLocksRequest.Builder builderForValue) {
+      if (listLocksBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        listLocksBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 21;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+     */
+    public Builder mergeListLocks(rowlock.v1.ListLocksRequest value) {
+      if (listLocksBuilder_ == null) {
+        if (commandCase_ == 21 &&
+            command_ != rowlock.v1.ListLocksRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.ListLocksRequest.newBuilder((rowlock.v1.ListLocksRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 21) {
+          listLocksBuilder_.mergeFrom(value);
+        } else {
+          listLocksBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 21;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+     */
+    public Builder clearListLocks() {
+      if (listLocksBuilder_ == null) {
+        if (commandCase_ == 21) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 21) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        listLocksBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+     */
+    public rowlock.v1.ListLocksRequest.Builder getListLocksBuilder() {
+      return getListLocksFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ListLocksRequestOrBuilder getListLocksOrBuilder() {
+      if ((commandCase_ == 21) && (listLocksBuilder_ != null)) {
+        return listLocksBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 21) {
+          return (rowlock.v1.ListLocksRequest) command_;
+        }
+        return rowlock.v1.ListLocksRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListLocksRequest, rowlock.v1.ListLocksRequest.Builder, rowlock.v1.ListLocksRequestOrBuilder> 
+        getListLocksFieldBuilder() {
+      if (listLocksBuilder_ == null) {
+        if (!(commandCase_ == 21)) {
+          command_ = rowlock.v1.ListLocksRequest.getDefaultInstance();
+        }
+        listLocksBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ListLocksRequest, rowlock.v1.ListLocksRequest.Builder, rowlock.v1.ListLocksRequestOrBuilder>(
+                (rowlock.v1.ListLocksRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 21;
+      onChanged();
+      return listLocksBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListLimitsRequest, rowlock.v1.ListLimitsRequest.Builder, rowlock.v1.ListLimitsRequestOrBuilder> listLimitsBuilder_;
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+     * @return Whether the listLimits field is set.
+     */
+    @java.lang.Override
+    public boolean hasListLimits() {
+      return commandCase_ == 22;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+     * @return The listLimits.
+     */
+    @java.lang.Override
+    public rowlock.v1.ListLimitsRequest getListLimits() {
+      if (listLimitsBuilder_ == null) {
+        if (commandCase_ == 22) {
+          return (rowlock.v1.ListLimitsRequest) command_;
+        }
+        return rowlock.v1.ListLimitsRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 22) {
+          return listLimitsBuilder_.getMessage();
+        }
+        return rowlock.v1.ListLimitsRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+     */
+    public Builder setListLimits(rowlock.v1.ListLimitsRequest value) {
+      if (listLimitsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        listLimitsBuilder_.setMessage(value);
+      }
+      commandCase_ = 22;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+     */
+    public Builder setListLimits(
+        rowlock.v1.ListLimitsRequest.Builder builderForValue) {
+      if (listLimitsBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        listLimitsBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 22;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+     */
+    public Builder mergeListLimits(rowlock.v1.ListLimitsRequest value) {
+      if (listLimitsBuilder_ == null) {
+        if (commandCase_ == 22 &&
+            command_ != rowlock.v1.ListLimitsRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.ListLimitsRequest.newBuilder((rowlock.v1.ListLimitsRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 22) {
+          listLimitsBuilder_.mergeFrom(value);
+        } else {
+          listLimitsBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 22;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+     */
+    public Builder clearListLimits() {
+      if (listLimitsBuilder_ == null) {
+        if (commandCase_ == 22) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 22) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        listLimitsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+     */
+    public rowlock.v1.ListLimitsRequest.Builder getListLimitsBuilder() {
+      return getListLimitsFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ListLimitsRequestOrBuilder getListLimitsOrBuilder() {
+      if ((commandCase_ == 22) && (listLimitsBuilder_ != null)) {
+        return listLimitsBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 22) {
+          return (rowlock.v1.ListLimitsRequest) command_;
+        }
+        return rowlock.v1.ListLimitsRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListLimitsRequest, rowlock.v1.ListLimitsRequest.Builder, rowlock.v1.ListLimitsRequestOrBuilder> 
+        getListLimitsFieldBuilder() {
+      if (listLimitsBuilder_ == null) {
+        if (!(commandCase_ == 22)) {
+          command_ = rowlock.v1.ListLimitsRequest.getDefaultInstance();
+        }
+        listLimitsBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ListLimitsRequest, rowlock.v1.ListLimitsRequest.Builder, rowlock.v1.ListLimitsRequestOrBuilder>(
+                (rowlock.v1.ListLimitsRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 22;
+      onChanged();
+      return listLimitsBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<
@@ -4878,30 +4700,30 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
      * @return Whether the listClaims field is set.
      */
     @java.lang.Override
     public boolean hasListClaims() {
-      return commandCase_ == 18;
+      return commandCase_ == 23;
     }
     /**
      * <pre>
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
      * @return The listClaims.
      */
     @java.lang.Override
     public rowlock.v1.ListClaimsRequest getListClaims() {
       if (listClaimsBuilder_ == null) {
-        if (commandCase_ == 18) {
+        if (commandCase_ == 23) {
           return (rowlock.v1.ListClaimsRequest) command_;
         }
         return rowlock.v1.ListClaimsRequest.getDefaultInstance();
       } else {
-        if (commandCase_ == 18) {
+        if (commandCase_ == 23) {
           return listClaimsBuilder_.getMessage();
         }
         return rowlock.v1.ListClaimsRequest.getDefaultInstance();
@@ -4912,7 +4734,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
      */
     public Builder setListClaims(rowlock.v1.ListClaimsRequest value) {
       if (listClaimsBuilder_ == null) {
@@ -4924,7 +4746,7 @@ private static final long serialVersionUID = 0L;
       } else {
         listClaimsBuilder_.setMessage(value);
       }
-      commandCase_ = 18;
+      commandCase_ = 23;
       return this;
     }
     /**
@@ -4932,7 +4754,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
      */
     public Builder setListClaims(
         rowlock.v1.ListClaimsRequest.Builder builderForValue) {
@@ -4942,7 +4764,7 @@ private static final long serialVersionUID = 0L;
       } else {
         listClaimsBuilder_.setMessage(builderForValue.build());
       }
-      commandCase_ = 18;
+      commandCase_ = 23;
       return this;
     }
     /**
@@ -4950,11 +4772,11 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
      */
     public Builder mergeListClaims(rowlock.v1.ListClaimsRequest value) {
       if (listClaimsBuilder_ == null) {
-        if (commandCase_ == 18 &&
+        if (commandCase_ == 23 &&
             command_ != rowlock.v1.ListClaimsRequest.getDefaultInstance()) {
           command_ = rowlock.v1.ListClaimsRequest.newBuilder((rowlock.v1.ListClaimsRequest) command_)
               .mergeFrom(value).buildPartial();
@@ -4963,13 +4785,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (commandCase_ == 18) {
+        if (commandCase_ == 23) {
           listClaimsBuilder_.mergeFrom(value);
         } else {
           listClaimsBuilder_.setMessage(value);
         }
       }
-      commandCase_ = 18;
+      commandCase_ = 23;
       return this;
     }
     /**
@@ -4977,17 +4799,17 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
      */
     public Builder clearListClaims() {
       if (listClaimsBuilder_ == null) {
-        if (commandCase_ == 18) {
+        if (commandCase_ == 23) {
           commandCase_ = 0;
           command_ = null;
           onChanged();
         }
       } else {
-        if (commandCase_ == 18) {
+        if (commandCase_ == 23) {
           commandCase_ = 0;
           command_ = null;
         }
@@ -5000,7 +4822,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
      */
     public rowlock.v1.ListClaimsRequest.Builder getListClaimsBuilder() {
       return getListClaimsFieldBuilder().getBuilder();
@@ -5010,14 +4832,14 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
      */
     @java.lang.Override
     public rowlock.v1.ListClaimsRequestOrBuilder getListClaimsOrBuilder() {
-      if ((commandCase_ == 18) && (listClaimsBuilder_ != null)) {
+      if ((commandCase_ == 23) && (listClaimsBuilder_ != null)) {
         return listClaimsBuilder_.getMessageOrBuilder();
       } else {
-        if (commandCase_ == 18) {
+        if (commandCase_ == 23) {
           return (rowlock.v1.ListClaimsRequest) command_;
         }
         return rowlock.v1.ListClaimsRequest.getDefaultInstance();
@@ -5028,13 +4850,13 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.ListClaimsRequest, rowlock.v1.ListClaimsRequest.Builder, rowlock.v1.ListClaimsRequestOrBuilder> 
         getListClaimsFieldBuilder() {
       if (listClaimsBuilder_ == null) {
-        if (!(commandCase_ == 18)) {
+        if (!(commandCase_ == 23)) {
           command_ = rowlock.v1.ListClaimsRequest.getDefaultInstance();
         }
         listClaimsBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -5044,7 +4866,7 @@ private static final long serialVersionUID = 0L;
                 isClean());
         command_ = null;
       }
-      commandCase_ = 18;
+      commandCase_ = 23;
       onChanged();
       return listClaimsBuilder_;
     }
@@ -5056,30 +4878,30 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
      * @return Whether the listChanges field is set.
      */
     @java.lang.Override
     public boolean hasListChanges() {
-      return commandCase_ == 19;
+      return commandCase_ == 24;
     }
     /**
      * <pre>
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
      * @return The listChanges.
      */
     @java.lang.Override
     public rowlock.v1.ListChangesRequest getListChanges() {
       if (listChangesBuilder_ == null) {
-        if (commandCase_ == 19) {
+        if (commandCase_ == 24) {
           return (rowlock.v1.ListChangesRequest) command_;
         }
         return rowlock.v1.ListChangesRequest.getDefaultInstance();
       } else {
-        if (commandCase_ == 19) {
+        if (commandCase_ == 24) {
           return listChangesBuilder_.getMessage();
         }
         return rowlock.v1.ListChangesRequest.getDefaultInstance();
@@ -5090,7 +4912,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
      */
     public Builder setListChanges(rowlock.v1.ListChangesRequest value) {
       if (listChangesBuilder_ == null) {
@@ -5102,7 +4924,7 @@ private static final long serialVersionUID = 0L;
       } else {
         listChangesBuilder_.setMessage(value);
       }
-      commandCase_ = 19;
+      commandCase_ = 24;
       return this;
     }
     /**
@@ -5110,7 +4932,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
      */
     public Builder setListChanges(
         rowlock.v1.ListChangesRequest.Builder builderForValue) {
@@ -5120,7 +4942,7 @@ private static final long serialVersionUID = 0L;
       } else {
         listChangesBuilder_.setMessage(builderForValue.build());
       }
-      commandCase_ = 19;
+      commandCase_ = 24;
       return this;
     }
     /**
@@ -5128,11 +4950,11 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
      */
     public Builder mergeListChanges(rowlock.v1.ListChangesRequest value) {
       if (listChangesBuilder_ == null) {
-        if (commandCase_ == 19 &&
+        if (commandCase_ == 24 &&
             command_ != rowlock.v1.ListChangesRequest.getDefaultInstance()) {
           command_ = rowlock.v1.ListChangesRequest.newBuilder((rowlock.v1.ListChangesRequest) command_)
               .mergeFrom(value).buildPartial();
@@ -5141,13 +4963,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (commandCase_ == 19) {
+        if (commandCase_ == 24) {
           listChangesBuilder_.mergeFrom(value);
         } else {
           listChangesBuilder_.setMessage(value);
         }
       }
-      commandCase_ = 19;
+      commandCase_ = 24;
       return this;
     }
     /**
@@ -5155,17 +4977,17 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
      */
     public Builder clearListChanges() {
       if (listChangesBuilder_ == null) {
-        if (commandCase_ == 19) {
+        if (commandCase_ == 24) {
           commandCase_ = 0;
           command_ = null;
           onChanged();
         }
       } else {
-        if (commandCase_ == 19) {
+        if (commandCase_ == 24) {
           commandCase_ = 0;
           command_ = null;
         }
@@ -5178,7 +5000,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
      */
     public rowlock.v1.ListChangesRequest.Builder getListChangesBuilder() {
       return getListChangesFieldBuilder().getBuilder();
@@ -5188,14 +5010,14 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
      */
     @java.lang.Override
     public rowlock.v1.ListChangesRequestOrBuilder getListChangesOrBuilder() {
-      if ((commandCase_ == 19) && (listChangesBuilder_ != null)) {
+      if ((commandCase_ == 24) && (listChangesBuilder_ != null)) {
         return listChangesBuilder_.getMessageOrBuilder();
       } else {
-        if (commandCase_ == 19) {
+        if (commandCase_ == 24) {
           return (rowlock.v1.ListChangesRequest) command_;
         }
         return rowlock.v1.ListChangesRequest.getDefaultInstance();
@@ -5206,13 +5028,13 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.ListChangesRequest, rowlock.v1.ListChangesRequest.Builder, rowlock.v1.ListChangesRequestOrBuilder> 
         getListChangesFieldBuilder() {
       if (listChangesBuilder_ == null) {
-        if (!(commandCase_ == 19)) {
+        if (!(commandCase_ == 24)) {
           command_ = rowlock.v1.ListChangesRequest.getDefaultInstance();
         }
         listChangesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -5222,7 +5044,7 @@ private static final long serialVersionUID = 0L;
                 isClean());
         command_ = null;
       }
-      commandCase_ = 19;
+      commandCase_ = 24;
       onChanged();
       return listChangesBuilder_;
     }
@@ -5234,30 +5056,30 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
      * @return Whether the explainWait field is set.
      */
     @java.lang.Override
     public boolean hasExplainWait() {
-      return commandCase_ == 20;
+      return commandCase_ == 25;
     }
     /**
      * <pre>
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
      * @return The explainWait.
      */
     @java.lang.Override
     public rowlock.v1.ExplainWaitRequest getExplainWait() {
       if (explainWaitBuilder_ == null) {
-        if (commandCase_ == 20) {
+        if (commandCase_ == 25) {
           return (rowlock.v1.ExplainWaitRequest) command_;
         }
         return rowlock.v1.ExplainWaitRequest.getDefaultInstance();
       } else {
-        if (commandCase_ == 20) {
+        if (commandCase_ == 25) {
           return explainWaitBuilder_.getMessage();
         }
         return rowlock.v1.ExplainWaitRequest.getDefaultInstance();
@@ -5268,7 +5090,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
      */
     public Builder setExplainWait(rowlock.v1.ExplainWaitRequest value) {
       if (explainWaitBuilder_ == null) {
@@ -5280,7 +5102,7 @@ private static final long serialVersionUID = 0L;
       } else {
         explainWaitBuilder_.setMessage(value);
       }
-      commandCase_ = 20;
+      commandCase_ = 25;
       return this;
     }
     /**
@@ -5288,7 +5110,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
      */
     public Builder setExplainWait(
         rowlock.v1.ExplainWaitRequest.Builder builderForValue) {
@@ -5298,7 +5120,7 @@ private static final long serialVersionUID = 0L;
       } else {
         explainWaitBuilder_.setMessage(builderForValue.build());
       }
-      commandCase_ = 20;
+      commandCase_ = 25;
       return this;
     }
     /**
@@ -5306,11 +5128,11 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
      */
     public Builder mergeExplainWait(rowlock.v1.ExplainWaitRequest value) {
       if (explainWaitBuilder_ == null) {
-        if (commandCase_ == 20 &&
+        if (commandCase_ == 25 &&
             command_ != rowlock.v1.ExplainWaitRequest.getDefaultInstance()) {
           command_ = rowlock.v1.ExplainWaitRequest.newBuilder((rowlock.v1.ExplainWaitRequest) command_)
               .mergeFrom(value).buildPartial();
@@ -5319,13 +5141,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (commandCase_ == 20) {
+        if (commandCase_ == 25) {
           explainWaitBuilder_.mergeFrom(value);
         } else {
           explainWaitBuilder_.setMessage(value);
         }
       }
-      commandCase_ = 20;
+      commandCase_ = 25;
       return this;
     }
     /**
@@ -5333,17 +5155,17 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
      */
     public Builder clearExplainWait() {
       if (explainWaitBuilder_ == null) {
-        if (commandCase_ == 20) {
+        if (commandCase_ == 25) {
           commandCase_ = 0;
           command_ = null;
           onChanged();
         }
       } else {
-        if (commandCase_ == 20) {
+        if (commandCase_ == 25) {
           commandCase_ = 0;
           command_ = null;
         }
@@ -5356,7 +5178,7 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
      */
     public rowlock.v1.ExplainWaitRequest.Builder getExplainWaitBuilder() {
       return getExplainWaitFieldBuilder().getBuilder();
@@ -5366,14 +5188,14 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
      */
     @java.lang.Override
     public rowlock.v1.ExplainWaitRequestOrBuilder getExplainWaitOrBuilder() {
-      if ((commandCase_ == 20) && (explainWaitBuilder_ != null)) {
+      if ((commandCase_ == 25) && (explainWaitBuilder_ != null)) {
         return explainWaitBuilder_.getMessageOrBuilder();
       } else {
-        if (commandCase_ == 20) {
+        if (commandCase_ == 25) {
           return (rowlock.v1.ExplainWaitRequest) command_;
         }
         return rowlock.v1.ExplainWaitRequest.getDefaultInstance();
@@ -5384,13 +5206,13 @@ private static final long serialVersionUID = 0L;
      * Like the unary method.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.ExplainWaitRequest, rowlock.v1.ExplainWaitRequest.Builder, rowlock.v1.ExplainWaitRequestOrBuilder> 
         getExplainWaitFieldBuilder() {
       if (explainWaitBuilder_ == null) {
-        if (!(commandCase_ == 20)) {
+        if (!(commandCase_ == 25)) {
           command_ = rowlock.v1.ExplainWaitRequest.getDefaultInstance();
         }
         explainWaitBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -5400,9 +5222,187 @@ private static final long serialVersionUID = 0L;
                 isClean());
         command_ = null;
       }
-      commandCase_ = 20;
+      commandCase_ = 25;
       onChanged();
       return explainWaitBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.WatchLocksRequest, rowlock.v1.WatchLocksRequest.Builder, rowlock.v1.WatchLocksRequestOrBuilder> watchLocksBuilder_;
+    /**
+     * <pre>
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+     * @return Whether the watchLocks field is set.
+     */
+    @java.lang.Override
+    public boolean hasWatchLocks() {
+      return commandCase_ == 26;
+    }
+    /**
+     * <pre>
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+     * @return The watchLocks.
+     */
+    @java.lang.Override
+    public rowlock.v1.WatchLocksRequest getWatchLocks() {
+      if (watchLocksBuilder_ == null) {
+        if (commandCase_ == 26) {
+          return (rowlock.v1.WatchLocksRequest) command_;
+        }
+        return rowlock.v1.WatchLocksRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 26) {
+          return watchLocksBuilder_.getMessage();
+        }
+        return rowlock.v1.WatchLocksRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+     */
+    public Builder setWatchLocks(rowlock.v1.WatchLocksRequest value) {
+      if (watchLocksBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        watchLocksBuilder_.setMessage(value);
+      }
+      commandCase_ = 26;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+     */
+    public Builder setWatchLocks(
+        rowlock.v1.WatchLocksRequest.Builder builderForValue) {
+      if (watchLocksBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        watchLocksBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 26;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+     */
+    public Builder mergeWatchLocks(rowlock.v1.WatchLocksRequest value) {
+      if (watchLocksBuilder_ == null) {
+        if (commandCase_ == 26 &&
+            command_ != rowlock.v1.WatchLocksRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.WatchLocksRequest.newBuilder((rowlock.v1.WatchLocksRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 26) {
+          watchLocksBuilder_.mergeFrom(value);
+        } else {
+          watchLocksBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 26;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+     */
+    public Builder clearWatchLocks() {
+      if (watchLocksBuilder_ == null) {
+        if (commandCase_ == 26) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 26) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        watchLocksBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+     */
+    public rowlock.v1.WatchLocksRequest.Builder getWatchLocksBuilder() {
+      return getWatchLocksFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.WatchLocksRequestOrBuilder getWatchLocksOrBuilder() {
+      if ((commandCase_ == 26) && (watchLocksBuilder_ != null)) {
+        return watchLocksBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 26) {
+          return (rowlock.v1.WatchLocksRequest) command_;
+        }
+        return rowlock.v1.WatchLocksRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.WatchLocksRequest, rowlock.v1.WatchLocksRequest.Builder, rowlock.v1.WatchLocksRequestOrBuilder> 
+        getWatchLocksFieldBuilder() {
+      if (watchLocksBuilder_ == null) {
+        if (!(commandCase_ == 26)) {
+          command_ = rowlock.v1.WatchLocksRequest.getDefaultInstance();
+        }
+        watchLocksBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.WatchLocksRequest, rowlock.v1.WatchLocksRequest.Builder, rowlock.v1.WatchLocksRequestOrBuilder>(
+                (rowlock.v1.WatchLocksRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 26;
+      onChanged();
+      return watchLocksBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -21,7 +21,7 @@ public interface SessionCommandOrBuilder extends
   /**
    * <pre>
    * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call, not the place: see AcquireRequest.max_wait.
+   * the call, not the place: see Wait.max_wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -31,7 +31,7 @@ public interface SessionCommandOrBuilder extends
   /**
    * <pre>
    * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call, not the place: see AcquireRequest.max_wait.
+   * the call, not the place: see Wait.max_wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -41,7 +41,7 @@ public interface SessionCommandOrBuilder extends
   /**
    * <pre>
    * How long to try, 1 ms to 24 days; unset: without end. Then the call ends with DEADLINE_EXCEEDED TIMEOUT. It bounds
-   * the call, not the place: see AcquireRequest.max_wait.
+   * the call, not the place: see Wait.max_wait.
    * </pre>
    *
    * <code>.google.protobuf.Duration timeout = 2;</code>
@@ -54,7 +54,7 @@ public interface SessionCommandOrBuilder extends
    * but traces, and a malformed one is ignored.
    * </pre>
    *
-   * <code>string traceparent = 21;</code>
+   * <code>string traceparent = 3;</code>
    * @return The traceparent.
    */
   java.lang.String getTraceparent();
@@ -64,7 +64,7 @@ public interface SessionCommandOrBuilder extends
    * but traces, and a malformed one is ignored.
    * </pre>
    *
-   * <code>string traceparent = 21;</code>
+   * <code>string traceparent = 3;</code>
    * @return The bytes for traceparent.
    */
   com.google.protobuf.ByteString
@@ -72,308 +72,11 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
-   * Like the unary method. WHEN_BUSY_WAIT waits in the session.
-   * </pre>
-   *
-   * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
-   * @return Whether the acquire field is set.
-   */
-  boolean hasAcquire();
-  /**
-   * <pre>
-   * Like the unary method. WHEN_BUSY_WAIT waits in the session.
-   * </pre>
-   *
-   * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
-   * @return The acquire.
-   */
-  rowlock.v1.AcquireRequest getAcquire();
-  /**
-   * <pre>
-   * Like the unary method. WHEN_BUSY_WAIT waits in the session.
-   * </pre>
-   *
-   * <code>.rowlock.v1.AcquireRequest acquire = 3;</code>
-   */
-  rowlock.v1.AcquireRequestOrBuilder getAcquireOrBuilder();
-
-  /**
-   * <pre>
-   * Like the streaming method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
-   * @return Whether the waitInQueue field is set.
-   */
-  boolean hasWaitInQueue();
-  /**
-   * <pre>
-   * Like the streaming method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
-   * @return The waitInQueue.
-   */
-  rowlock.v1.WaitInQueueRequest getWaitInQueue();
-  /**
-   * <pre>
-   * Like the streaming method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 4;</code>
-   */
-  rowlock.v1.WaitInQueueRequestOrBuilder getWaitInQueueOrBuilder();
-
-  /**
-   * <pre>
-   * One lease.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewRequest renew = 5;</code>
-   * @return Whether the renew field is set.
-   */
-  boolean hasRenew();
-  /**
-   * <pre>
-   * One lease.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewRequest renew = 5;</code>
-   * @return The renew.
-   */
-  rowlock.v1.RenewRequest getRenew();
-  /**
-   * <pre>
-   * One lease.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewRequest renew = 5;</code>
-   */
-  rowlock.v1.RenewRequestOrBuilder getRenewOrBuilder();
-
-  /**
-   * <pre>
-   * Many leases.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
-   * @return Whether the renewLeases field is set.
-   */
-  boolean hasRenewLeases();
-  /**
-   * <pre>
-   * Many leases.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
-   * @return The renewLeases.
-   */
-  rowlock.v1.RenewLeases getRenewLeases();
-  /**
-   * <pre>
-   * Many leases.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewLeases renew_leases = 6;</code>
-   */
-  rowlock.v1.RenewLeasesOrBuilder getRenewLeasesOrBuilder();
-
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
-   * @return Whether the release field is set.
-   */
-  boolean hasRelease();
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
-   * @return The release.
-   */
-  rowlock.v1.ReleaseRequest getRelease();
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ReleaseRequest release = 7;</code>
-   */
-  rowlock.v1.ReleaseRequestOrBuilder getReleaseOrBuilder();
-
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-   * @return Whether the setLimit field is set.
-   */
-  boolean hasSetLimit();
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-   * @return The setLimit.
-   */
-  rowlock.v1.SetLimitRequest getSetLimit();
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.SetLimitRequest set_limit = 8;</code>
-   */
-  rowlock.v1.SetLimitRequestOrBuilder getSetLimitOrBuilder();
-
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-   * @return Whether the getLock field is set.
-   */
-  boolean hasGetLock();
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-   * @return The getLock.
-   */
-  rowlock.v1.GetLockRequest getGetLock();
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.GetLockRequest get_lock = 9;</code>
-   */
-  rowlock.v1.GetLockRequestOrBuilder getGetLockOrBuilder();
-
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-   * @return Whether the listLocks field is set.
-   */
-  boolean hasListLocks();
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-   * @return The listLocks.
-   */
-  rowlock.v1.ListLocksRequest getListLocks();
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLocksRequest list_locks = 10;</code>
-   */
-  rowlock.v1.ListLocksRequestOrBuilder getListLocksOrBuilder();
-
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-   * @return Whether the listLimits field is set.
-   */
-  boolean hasListLimits();
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-   * @return The listLimits.
-   */
-  rowlock.v1.ListLimitsRequest getListLimits();
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLimitsRequest list_limits = 11;</code>
-   */
-  rowlock.v1.ListLimitsRequestOrBuilder getListLimitsOrBuilder();
-
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-   * @return Whether the forceRelease field is set.
-   */
-  boolean hasForceRelease();
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-   * @return The forceRelease.
-   */
-  rowlock.v1.ForceReleaseRequest getForceRelease();
-  /**
-   * <pre>
-   * Like the unary method.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ForceReleaseRequest force_release = 12;</code>
-   */
-  rowlock.v1.ForceReleaseRequestOrBuilder getForceReleaseOrBuilder();
-
-  /**
-   * <pre>
-   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-   * @return Whether the watchLocks field is set.
-   */
-  boolean hasWatchLocks();
-  /**
-   * <pre>
-   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-   * @return The watchLocks.
-   */
-  rowlock.v1.WatchLocksRequest getWatchLocks();
-  /**
-   * <pre>
-   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 17;</code>
-   */
-  rowlock.v1.WatchLocksRequestOrBuilder getWatchLocksOrBuilder();
-
-  /**
-   * <pre>
    * Ends the open call with this number with CANCELLED; does nothing if there is none. A cancel has the call number 0
    * and no result. A place is kept for the grace period; Release gives it up.
    * </pre>
    *
-   * <code>uint64 cancel = 13;</code>
+   * <code>uint64 cancel = 4;</code>
    * @return Whether the cancel field is set.
    */
   boolean hasCancel();
@@ -383,71 +86,152 @@ public interface SessionCommandOrBuilder extends
    * and no result. A place is kept for the grace period; Release gives it up.
    * </pre>
    *
-   * <code>uint64 cancel = 13;</code>
+   * <code>uint64 cancel = 4;</code>
    * @return The cancel.
    */
   long getCancel();
 
   /**
    * <pre>
-   * Like the unary method.
+   * Like the unary method; with `wait`, it waits in the session.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
-   * @return Whether the updateRecord field is set.
+   * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
+   * @return Whether the acquire field is set.
    */
-  boolean hasUpdateRecord();
+  boolean hasAcquire();
   /**
    * <pre>
-   * Like the unary method.
+   * Like the unary method; with `wait`, it waits in the session.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
-   * @return The updateRecord.
+   * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
+   * @return The acquire.
    */
-  rowlock.v1.UpdateRecordRequest getUpdateRecord();
+  rowlock.v1.AcquireRequest getAcquire();
   /**
    * <pre>
-   * Like the unary method.
+   * Like the unary method; with `wait`, it waits in the session.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateRecordRequest update_record = 14;</code>
+   * <code>.rowlock.v1.AcquireRequest acquire = 10;</code>
    */
-  rowlock.v1.UpdateRecordRequestOrBuilder getUpdateRecordOrBuilder();
+  rowlock.v1.AcquireRequestOrBuilder getAcquireOrBuilder();
+
+  /**
+   * <pre>
+   * Like the streaming method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
+   * @return Whether the waitInQueue field is set.
+   */
+  boolean hasWaitInQueue();
+  /**
+   * <pre>
+   * Like the streaming method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
+   * @return The waitInQueue.
+   */
+  rowlock.v1.WaitInQueueRequest getWaitInQueue();
+  /**
+   * <pre>
+   * Like the streaming method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WaitInQueueRequest wait_in_queue = 11;</code>
+   */
+  rowlock.v1.WaitInQueueRequestOrBuilder getWaitInQueueOrBuilder();
+
+  /**
+   * <pre>
+   * One lease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewRequest renew = 12;</code>
+   * @return Whether the renew field is set.
+   */
+  boolean hasRenew();
+  /**
+   * <pre>
+   * One lease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewRequest renew = 12;</code>
+   * @return The renew.
+   */
+  rowlock.v1.RenewRequest getRenew();
+  /**
+   * <pre>
+   * One lease.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewRequest renew = 12;</code>
+   */
+  rowlock.v1.RenewRequestOrBuilder getRenewOrBuilder();
+
+  /**
+   * <pre>
+   * Many leases.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
+   * @return Whether the renewLeases field is set.
+   */
+  boolean hasRenewLeases();
+  /**
+   * <pre>
+   * Many leases.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
+   * @return The renewLeases.
+   */
+  rowlock.v1.RenewLeases getRenewLeases();
+  /**
+   * <pre>
+   * Many leases.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewLeases renew_leases = 13;</code>
+   */
+  rowlock.v1.RenewLeasesOrBuilder getRenewLeasesOrBuilder();
 
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-   * @return Whether the deleteRecord field is set.
+   * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
+   * @return Whether the release field is set.
    */
-  boolean hasDeleteRecord();
+  boolean hasRelease();
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
-   * @return The deleteRecord.
+   * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
+   * @return The release.
    */
-  rowlock.v1.DeleteRecordRequest getDeleteRecord();
+  rowlock.v1.ReleaseRequest getRelease();
   /**
    * <pre>
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 15;</code>
+   * <code>.rowlock.v1.ReleaseRequest release = 14;</code>
    */
-  rowlock.v1.DeleteRecordRequestOrBuilder getDeleteRecordOrBuilder();
+  rowlock.v1.ReleaseRequestOrBuilder getReleaseOrBuilder();
 
   /**
    * <pre>
    * Like the unary method. With max_wait it counts as a wait.
    * </pre>
    *
-   * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+   * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
    * @return Whether the capture field is set.
    */
   boolean hasCapture();
@@ -456,7 +240,7 @@ public interface SessionCommandOrBuilder extends
    * Like the unary method. With max_wait it counts as a wait.
    * </pre>
    *
-   * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+   * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
    * @return The capture.
    */
   rowlock.v1.CaptureRequest getCapture();
@@ -465,7 +249,7 @@ public interface SessionCommandOrBuilder extends
    * Like the unary method. With max_wait it counts as a wait.
    * </pre>
    *
-   * <code>.rowlock.v1.CaptureRequest capture = 16;</code>
+   * <code>.rowlock.v1.CaptureRequest capture = 15;</code>
    */
   rowlock.v1.CaptureRequestOrBuilder getCaptureOrBuilder();
 
@@ -474,7 +258,196 @@ public interface SessionCommandOrBuilder extends
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+   * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+   * @return Whether the setLimit field is set.
+   */
+  boolean hasSetLimit();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+   * @return The setLimit.
+   */
+  rowlock.v1.SetLimitRequest getSetLimit();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.SetLimitRequest set_limit = 16;</code>
+   */
+  rowlock.v1.SetLimitRequestOrBuilder getSetLimitOrBuilder();
+
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+   * @return Whether the updateRecord field is set.
+   */
+  boolean hasUpdateRecord();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+   * @return The updateRecord.
+   */
+  rowlock.v1.UpdateRecordRequest getUpdateRecord();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateRecordRequest update_record = 17;</code>
+   */
+  rowlock.v1.UpdateRecordRequestOrBuilder getUpdateRecordOrBuilder();
+
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+   * @return Whether the deleteRecord field is set.
+   */
+  boolean hasDeleteRecord();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+   * @return The deleteRecord.
+   */
+  rowlock.v1.DeleteRecordRequest getDeleteRecord();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteRecordRequest delete_record = 18;</code>
+   */
+  rowlock.v1.DeleteRecordRequestOrBuilder getDeleteRecordOrBuilder();
+
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+   * @return Whether the forceRelease field is set.
+   */
+  boolean hasForceRelease();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+   * @return The forceRelease.
+   */
+  rowlock.v1.ForceReleaseRequest getForceRelease();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForceReleaseRequest force_release = 19;</code>
+   */
+  rowlock.v1.ForceReleaseRequestOrBuilder getForceReleaseOrBuilder();
+
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+   * @return Whether the getLock field is set.
+   */
+  boolean hasGetLock();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+   * @return The getLock.
+   */
+  rowlock.v1.GetLockRequest getGetLock();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.GetLockRequest get_lock = 20;</code>
+   */
+  rowlock.v1.GetLockRequestOrBuilder getGetLockOrBuilder();
+
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+   * @return Whether the listLocks field is set.
+   */
+  boolean hasListLocks();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+   * @return The listLocks.
+   */
+  rowlock.v1.ListLocksRequest getListLocks();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLocksRequest list_locks = 21;</code>
+   */
+  rowlock.v1.ListLocksRequestOrBuilder getListLocksOrBuilder();
+
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+   * @return Whether the listLimits field is set.
+   */
+  boolean hasListLimits();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+   * @return The listLimits.
+   */
+  rowlock.v1.ListLimitsRequest getListLimits();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLimitsRequest list_limits = 22;</code>
+   */
+  rowlock.v1.ListLimitsRequestOrBuilder getListLimitsOrBuilder();
+
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
    * @return Whether the listClaims field is set.
    */
   boolean hasListClaims();
@@ -483,7 +456,7 @@ public interface SessionCommandOrBuilder extends
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+   * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
    * @return The listClaims.
    */
   rowlock.v1.ListClaimsRequest getListClaims();
@@ -492,7 +465,7 @@ public interface SessionCommandOrBuilder extends
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+   * <code>.rowlock.v1.ListClaimsRequest list_claims = 23;</code>
    */
   rowlock.v1.ListClaimsRequestOrBuilder getListClaimsOrBuilder();
 
@@ -501,7 +474,7 @@ public interface SessionCommandOrBuilder extends
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+   * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
    * @return Whether the listChanges field is set.
    */
   boolean hasListChanges();
@@ -510,7 +483,7 @@ public interface SessionCommandOrBuilder extends
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+   * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
    * @return The listChanges.
    */
   rowlock.v1.ListChangesRequest getListChanges();
@@ -519,7 +492,7 @@ public interface SessionCommandOrBuilder extends
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+   * <code>.rowlock.v1.ListChangesRequest list_changes = 24;</code>
    */
   rowlock.v1.ListChangesRequestOrBuilder getListChangesOrBuilder();
 
@@ -528,7 +501,7 @@ public interface SessionCommandOrBuilder extends
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
    * @return Whether the explainWait field is set.
    */
   boolean hasExplainWait();
@@ -537,7 +510,7 @@ public interface SessionCommandOrBuilder extends
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
    * @return The explainWait.
    */
   rowlock.v1.ExplainWaitRequest getExplainWait();
@@ -546,9 +519,36 @@ public interface SessionCommandOrBuilder extends
    * Like the unary method.
    * </pre>
    *
-   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 25;</code>
    */
   rowlock.v1.ExplainWaitRequestOrBuilder getExplainWaitOrBuilder();
+
+  /**
+   * <pre>
+   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+   * @return Whether the watchLocks field is set.
+   */
+  boolean hasWatchLocks();
+  /**
+   * <pre>
+   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+   * @return The watchLocks.
+   */
+  rowlock.v1.WatchLocksRequest getWatchLocks();
+  /**
+   * <pre>
+   * Like the streaming method. It counts as a wait, and lasts until the client cancels it.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksRequest watch_locks = 26;</code>
+   */
+  rowlock.v1.WatchLocksRequestOrBuilder getWatchLocksOrBuilder();
 
   rowlock.v1.SessionCommand.CommandCase getCommandCase();
 }

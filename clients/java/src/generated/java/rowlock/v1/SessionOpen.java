@@ -132,7 +132,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+   * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -154,7 +154,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+   * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -166,7 +166,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+   * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -185,7 +185,7 @@ java.lang.String defaultValue) {
   /**
    * <pre>
    * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+   * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -714,7 +714,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+     * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -736,7 +736,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+     * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -748,7 +748,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+     * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -767,7 +767,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+     * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -792,7 +792,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+     * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -816,7 +816,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+     * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -834,7 +834,7 @@ java.lang.String defaultValue) {
     /**
      * <pre>
      * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+     * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>

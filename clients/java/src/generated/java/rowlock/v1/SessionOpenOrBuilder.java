@@ -31,7 +31,7 @@ public interface SessionOpenOrBuilder extends
   /**
    * <pre>
    * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+   * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -40,7 +40,7 @@ public interface SessionOpenOrBuilder extends
   /**
    * <pre>
    * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+   * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -56,7 +56,7 @@ public interface SessionOpenOrBuilder extends
   /**
    * <pre>
    * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+   * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -66,7 +66,7 @@ public interface SessionOpenOrBuilder extends
   /**
    * <pre>
    * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+   * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -79,7 +79,7 @@ java.lang.String defaultValue);
   /**
    * <pre>
    * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
-   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
+   * value of the Acquire or Capture applies. The bounds of LeaseTerms.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>

@@ -49,25 +49,25 @@ private static final long serialVersionUID = 0L;
   public enum ResultCase
       implements com.google.protobuf.Internal.EnumLite,
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
-    ACQUIRE(2),
-    WAIT_IN_QUEUE(3),
-    RENEW(4),
-    RENEW_LEASES(5),
-    RELEASE(6),
-    SET_LIMIT(7),
-    GET_LOCK(8),
-    LIST_LOCKS(9),
-    LIST_LIMITS(10),
-    FORCE_RELEASE(11),
-    WATCH_LOCKS(17),
-    ERROR(12),
-    REJECTED(13),
-    UPDATE_RECORD(14),
-    DELETE_RECORD(15),
-    CAPTURE(16),
-    LIST_CLAIMS(18),
-    LIST_CHANGES(19),
-    EXPLAIN_WAIT(20),
+    ERROR(2),
+    REJECTED(3),
+    ACQUIRE(10),
+    WAIT_IN_QUEUE(11),
+    RENEW(12),
+    RENEW_LEASES(13),
+    RELEASE(14),
+    CAPTURE(15),
+    SET_LIMIT(16),
+    UPDATE_RECORD(17),
+    DELETE_RECORD(18),
+    FORCE_RELEASE(19),
+    GET_LOCK(20),
+    LIST_LOCKS(21),
+    LIST_LIMITS(22),
+    LIST_CLAIMS(23),
+    LIST_CHANGES(24),
+    EXPLAIN_WAIT(25),
+    WATCH_LOCKS(26),
     RESULT_NOT_SET(0);
     private final int value;
     private ResultCase(int value) {
@@ -85,25 +85,25 @@ private static final long serialVersionUID = 0L;
 
     public static ResultCase forNumber(int value) {
       switch (value) {
-        case 2: return ACQUIRE;
-        case 3: return WAIT_IN_QUEUE;
-        case 4: return RENEW;
-        case 5: return RENEW_LEASES;
-        case 6: return RELEASE;
-        case 7: return SET_LIMIT;
-        case 8: return GET_LOCK;
-        case 9: return LIST_LOCKS;
-        case 10: return LIST_LIMITS;
-        case 11: return FORCE_RELEASE;
-        case 17: return WATCH_LOCKS;
-        case 12: return ERROR;
-        case 13: return REJECTED;
-        case 14: return UPDATE_RECORD;
-        case 15: return DELETE_RECORD;
-        case 16: return CAPTURE;
-        case 18: return LIST_CLAIMS;
-        case 19: return LIST_CHANGES;
-        case 20: return EXPLAIN_WAIT;
+        case 2: return ERROR;
+        case 3: return REJECTED;
+        case 10: return ACQUIRE;
+        case 11: return WAIT_IN_QUEUE;
+        case 12: return RENEW;
+        case 13: return RENEW_LEASES;
+        case 14: return RELEASE;
+        case 15: return CAPTURE;
+        case 16: return SET_LIMIT;
+        case 17: return UPDATE_RECORD;
+        case 18: return DELETE_RECORD;
+        case 19: return FORCE_RELEASE;
+        case 20: return GET_LOCK;
+        case 21: return LIST_LOCKS;
+        case 22: return LIST_LIMITS;
+        case 23: return LIST_CLAIMS;
+        case 24: return LIST_CHANGES;
+        case 25: return EXPLAIN_WAIT;
+        case 26: return WATCH_LOCKS;
         case 0: return RESULT_NOT_SET;
         default: return null;
       }
@@ -134,503 +134,30 @@ private static final long serialVersionUID = 0L;
     return call_;
   }
 
-  public static final int ACQUIRE_FIELD_NUMBER = 2;
-  /**
-   * <pre>
-   * Of acquire.
-   * </pre>
-   *
-   * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-   * @return Whether the acquire field is set.
-   */
-  @java.lang.Override
-  public boolean hasAcquire() {
-    return resultCase_ == 2;
-  }
-  /**
-   * <pre>
-   * Of acquire.
-   * </pre>
-   *
-   * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-   * @return The acquire.
-   */
-  @java.lang.Override
-  public rowlock.v1.AcquireResponse getAcquire() {
-    if (resultCase_ == 2) {
-       return (rowlock.v1.AcquireResponse) result_;
-    }
-    return rowlock.v1.AcquireResponse.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Of acquire.
-   * </pre>
-   *
-   * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.AcquireResponseOrBuilder getAcquireOrBuilder() {
-    if (resultCase_ == 2) {
-       return (rowlock.v1.AcquireResponse) result_;
-    }
-    return rowlock.v1.AcquireResponse.getDefaultInstance();
-  }
-
-  public static final int WAIT_IN_QUEUE_FIELD_NUMBER = 3;
-  /**
-   * <pre>
-   * Of wait_in_queue.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-   * @return Whether the waitInQueue field is set.
-   */
-  @java.lang.Override
-  public boolean hasWaitInQueue() {
-    return resultCase_ == 3;
-  }
-  /**
-   * <pre>
-   * Of wait_in_queue.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-   * @return The waitInQueue.
-   */
-  @java.lang.Override
-  public rowlock.v1.WaitInQueueResponse getWaitInQueue() {
-    if (resultCase_ == 3) {
-       return (rowlock.v1.WaitInQueueResponse) result_;
-    }
-    return rowlock.v1.WaitInQueueResponse.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Of wait_in_queue.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.WaitInQueueResponseOrBuilder getWaitInQueueOrBuilder() {
-    if (resultCase_ == 3) {
-       return (rowlock.v1.WaitInQueueResponse) result_;
-    }
-    return rowlock.v1.WaitInQueueResponse.getDefaultInstance();
-  }
-
-  public static final int RENEW_FIELD_NUMBER = 4;
-  /**
-   * <pre>
-   * Of renew.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-   * @return Whether the renew field is set.
-   */
-  @java.lang.Override
-  public boolean hasRenew() {
-    return resultCase_ == 4;
-  }
-  /**
-   * <pre>
-   * Of renew.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-   * @return The renew.
-   */
-  @java.lang.Override
-  public rowlock.v1.RenewResponse getRenew() {
-    if (resultCase_ == 4) {
-       return (rowlock.v1.RenewResponse) result_;
-    }
-    return rowlock.v1.RenewResponse.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Of renew.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.RenewResponseOrBuilder getRenewOrBuilder() {
-    if (resultCase_ == 4) {
-       return (rowlock.v1.RenewResponse) result_;
-    }
-    return rowlock.v1.RenewResponse.getDefaultInstance();
-  }
-
-  public static final int RENEW_LEASES_FIELD_NUMBER = 5;
-  /**
-   * <pre>
-   * Of renew_leases.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-   * @return Whether the renewLeases field is set.
-   */
-  @java.lang.Override
-  public boolean hasRenewLeases() {
-    return resultCase_ == 5;
-  }
-  /**
-   * <pre>
-   * Of renew_leases.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-   * @return The renewLeases.
-   */
-  @java.lang.Override
-  public rowlock.v1.RenewedLeases getRenewLeases() {
-    if (resultCase_ == 5) {
-       return (rowlock.v1.RenewedLeases) result_;
-    }
-    return rowlock.v1.RenewedLeases.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Of renew_leases.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.RenewedLeasesOrBuilder getRenewLeasesOrBuilder() {
-    if (resultCase_ == 5) {
-       return (rowlock.v1.RenewedLeases) result_;
-    }
-    return rowlock.v1.RenewedLeases.getDefaultInstance();
-  }
-
-  public static final int RELEASE_FIELD_NUMBER = 6;
-  /**
-   * <pre>
-   * Of release.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-   * @return Whether the release field is set.
-   */
-  @java.lang.Override
-  public boolean hasRelease() {
-    return resultCase_ == 6;
-  }
-  /**
-   * <pre>
-   * Of release.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-   * @return The release.
-   */
-  @java.lang.Override
-  public rowlock.v1.ReleaseResponse getRelease() {
-    if (resultCase_ == 6) {
-       return (rowlock.v1.ReleaseResponse) result_;
-    }
-    return rowlock.v1.ReleaseResponse.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Of release.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.ReleaseResponseOrBuilder getReleaseOrBuilder() {
-    if (resultCase_ == 6) {
-       return (rowlock.v1.ReleaseResponse) result_;
-    }
-    return rowlock.v1.ReleaseResponse.getDefaultInstance();
-  }
-
-  public static final int SET_LIMIT_FIELD_NUMBER = 7;
-  /**
-   * <pre>
-   * Of set_limit.
-   * </pre>
-   *
-   * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-   * @return Whether the setLimit field is set.
-   */
-  @java.lang.Override
-  public boolean hasSetLimit() {
-    return resultCase_ == 7;
-  }
-  /**
-   * <pre>
-   * Of set_limit.
-   * </pre>
-   *
-   * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-   * @return The setLimit.
-   */
-  @java.lang.Override
-  public rowlock.v1.SetLimitResponse getSetLimit() {
-    if (resultCase_ == 7) {
-       return (rowlock.v1.SetLimitResponse) result_;
-    }
-    return rowlock.v1.SetLimitResponse.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Of set_limit.
-   * </pre>
-   *
-   * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.SetLimitResponseOrBuilder getSetLimitOrBuilder() {
-    if (resultCase_ == 7) {
-       return (rowlock.v1.SetLimitResponse) result_;
-    }
-    return rowlock.v1.SetLimitResponse.getDefaultInstance();
-  }
-
-  public static final int GET_LOCK_FIELD_NUMBER = 8;
-  /**
-   * <pre>
-   * Of get_lock.
-   * </pre>
-   *
-   * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-   * @return Whether the getLock field is set.
-   */
-  @java.lang.Override
-  public boolean hasGetLock() {
-    return resultCase_ == 8;
-  }
-  /**
-   * <pre>
-   * Of get_lock.
-   * </pre>
-   *
-   * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-   * @return The getLock.
-   */
-  @java.lang.Override
-  public rowlock.v1.GetLockResponse getGetLock() {
-    if (resultCase_ == 8) {
-       return (rowlock.v1.GetLockResponse) result_;
-    }
-    return rowlock.v1.GetLockResponse.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Of get_lock.
-   * </pre>
-   *
-   * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.GetLockResponseOrBuilder getGetLockOrBuilder() {
-    if (resultCase_ == 8) {
-       return (rowlock.v1.GetLockResponse) result_;
-    }
-    return rowlock.v1.GetLockResponse.getDefaultInstance();
-  }
-
-  public static final int LIST_LOCKS_FIELD_NUMBER = 9;
-  /**
-   * <pre>
-   * Of list_locks.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-   * @return Whether the listLocks field is set.
-   */
-  @java.lang.Override
-  public boolean hasListLocks() {
-    return resultCase_ == 9;
-  }
-  /**
-   * <pre>
-   * Of list_locks.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-   * @return The listLocks.
-   */
-  @java.lang.Override
-  public rowlock.v1.ListLocksResponse getListLocks() {
-    if (resultCase_ == 9) {
-       return (rowlock.v1.ListLocksResponse) result_;
-    }
-    return rowlock.v1.ListLocksResponse.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Of list_locks.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.ListLocksResponseOrBuilder getListLocksOrBuilder() {
-    if (resultCase_ == 9) {
-       return (rowlock.v1.ListLocksResponse) result_;
-    }
-    return rowlock.v1.ListLocksResponse.getDefaultInstance();
-  }
-
-  public static final int LIST_LIMITS_FIELD_NUMBER = 10;
-  /**
-   * <pre>
-   * Of list_limits.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-   * @return Whether the listLimits field is set.
-   */
-  @java.lang.Override
-  public boolean hasListLimits() {
-    return resultCase_ == 10;
-  }
-  /**
-   * <pre>
-   * Of list_limits.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-   * @return The listLimits.
-   */
-  @java.lang.Override
-  public rowlock.v1.ListLimitsResponse getListLimits() {
-    if (resultCase_ == 10) {
-       return (rowlock.v1.ListLimitsResponse) result_;
-    }
-    return rowlock.v1.ListLimitsResponse.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Of list_limits.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.ListLimitsResponseOrBuilder getListLimitsOrBuilder() {
-    if (resultCase_ == 10) {
-       return (rowlock.v1.ListLimitsResponse) result_;
-    }
-    return rowlock.v1.ListLimitsResponse.getDefaultInstance();
-  }
-
-  public static final int FORCE_RELEASE_FIELD_NUMBER = 11;
-  /**
-   * <pre>
-   * Of force_release.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-   * @return Whether the forceRelease field is set.
-   */
-  @java.lang.Override
-  public boolean hasForceRelease() {
-    return resultCase_ == 11;
-  }
-  /**
-   * <pre>
-   * Of force_release.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-   * @return The forceRelease.
-   */
-  @java.lang.Override
-  public rowlock.v1.ForceReleaseResponse getForceRelease() {
-    if (resultCase_ == 11) {
-       return (rowlock.v1.ForceReleaseResponse) result_;
-    }
-    return rowlock.v1.ForceReleaseResponse.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Of force_release.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.ForceReleaseResponseOrBuilder getForceReleaseOrBuilder() {
-    if (resultCase_ == 11) {
-       return (rowlock.v1.ForceReleaseResponse) result_;
-    }
-    return rowlock.v1.ForceReleaseResponse.getDefaultInstance();
-  }
-
-  public static final int WATCH_LOCKS_FIELD_NUMBER = 17;
-  /**
-   * <pre>
-   * Of watch_locks.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-   * @return Whether the watchLocks field is set.
-   */
-  @java.lang.Override
-  public boolean hasWatchLocks() {
-    return resultCase_ == 17;
-  }
-  /**
-   * <pre>
-   * Of watch_locks.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-   * @return The watchLocks.
-   */
-  @java.lang.Override
-  public rowlock.v1.WatchLocksResponse getWatchLocks() {
-    if (resultCase_ == 17) {
-       return (rowlock.v1.WatchLocksResponse) result_;
-    }
-    return rowlock.v1.WatchLocksResponse.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Of watch_locks.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.WatchLocksResponseOrBuilder getWatchLocksOrBuilder() {
-    if (resultCase_ == 17) {
-       return (rowlock.v1.WatchLocksResponse) result_;
-    }
-    return rowlock.v1.WatchLocksResponse.getDefaultInstance();
-  }
-
-  public static final int ERROR_FIELD_NUMBER = 12;
+  public static final int ERROR_FIELD_NUMBER = 2;
   /**
    * <pre>
    * The call failed, with the code, message and details of a unary call.
    * </pre>
    *
-   * <code>.google.rpc.Status error = 12;</code>
+   * <code>.google.rpc.Status error = 2;</code>
    * @return Whether the error field is set.
    */
   @java.lang.Override
   public boolean hasError() {
-    return resultCase_ == 12;
+    return resultCase_ == 2;
   }
   /**
    * <pre>
    * The call failed, with the code, message and details of a unary call.
    * </pre>
    *
-   * <code>.google.rpc.Status error = 12;</code>
+   * <code>.google.rpc.Status error = 2;</code>
    * @return The error.
    */
   @java.lang.Override
   public com.google.rpc.Status getError() {
-    if (resultCase_ == 12) {
+    if (resultCase_ == 2) {
        return (com.google.rpc.Status) result_;
     }
     return com.google.rpc.Status.getDefaultInstance();
@@ -640,40 +167,40 @@ private static final long serialVersionUID = 0L;
    * The call failed, with the code, message and details of a unary call.
    * </pre>
    *
-   * <code>.google.rpc.Status error = 12;</code>
+   * <code>.google.rpc.Status error = 2;</code>
    */
   @java.lang.Override
   public com.google.rpc.StatusOrBuilder getErrorOrBuilder() {
-    if (resultCase_ == 12) {
+    if (resultCase_ == 2) {
        return (com.google.rpc.Status) result_;
     }
     return com.google.rpc.Status.getDefaultInstance();
   }
 
-  public static final int REJECTED_FIELD_NUMBER = 13;
+  public static final int REJECTED_FIELD_NUMBER = 3;
   /**
    * <pre>
    * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
    * </pre>
    *
-   * <code>.google.rpc.Status rejected = 13;</code>
+   * <code>.google.rpc.Status rejected = 3;</code>
    * @return Whether the rejected field is set.
    */
   @java.lang.Override
   public boolean hasRejected() {
-    return resultCase_ == 13;
+    return resultCase_ == 3;
   }
   /**
    * <pre>
    * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
    * </pre>
    *
-   * <code>.google.rpc.Status rejected = 13;</code>
+   * <code>.google.rpc.Status rejected = 3;</code>
    * @return The rejected.
    */
   @java.lang.Override
   public com.google.rpc.Status getRejected() {
-    if (resultCase_ == 13) {
+    if (resultCase_ == 3) {
        return (com.google.rpc.Status) result_;
     }
     return com.google.rpc.Status.getDefaultInstance();
@@ -683,126 +210,255 @@ private static final long serialVersionUID = 0L;
    * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
    * </pre>
    *
-   * <code>.google.rpc.Status rejected = 13;</code>
+   * <code>.google.rpc.Status rejected = 3;</code>
    */
   @java.lang.Override
   public com.google.rpc.StatusOrBuilder getRejectedOrBuilder() {
-    if (resultCase_ == 13) {
+    if (resultCase_ == 3) {
        return (com.google.rpc.Status) result_;
     }
     return com.google.rpc.Status.getDefaultInstance();
   }
 
-  public static final int UPDATE_RECORD_FIELD_NUMBER = 14;
+  public static final int ACQUIRE_FIELD_NUMBER = 10;
   /**
    * <pre>
-   * Of update_record.
+   * Of acquire.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
-   * @return Whether the updateRecord field is set.
+   * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+   * @return Whether the acquire field is set.
    */
   @java.lang.Override
-  public boolean hasUpdateRecord() {
+  public boolean hasAcquire() {
+    return resultCase_ == 10;
+  }
+  /**
+   * <pre>
+   * Of acquire.
+   * </pre>
+   *
+   * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+   * @return The acquire.
+   */
+  @java.lang.Override
+  public rowlock.v1.AcquireResponse getAcquire() {
+    if (resultCase_ == 10) {
+       return (rowlock.v1.AcquireResponse) result_;
+    }
+    return rowlock.v1.AcquireResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of acquire.
+   * </pre>
+   *
+   * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.AcquireResponseOrBuilder getAcquireOrBuilder() {
+    if (resultCase_ == 10) {
+       return (rowlock.v1.AcquireResponse) result_;
+    }
+    return rowlock.v1.AcquireResponse.getDefaultInstance();
+  }
+
+  public static final int WAIT_IN_QUEUE_FIELD_NUMBER = 11;
+  /**
+   * <pre>
+   * Of wait_in_queue.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+   * @return Whether the waitInQueue field is set.
+   */
+  @java.lang.Override
+  public boolean hasWaitInQueue() {
+    return resultCase_ == 11;
+  }
+  /**
+   * <pre>
+   * Of wait_in_queue.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+   * @return The waitInQueue.
+   */
+  @java.lang.Override
+  public rowlock.v1.WaitInQueueResponse getWaitInQueue() {
+    if (resultCase_ == 11) {
+       return (rowlock.v1.WaitInQueueResponse) result_;
+    }
+    return rowlock.v1.WaitInQueueResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of wait_in_queue.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.WaitInQueueResponseOrBuilder getWaitInQueueOrBuilder() {
+    if (resultCase_ == 11) {
+       return (rowlock.v1.WaitInQueueResponse) result_;
+    }
+    return rowlock.v1.WaitInQueueResponse.getDefaultInstance();
+  }
+
+  public static final int RENEW_FIELD_NUMBER = 12;
+  /**
+   * <pre>
+   * Of renew.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+   * @return Whether the renew field is set.
+   */
+  @java.lang.Override
+  public boolean hasRenew() {
+    return resultCase_ == 12;
+  }
+  /**
+   * <pre>
+   * Of renew.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+   * @return The renew.
+   */
+  @java.lang.Override
+  public rowlock.v1.RenewResponse getRenew() {
+    if (resultCase_ == 12) {
+       return (rowlock.v1.RenewResponse) result_;
+    }
+    return rowlock.v1.RenewResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of renew.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.RenewResponseOrBuilder getRenewOrBuilder() {
+    if (resultCase_ == 12) {
+       return (rowlock.v1.RenewResponse) result_;
+    }
+    return rowlock.v1.RenewResponse.getDefaultInstance();
+  }
+
+  public static final int RENEW_LEASES_FIELD_NUMBER = 13;
+  /**
+   * <pre>
+   * Of renew_leases.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+   * @return Whether the renewLeases field is set.
+   */
+  @java.lang.Override
+  public boolean hasRenewLeases() {
+    return resultCase_ == 13;
+  }
+  /**
+   * <pre>
+   * Of renew_leases.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+   * @return The renewLeases.
+   */
+  @java.lang.Override
+  public rowlock.v1.RenewedLeases getRenewLeases() {
+    if (resultCase_ == 13) {
+       return (rowlock.v1.RenewedLeases) result_;
+    }
+    return rowlock.v1.RenewedLeases.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of renew_leases.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.RenewedLeasesOrBuilder getRenewLeasesOrBuilder() {
+    if (resultCase_ == 13) {
+       return (rowlock.v1.RenewedLeases) result_;
+    }
+    return rowlock.v1.RenewedLeases.getDefaultInstance();
+  }
+
+  public static final int RELEASE_FIELD_NUMBER = 14;
+  /**
+   * <pre>
+   * Of release.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
+   * @return Whether the release field is set.
+   */
+  @java.lang.Override
+  public boolean hasRelease() {
     return resultCase_ == 14;
   }
   /**
    * <pre>
-   * Of update_record.
+   * Of release.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
-   * @return The updateRecord.
+   * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
+   * @return The release.
    */
   @java.lang.Override
-  public rowlock.v1.UpdateRecordResponse getUpdateRecord() {
+  public rowlock.v1.ReleaseResponse getRelease() {
     if (resultCase_ == 14) {
-       return (rowlock.v1.UpdateRecordResponse) result_;
+       return (rowlock.v1.ReleaseResponse) result_;
     }
-    return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
+    return rowlock.v1.ReleaseResponse.getDefaultInstance();
   }
   /**
    * <pre>
-   * Of update_record.
+   * Of release.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+   * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
    */
   @java.lang.Override
-  public rowlock.v1.UpdateRecordResponseOrBuilder getUpdateRecordOrBuilder() {
+  public rowlock.v1.ReleaseResponseOrBuilder getReleaseOrBuilder() {
     if (resultCase_ == 14) {
-       return (rowlock.v1.UpdateRecordResponse) result_;
+       return (rowlock.v1.ReleaseResponse) result_;
     }
-    return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
+    return rowlock.v1.ReleaseResponse.getDefaultInstance();
   }
 
-  public static final int DELETE_RECORD_FIELD_NUMBER = 15;
-  /**
-   * <pre>
-   * Of delete_record.
-   * </pre>
-   *
-   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-   * @return Whether the deleteRecord field is set.
-   */
-  @java.lang.Override
-  public boolean hasDeleteRecord() {
-    return resultCase_ == 15;
-  }
-  /**
-   * <pre>
-   * Of delete_record.
-   * </pre>
-   *
-   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-   * @return The deleteRecord.
-   */
-  @java.lang.Override
-  public rowlock.v1.DeleteRecordResponse getDeleteRecord() {
-    if (resultCase_ == 15) {
-       return (rowlock.v1.DeleteRecordResponse) result_;
-    }
-    return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
-  }
-  /**
-   * <pre>
-   * Of delete_record.
-   * </pre>
-   *
-   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-   */
-  @java.lang.Override
-  public rowlock.v1.DeleteRecordResponseOrBuilder getDeleteRecordOrBuilder() {
-    if (resultCase_ == 15) {
-       return (rowlock.v1.DeleteRecordResponse) result_;
-    }
-    return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
-  }
-
-  public static final int CAPTURE_FIELD_NUMBER = 16;
+  public static final int CAPTURE_FIELD_NUMBER = 15;
   /**
    * <pre>
    * Of capture.
    * </pre>
    *
-   * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+   * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
    * @return Whether the capture field is set.
    */
   @java.lang.Override
   public boolean hasCapture() {
-    return resultCase_ == 16;
+    return resultCase_ == 15;
   }
   /**
    * <pre>
    * Of capture.
    * </pre>
    *
-   * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+   * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
    * @return The capture.
    */
   @java.lang.Override
   public rowlock.v1.CaptureResponse getCapture() {
-    if (resultCase_ == 16) {
+    if (resultCase_ == 15) {
        return (rowlock.v1.CaptureResponse) result_;
     }
     return rowlock.v1.CaptureResponse.getDefaultInstance();
@@ -812,83 +468,384 @@ private static final long serialVersionUID = 0L;
    * Of capture.
    * </pre>
    *
-   * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+   * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
    */
   @java.lang.Override
   public rowlock.v1.CaptureResponseOrBuilder getCaptureOrBuilder() {
-    if (resultCase_ == 16) {
+    if (resultCase_ == 15) {
        return (rowlock.v1.CaptureResponse) result_;
     }
     return rowlock.v1.CaptureResponse.getDefaultInstance();
   }
 
-  public static final int LIST_CLAIMS_FIELD_NUMBER = 18;
+  public static final int SET_LIMIT_FIELD_NUMBER = 16;
   /**
    * <pre>
-   * Of list_claims.
+   * Of set_limit.
    * </pre>
    *
-   * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
-   * @return Whether the listClaims field is set.
+   * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+   * @return Whether the setLimit field is set.
    */
   @java.lang.Override
-  public boolean hasListClaims() {
+  public boolean hasSetLimit() {
+    return resultCase_ == 16;
+  }
+  /**
+   * <pre>
+   * Of set_limit.
+   * </pre>
+   *
+   * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+   * @return The setLimit.
+   */
+  @java.lang.Override
+  public rowlock.v1.SetLimitResponse getSetLimit() {
+    if (resultCase_ == 16) {
+       return (rowlock.v1.SetLimitResponse) result_;
+    }
+    return rowlock.v1.SetLimitResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of set_limit.
+   * </pre>
+   *
+   * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.SetLimitResponseOrBuilder getSetLimitOrBuilder() {
+    if (resultCase_ == 16) {
+       return (rowlock.v1.SetLimitResponse) result_;
+    }
+    return rowlock.v1.SetLimitResponse.getDefaultInstance();
+  }
+
+  public static final int UPDATE_RECORD_FIELD_NUMBER = 17;
+  /**
+   * <pre>
+   * Of update_record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+   * @return Whether the updateRecord field is set.
+   */
+  @java.lang.Override
+  public boolean hasUpdateRecord() {
+    return resultCase_ == 17;
+  }
+  /**
+   * <pre>
+   * Of update_record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+   * @return The updateRecord.
+   */
+  @java.lang.Override
+  public rowlock.v1.UpdateRecordResponse getUpdateRecord() {
+    if (resultCase_ == 17) {
+       return (rowlock.v1.UpdateRecordResponse) result_;
+    }
+    return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of update_record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.UpdateRecordResponseOrBuilder getUpdateRecordOrBuilder() {
+    if (resultCase_ == 17) {
+       return (rowlock.v1.UpdateRecordResponse) result_;
+    }
+    return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
+  }
+
+  public static final int DELETE_RECORD_FIELD_NUMBER = 18;
+  /**
+   * <pre>
+   * Of delete_record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+   * @return Whether the deleteRecord field is set.
+   */
+  @java.lang.Override
+  public boolean hasDeleteRecord() {
     return resultCase_ == 18;
   }
   /**
    * <pre>
-   * Of list_claims.
+   * Of delete_record.
    * </pre>
    *
-   * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
-   * @return The listClaims.
+   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+   * @return The deleteRecord.
    */
   @java.lang.Override
-  public rowlock.v1.ListClaimsResponse getListClaims() {
+  public rowlock.v1.DeleteRecordResponse getDeleteRecord() {
     if (resultCase_ == 18) {
-       return (rowlock.v1.ListClaimsResponse) result_;
+       return (rowlock.v1.DeleteRecordResponse) result_;
     }
-    return rowlock.v1.ListClaimsResponse.getDefaultInstance();
+    return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
   }
   /**
    * <pre>
-   * Of list_claims.
+   * Of delete_record.
    * </pre>
    *
-   * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
    */
   @java.lang.Override
-  public rowlock.v1.ListClaimsResponseOrBuilder getListClaimsOrBuilder() {
+  public rowlock.v1.DeleteRecordResponseOrBuilder getDeleteRecordOrBuilder() {
     if (resultCase_ == 18) {
-       return (rowlock.v1.ListClaimsResponse) result_;
+       return (rowlock.v1.DeleteRecordResponse) result_;
     }
-    return rowlock.v1.ListClaimsResponse.getDefaultInstance();
+    return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
   }
 
-  public static final int LIST_CHANGES_FIELD_NUMBER = 19;
+  public static final int FORCE_RELEASE_FIELD_NUMBER = 19;
   /**
    * <pre>
-   * Of list_changes.
+   * Of force_release.
    * </pre>
    *
-   * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
-   * @return Whether the listChanges field is set.
+   * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+   * @return Whether the forceRelease field is set.
    */
   @java.lang.Override
-  public boolean hasListChanges() {
+  public boolean hasForceRelease() {
     return resultCase_ == 19;
   }
   /**
    * <pre>
+   * Of force_release.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+   * @return The forceRelease.
+   */
+  @java.lang.Override
+  public rowlock.v1.ForceReleaseResponse getForceRelease() {
+    if (resultCase_ == 19) {
+       return (rowlock.v1.ForceReleaseResponse) result_;
+    }
+    return rowlock.v1.ForceReleaseResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of force_release.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ForceReleaseResponseOrBuilder getForceReleaseOrBuilder() {
+    if (resultCase_ == 19) {
+       return (rowlock.v1.ForceReleaseResponse) result_;
+    }
+    return rowlock.v1.ForceReleaseResponse.getDefaultInstance();
+  }
+
+  public static final int GET_LOCK_FIELD_NUMBER = 20;
+  /**
+   * <pre>
+   * Of get_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+   * @return Whether the getLock field is set.
+   */
+  @java.lang.Override
+  public boolean hasGetLock() {
+    return resultCase_ == 20;
+  }
+  /**
+   * <pre>
+   * Of get_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+   * @return The getLock.
+   */
+  @java.lang.Override
+  public rowlock.v1.GetLockResponse getGetLock() {
+    if (resultCase_ == 20) {
+       return (rowlock.v1.GetLockResponse) result_;
+    }
+    return rowlock.v1.GetLockResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of get_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.GetLockResponseOrBuilder getGetLockOrBuilder() {
+    if (resultCase_ == 20) {
+       return (rowlock.v1.GetLockResponse) result_;
+    }
+    return rowlock.v1.GetLockResponse.getDefaultInstance();
+  }
+
+  public static final int LIST_LOCKS_FIELD_NUMBER = 21;
+  /**
+   * <pre>
+   * Of list_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+   * @return Whether the listLocks field is set.
+   */
+  @java.lang.Override
+  public boolean hasListLocks() {
+    return resultCase_ == 21;
+  }
+  /**
+   * <pre>
+   * Of list_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+   * @return The listLocks.
+   */
+  @java.lang.Override
+  public rowlock.v1.ListLocksResponse getListLocks() {
+    if (resultCase_ == 21) {
+       return (rowlock.v1.ListLocksResponse) result_;
+    }
+    return rowlock.v1.ListLocksResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of list_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ListLocksResponseOrBuilder getListLocksOrBuilder() {
+    if (resultCase_ == 21) {
+       return (rowlock.v1.ListLocksResponse) result_;
+    }
+    return rowlock.v1.ListLocksResponse.getDefaultInstance();
+  }
+
+  public static final int LIST_LIMITS_FIELD_NUMBER = 22;
+  /**
+   * <pre>
+   * Of list_limits.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+   * @return Whether the listLimits field is set.
+   */
+  @java.lang.Override
+  public boolean hasListLimits() {
+    return resultCase_ == 22;
+  }
+  /**
+   * <pre>
+   * Of list_limits.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+   * @return The listLimits.
+   */
+  @java.lang.Override
+  public rowlock.v1.ListLimitsResponse getListLimits() {
+    if (resultCase_ == 22) {
+       return (rowlock.v1.ListLimitsResponse) result_;
+    }
+    return rowlock.v1.ListLimitsResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of list_limits.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ListLimitsResponseOrBuilder getListLimitsOrBuilder() {
+    if (resultCase_ == 22) {
+       return (rowlock.v1.ListLimitsResponse) result_;
+    }
+    return rowlock.v1.ListLimitsResponse.getDefaultInstance();
+  }
+
+  public static final int LIST_CLAIMS_FIELD_NUMBER = 23;
+  /**
+   * <pre>
+   * Of list_claims.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
+   * @return Whether the listClaims field is set.
+   */
+  @java.lang.Override
+  public boolean hasListClaims() {
+    return resultCase_ == 23;
+  }
+  /**
+   * <pre>
+   * Of list_claims.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
+   * @return The listClaims.
+   */
+  @java.lang.Override
+  public rowlock.v1.ListClaimsResponse getListClaims() {
+    if (resultCase_ == 23) {
+       return (rowlock.v1.ListClaimsResponse) result_;
+    }
+    return rowlock.v1.ListClaimsResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of list_claims.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ListClaimsResponseOrBuilder getListClaimsOrBuilder() {
+    if (resultCase_ == 23) {
+       return (rowlock.v1.ListClaimsResponse) result_;
+    }
+    return rowlock.v1.ListClaimsResponse.getDefaultInstance();
+  }
+
+  public static final int LIST_CHANGES_FIELD_NUMBER = 24;
+  /**
+   * <pre>
    * Of list_changes.
    * </pre>
    *
-   * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+   * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
+   * @return Whether the listChanges field is set.
+   */
+  @java.lang.Override
+  public boolean hasListChanges() {
+    return resultCase_ == 24;
+  }
+  /**
+   * <pre>
+   * Of list_changes.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
    * @return The listChanges.
    */
   @java.lang.Override
   public rowlock.v1.ListChangesResponse getListChanges() {
-    if (resultCase_ == 19) {
+    if (resultCase_ == 24) {
        return (rowlock.v1.ListChangesResponse) result_;
     }
     return rowlock.v1.ListChangesResponse.getDefaultInstance();
@@ -898,40 +855,40 @@ private static final long serialVersionUID = 0L;
    * Of list_changes.
    * </pre>
    *
-   * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+   * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
    */
   @java.lang.Override
   public rowlock.v1.ListChangesResponseOrBuilder getListChangesOrBuilder() {
-    if (resultCase_ == 19) {
+    if (resultCase_ == 24) {
        return (rowlock.v1.ListChangesResponse) result_;
     }
     return rowlock.v1.ListChangesResponse.getDefaultInstance();
   }
 
-  public static final int EXPLAIN_WAIT_FIELD_NUMBER = 20;
+  public static final int EXPLAIN_WAIT_FIELD_NUMBER = 25;
   /**
    * <pre>
    * Of explain_wait.
    * </pre>
    *
-   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
    * @return Whether the explainWait field is set.
    */
   @java.lang.Override
   public boolean hasExplainWait() {
-    return resultCase_ == 20;
+    return resultCase_ == 25;
   }
   /**
    * <pre>
    * Of explain_wait.
    * </pre>
    *
-   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
    * @return The explainWait.
    */
   @java.lang.Override
   public rowlock.v1.ExplainWaitResponse getExplainWait() {
-    if (resultCase_ == 20) {
+    if (resultCase_ == 25) {
        return (rowlock.v1.ExplainWaitResponse) result_;
     }
     return rowlock.v1.ExplainWaitResponse.getDefaultInstance();
@@ -941,14 +898,57 @@ private static final long serialVersionUID = 0L;
    * Of explain_wait.
    * </pre>
    *
-   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
    */
   @java.lang.Override
   public rowlock.v1.ExplainWaitResponseOrBuilder getExplainWaitOrBuilder() {
-    if (resultCase_ == 20) {
+    if (resultCase_ == 25) {
        return (rowlock.v1.ExplainWaitResponse) result_;
     }
     return rowlock.v1.ExplainWaitResponse.getDefaultInstance();
+  }
+
+  public static final int WATCH_LOCKS_FIELD_NUMBER = 26;
+  /**
+   * <pre>
+   * Of watch_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+   * @return Whether the watchLocks field is set.
+   */
+  @java.lang.Override
+  public boolean hasWatchLocks() {
+    return resultCase_ == 26;
+  }
+  /**
+   * <pre>
+   * Of watch_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+   * @return The watchLocks.
+   */
+  @java.lang.Override
+  public rowlock.v1.WatchLocksResponse getWatchLocks() {
+    if (resultCase_ == 26) {
+       return (rowlock.v1.WatchLocksResponse) result_;
+    }
+    return rowlock.v1.WatchLocksResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of watch_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.WatchLocksResponseOrBuilder getWatchLocksOrBuilder() {
+    if (resultCase_ == 26) {
+       return (rowlock.v1.WatchLocksResponse) result_;
+    }
+    return rowlock.v1.WatchLocksResponse.getDefaultInstance();
   }
 
   private byte memoizedIsInitialized = -1;
@@ -969,61 +969,61 @@ private static final long serialVersionUID = 0L;
       output.writeUInt64(1, call_);
     }
     if (resultCase_ == 2) {
-      output.writeMessage(2, (rowlock.v1.AcquireResponse) result_);
+      output.writeMessage(2, (com.google.rpc.Status) result_);
     }
     if (resultCase_ == 3) {
-      output.writeMessage(3, (rowlock.v1.WaitInQueueResponse) result_);
-    }
-    if (resultCase_ == 4) {
-      output.writeMessage(4, (rowlock.v1.RenewResponse) result_);
-    }
-    if (resultCase_ == 5) {
-      output.writeMessage(5, (rowlock.v1.RenewedLeases) result_);
-    }
-    if (resultCase_ == 6) {
-      output.writeMessage(6, (rowlock.v1.ReleaseResponse) result_);
-    }
-    if (resultCase_ == 7) {
-      output.writeMessage(7, (rowlock.v1.SetLimitResponse) result_);
-    }
-    if (resultCase_ == 8) {
-      output.writeMessage(8, (rowlock.v1.GetLockResponse) result_);
-    }
-    if (resultCase_ == 9) {
-      output.writeMessage(9, (rowlock.v1.ListLocksResponse) result_);
+      output.writeMessage(3, (com.google.rpc.Status) result_);
     }
     if (resultCase_ == 10) {
-      output.writeMessage(10, (rowlock.v1.ListLimitsResponse) result_);
+      output.writeMessage(10, (rowlock.v1.AcquireResponse) result_);
     }
     if (resultCase_ == 11) {
-      output.writeMessage(11, (rowlock.v1.ForceReleaseResponse) result_);
+      output.writeMessage(11, (rowlock.v1.WaitInQueueResponse) result_);
     }
     if (resultCase_ == 12) {
-      output.writeMessage(12, (com.google.rpc.Status) result_);
+      output.writeMessage(12, (rowlock.v1.RenewResponse) result_);
     }
     if (resultCase_ == 13) {
-      output.writeMessage(13, (com.google.rpc.Status) result_);
+      output.writeMessage(13, (rowlock.v1.RenewedLeases) result_);
     }
     if (resultCase_ == 14) {
-      output.writeMessage(14, (rowlock.v1.UpdateRecordResponse) result_);
+      output.writeMessage(14, (rowlock.v1.ReleaseResponse) result_);
     }
     if (resultCase_ == 15) {
-      output.writeMessage(15, (rowlock.v1.DeleteRecordResponse) result_);
+      output.writeMessage(15, (rowlock.v1.CaptureResponse) result_);
     }
     if (resultCase_ == 16) {
-      output.writeMessage(16, (rowlock.v1.CaptureResponse) result_);
+      output.writeMessage(16, (rowlock.v1.SetLimitResponse) result_);
     }
     if (resultCase_ == 17) {
-      output.writeMessage(17, (rowlock.v1.WatchLocksResponse) result_);
+      output.writeMessage(17, (rowlock.v1.UpdateRecordResponse) result_);
     }
     if (resultCase_ == 18) {
-      output.writeMessage(18, (rowlock.v1.ListClaimsResponse) result_);
+      output.writeMessage(18, (rowlock.v1.DeleteRecordResponse) result_);
     }
     if (resultCase_ == 19) {
-      output.writeMessage(19, (rowlock.v1.ListChangesResponse) result_);
+      output.writeMessage(19, (rowlock.v1.ForceReleaseResponse) result_);
     }
     if (resultCase_ == 20) {
-      output.writeMessage(20, (rowlock.v1.ExplainWaitResponse) result_);
+      output.writeMessage(20, (rowlock.v1.GetLockResponse) result_);
+    }
+    if (resultCase_ == 21) {
+      output.writeMessage(21, (rowlock.v1.ListLocksResponse) result_);
+    }
+    if (resultCase_ == 22) {
+      output.writeMessage(22, (rowlock.v1.ListLimitsResponse) result_);
+    }
+    if (resultCase_ == 23) {
+      output.writeMessage(23, (rowlock.v1.ListClaimsResponse) result_);
+    }
+    if (resultCase_ == 24) {
+      output.writeMessage(24, (rowlock.v1.ListChangesResponse) result_);
+    }
+    if (resultCase_ == 25) {
+      output.writeMessage(25, (rowlock.v1.ExplainWaitResponse) result_);
+    }
+    if (resultCase_ == 26) {
+      output.writeMessage(26, (rowlock.v1.WatchLocksResponse) result_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -1040,79 +1040,79 @@ private static final long serialVersionUID = 0L;
     }
     if (resultCase_ == 2) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(2, (rowlock.v1.AcquireResponse) result_);
+        .computeMessageSize(2, (com.google.rpc.Status) result_);
     }
     if (resultCase_ == 3) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(3, (rowlock.v1.WaitInQueueResponse) result_);
-    }
-    if (resultCase_ == 4) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(4, (rowlock.v1.RenewResponse) result_);
-    }
-    if (resultCase_ == 5) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(5, (rowlock.v1.RenewedLeases) result_);
-    }
-    if (resultCase_ == 6) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(6, (rowlock.v1.ReleaseResponse) result_);
-    }
-    if (resultCase_ == 7) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(7, (rowlock.v1.SetLimitResponse) result_);
-    }
-    if (resultCase_ == 8) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(8, (rowlock.v1.GetLockResponse) result_);
-    }
-    if (resultCase_ == 9) {
-      size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(9, (rowlock.v1.ListLocksResponse) result_);
+        .computeMessageSize(3, (com.google.rpc.Status) result_);
     }
     if (resultCase_ == 10) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(10, (rowlock.v1.ListLimitsResponse) result_);
+        .computeMessageSize(10, (rowlock.v1.AcquireResponse) result_);
     }
     if (resultCase_ == 11) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(11, (rowlock.v1.ForceReleaseResponse) result_);
+        .computeMessageSize(11, (rowlock.v1.WaitInQueueResponse) result_);
     }
     if (resultCase_ == 12) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(12, (com.google.rpc.Status) result_);
+        .computeMessageSize(12, (rowlock.v1.RenewResponse) result_);
     }
     if (resultCase_ == 13) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(13, (com.google.rpc.Status) result_);
+        .computeMessageSize(13, (rowlock.v1.RenewedLeases) result_);
     }
     if (resultCase_ == 14) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(14, (rowlock.v1.UpdateRecordResponse) result_);
+        .computeMessageSize(14, (rowlock.v1.ReleaseResponse) result_);
     }
     if (resultCase_ == 15) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(15, (rowlock.v1.DeleteRecordResponse) result_);
+        .computeMessageSize(15, (rowlock.v1.CaptureResponse) result_);
     }
     if (resultCase_ == 16) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(16, (rowlock.v1.CaptureResponse) result_);
+        .computeMessageSize(16, (rowlock.v1.SetLimitResponse) result_);
     }
     if (resultCase_ == 17) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(17, (rowlock.v1.WatchLocksResponse) result_);
+        .computeMessageSize(17, (rowlock.v1.UpdateRecordResponse) result_);
     }
     if (resultCase_ == 18) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(18, (rowlock.v1.ListClaimsResponse) result_);
+        .computeMessageSize(18, (rowlock.v1.DeleteRecordResponse) result_);
     }
     if (resultCase_ == 19) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(19, (rowlock.v1.ListChangesResponse) result_);
+        .computeMessageSize(19, (rowlock.v1.ForceReleaseResponse) result_);
     }
     if (resultCase_ == 20) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(20, (rowlock.v1.ExplainWaitResponse) result_);
+        .computeMessageSize(20, (rowlock.v1.GetLockResponse) result_);
+    }
+    if (resultCase_ == 21) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(21, (rowlock.v1.ListLocksResponse) result_);
+    }
+    if (resultCase_ == 22) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(22, (rowlock.v1.ListLimitsResponse) result_);
+    }
+    if (resultCase_ == 23) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(23, (rowlock.v1.ListClaimsResponse) result_);
+    }
+    if (resultCase_ == 24) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(24, (rowlock.v1.ListChangesResponse) result_);
+    }
+    if (resultCase_ == 25) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(25, (rowlock.v1.ExplainWaitResponse) result_);
+    }
+    if (resultCase_ == 26) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(26, (rowlock.v1.WatchLocksResponse) result_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -1134,80 +1134,80 @@ private static final long serialVersionUID = 0L;
     if (!getResultCase().equals(other.getResultCase())) return false;
     switch (resultCase_) {
       case 2:
-        if (!getAcquire()
-            .equals(other.getAcquire())) return false;
-        break;
-      case 3:
-        if (!getWaitInQueue()
-            .equals(other.getWaitInQueue())) return false;
-        break;
-      case 4:
-        if (!getRenew()
-            .equals(other.getRenew())) return false;
-        break;
-      case 5:
-        if (!getRenewLeases()
-            .equals(other.getRenewLeases())) return false;
-        break;
-      case 6:
-        if (!getRelease()
-            .equals(other.getRelease())) return false;
-        break;
-      case 7:
-        if (!getSetLimit()
-            .equals(other.getSetLimit())) return false;
-        break;
-      case 8:
-        if (!getGetLock()
-            .equals(other.getGetLock())) return false;
-        break;
-      case 9:
-        if (!getListLocks()
-            .equals(other.getListLocks())) return false;
-        break;
-      case 10:
-        if (!getListLimits()
-            .equals(other.getListLimits())) return false;
-        break;
-      case 11:
-        if (!getForceRelease()
-            .equals(other.getForceRelease())) return false;
-        break;
-      case 17:
-        if (!getWatchLocks()
-            .equals(other.getWatchLocks())) return false;
-        break;
-      case 12:
         if (!getError()
             .equals(other.getError())) return false;
         break;
-      case 13:
+      case 3:
         if (!getRejected()
             .equals(other.getRejected())) return false;
         break;
+      case 10:
+        if (!getAcquire()
+            .equals(other.getAcquire())) return false;
+        break;
+      case 11:
+        if (!getWaitInQueue()
+            .equals(other.getWaitInQueue())) return false;
+        break;
+      case 12:
+        if (!getRenew()
+            .equals(other.getRenew())) return false;
+        break;
+      case 13:
+        if (!getRenewLeases()
+            .equals(other.getRenewLeases())) return false;
+        break;
       case 14:
-        if (!getUpdateRecord()
-            .equals(other.getUpdateRecord())) return false;
+        if (!getRelease()
+            .equals(other.getRelease())) return false;
         break;
       case 15:
-        if (!getDeleteRecord()
-            .equals(other.getDeleteRecord())) return false;
-        break;
-      case 16:
         if (!getCapture()
             .equals(other.getCapture())) return false;
         break;
+      case 16:
+        if (!getSetLimit()
+            .equals(other.getSetLimit())) return false;
+        break;
+      case 17:
+        if (!getUpdateRecord()
+            .equals(other.getUpdateRecord())) return false;
+        break;
       case 18:
+        if (!getDeleteRecord()
+            .equals(other.getDeleteRecord())) return false;
+        break;
+      case 19:
+        if (!getForceRelease()
+            .equals(other.getForceRelease())) return false;
+        break;
+      case 20:
+        if (!getGetLock()
+            .equals(other.getGetLock())) return false;
+        break;
+      case 21:
+        if (!getListLocks()
+            .equals(other.getListLocks())) return false;
+        break;
+      case 22:
+        if (!getListLimits()
+            .equals(other.getListLimits())) return false;
+        break;
+      case 23:
         if (!getListClaims()
             .equals(other.getListClaims())) return false;
         break;
-      case 19:
+      case 24:
         if (!getListChanges()
             .equals(other.getListChanges())) return false;
         break;
-      case 20:
+      case 25:
         if (!getExplainWait()
             .equals(other.getExplainWait())) return false;
+        break;
+      case 26:
+        if (!getWatchLocks()
+            .equals(other.getWatchLocks())) return false;
         break;
       case 0:
       default:
@@ -1228,80 +1228,80 @@ private static final long serialVersionUID = 0L;
         getCall());
     switch (resultCase_) {
       case 2:
-        hash = (37 * hash) + ACQUIRE_FIELD_NUMBER;
-        hash = (53 * hash) + getAcquire().hashCode();
-        break;
-      case 3:
-        hash = (37 * hash) + WAIT_IN_QUEUE_FIELD_NUMBER;
-        hash = (53 * hash) + getWaitInQueue().hashCode();
-        break;
-      case 4:
-        hash = (37 * hash) + RENEW_FIELD_NUMBER;
-        hash = (53 * hash) + getRenew().hashCode();
-        break;
-      case 5:
-        hash = (37 * hash) + RENEW_LEASES_FIELD_NUMBER;
-        hash = (53 * hash) + getRenewLeases().hashCode();
-        break;
-      case 6:
-        hash = (37 * hash) + RELEASE_FIELD_NUMBER;
-        hash = (53 * hash) + getRelease().hashCode();
-        break;
-      case 7:
-        hash = (37 * hash) + SET_LIMIT_FIELD_NUMBER;
-        hash = (53 * hash) + getSetLimit().hashCode();
-        break;
-      case 8:
-        hash = (37 * hash) + GET_LOCK_FIELD_NUMBER;
-        hash = (53 * hash) + getGetLock().hashCode();
-        break;
-      case 9:
-        hash = (37 * hash) + LIST_LOCKS_FIELD_NUMBER;
-        hash = (53 * hash) + getListLocks().hashCode();
-        break;
-      case 10:
-        hash = (37 * hash) + LIST_LIMITS_FIELD_NUMBER;
-        hash = (53 * hash) + getListLimits().hashCode();
-        break;
-      case 11:
-        hash = (37 * hash) + FORCE_RELEASE_FIELD_NUMBER;
-        hash = (53 * hash) + getForceRelease().hashCode();
-        break;
-      case 17:
-        hash = (37 * hash) + WATCH_LOCKS_FIELD_NUMBER;
-        hash = (53 * hash) + getWatchLocks().hashCode();
-        break;
-      case 12:
         hash = (37 * hash) + ERROR_FIELD_NUMBER;
         hash = (53 * hash) + getError().hashCode();
         break;
-      case 13:
+      case 3:
         hash = (37 * hash) + REJECTED_FIELD_NUMBER;
         hash = (53 * hash) + getRejected().hashCode();
         break;
+      case 10:
+        hash = (37 * hash) + ACQUIRE_FIELD_NUMBER;
+        hash = (53 * hash) + getAcquire().hashCode();
+        break;
+      case 11:
+        hash = (37 * hash) + WAIT_IN_QUEUE_FIELD_NUMBER;
+        hash = (53 * hash) + getWaitInQueue().hashCode();
+        break;
+      case 12:
+        hash = (37 * hash) + RENEW_FIELD_NUMBER;
+        hash = (53 * hash) + getRenew().hashCode();
+        break;
+      case 13:
+        hash = (37 * hash) + RENEW_LEASES_FIELD_NUMBER;
+        hash = (53 * hash) + getRenewLeases().hashCode();
+        break;
       case 14:
-        hash = (37 * hash) + UPDATE_RECORD_FIELD_NUMBER;
-        hash = (53 * hash) + getUpdateRecord().hashCode();
+        hash = (37 * hash) + RELEASE_FIELD_NUMBER;
+        hash = (53 * hash) + getRelease().hashCode();
         break;
       case 15:
-        hash = (37 * hash) + DELETE_RECORD_FIELD_NUMBER;
-        hash = (53 * hash) + getDeleteRecord().hashCode();
-        break;
-      case 16:
         hash = (37 * hash) + CAPTURE_FIELD_NUMBER;
         hash = (53 * hash) + getCapture().hashCode();
         break;
+      case 16:
+        hash = (37 * hash) + SET_LIMIT_FIELD_NUMBER;
+        hash = (53 * hash) + getSetLimit().hashCode();
+        break;
+      case 17:
+        hash = (37 * hash) + UPDATE_RECORD_FIELD_NUMBER;
+        hash = (53 * hash) + getUpdateRecord().hashCode();
+        break;
       case 18:
+        hash = (37 * hash) + DELETE_RECORD_FIELD_NUMBER;
+        hash = (53 * hash) + getDeleteRecord().hashCode();
+        break;
+      case 19:
+        hash = (37 * hash) + FORCE_RELEASE_FIELD_NUMBER;
+        hash = (53 * hash) + getForceRelease().hashCode();
+        break;
+      case 20:
+        hash = (37 * hash) + GET_LOCK_FIELD_NUMBER;
+        hash = (53 * hash) + getGetLock().hashCode();
+        break;
+      case 21:
+        hash = (37 * hash) + LIST_LOCKS_FIELD_NUMBER;
+        hash = (53 * hash) + getListLocks().hashCode();
+        break;
+      case 22:
+        hash = (37 * hash) + LIST_LIMITS_FIELD_NUMBER;
+        hash = (53 * hash) + getListLimits().hashCode();
+        break;
+      case 23:
         hash = (37 * hash) + LIST_CLAIMS_FIELD_NUMBER;
         hash = (53 * hash) + getListClaims().hashCode();
         break;
-      case 19:
+      case 24:
         hash = (37 * hash) + LIST_CHANGES_FIELD_NUMBER;
         hash = (53 * hash) + getListChanges().hashCode();
         break;
-      case 20:
+      case 25:
         hash = (37 * hash) + EXPLAIN_WAIT_FIELD_NUMBER;
         hash = (53 * hash) + getExplainWait().hashCode();
+        break;
+      case 26:
+        hash = (37 * hash) + WATCH_LOCKS_FIELD_NUMBER;
+        hash = (53 * hash) + getWatchLocks().hashCode();
         break;
       case 0:
       default:
@@ -1442,6 +1442,12 @@ private static final long serialVersionUID = 0L;
       super.clear();
       bitField0_ = 0;
       call_ = 0L;
+      if (errorBuilder_ != null) {
+        errorBuilder_.clear();
+      }
+      if (rejectedBuilder_ != null) {
+        rejectedBuilder_.clear();
+      }
       if (acquireBuilder_ != null) {
         acquireBuilder_.clear();
       }
@@ -1457,8 +1463,20 @@ private static final long serialVersionUID = 0L;
       if (releaseBuilder_ != null) {
         releaseBuilder_.clear();
       }
+      if (captureBuilder_ != null) {
+        captureBuilder_.clear();
+      }
       if (setLimitBuilder_ != null) {
         setLimitBuilder_.clear();
+      }
+      if (updateRecordBuilder_ != null) {
+        updateRecordBuilder_.clear();
+      }
+      if (deleteRecordBuilder_ != null) {
+        deleteRecordBuilder_.clear();
+      }
+      if (forceReleaseBuilder_ != null) {
+        forceReleaseBuilder_.clear();
       }
       if (getLockBuilder_ != null) {
         getLockBuilder_.clear();
@@ -1469,27 +1487,6 @@ private static final long serialVersionUID = 0L;
       if (listLimitsBuilder_ != null) {
         listLimitsBuilder_.clear();
       }
-      if (forceReleaseBuilder_ != null) {
-        forceReleaseBuilder_.clear();
-      }
-      if (watchLocksBuilder_ != null) {
-        watchLocksBuilder_.clear();
-      }
-      if (errorBuilder_ != null) {
-        errorBuilder_.clear();
-      }
-      if (rejectedBuilder_ != null) {
-        rejectedBuilder_.clear();
-      }
-      if (updateRecordBuilder_ != null) {
-        updateRecordBuilder_.clear();
-      }
-      if (deleteRecordBuilder_ != null) {
-        deleteRecordBuilder_.clear();
-      }
-      if (captureBuilder_ != null) {
-        captureBuilder_.clear();
-      }
       if (listClaimsBuilder_ != null) {
         listClaimsBuilder_.clear();
       }
@@ -1498,6 +1495,9 @@ private static final long serialVersionUID = 0L;
       }
       if (explainWaitBuilder_ != null) {
         explainWaitBuilder_.clear();
+      }
+      if (watchLocksBuilder_ != null) {
+        watchLocksBuilder_.clear();
       }
       resultCase_ = 0;
       result_ = null;
@@ -1544,80 +1544,80 @@ private static final long serialVersionUID = 0L;
       result.resultCase_ = resultCase_;
       result.result_ = this.result_;
       if (resultCase_ == 2 &&
-          acquireBuilder_ != null) {
-        result.result_ = acquireBuilder_.build();
-      }
-      if (resultCase_ == 3 &&
-          waitInQueueBuilder_ != null) {
-        result.result_ = waitInQueueBuilder_.build();
-      }
-      if (resultCase_ == 4 &&
-          renewBuilder_ != null) {
-        result.result_ = renewBuilder_.build();
-      }
-      if (resultCase_ == 5 &&
-          renewLeasesBuilder_ != null) {
-        result.result_ = renewLeasesBuilder_.build();
-      }
-      if (resultCase_ == 6 &&
-          releaseBuilder_ != null) {
-        result.result_ = releaseBuilder_.build();
-      }
-      if (resultCase_ == 7 &&
-          setLimitBuilder_ != null) {
-        result.result_ = setLimitBuilder_.build();
-      }
-      if (resultCase_ == 8 &&
-          getLockBuilder_ != null) {
-        result.result_ = getLockBuilder_.build();
-      }
-      if (resultCase_ == 9 &&
-          listLocksBuilder_ != null) {
-        result.result_ = listLocksBuilder_.build();
-      }
-      if (resultCase_ == 10 &&
-          listLimitsBuilder_ != null) {
-        result.result_ = listLimitsBuilder_.build();
-      }
-      if (resultCase_ == 11 &&
-          forceReleaseBuilder_ != null) {
-        result.result_ = forceReleaseBuilder_.build();
-      }
-      if (resultCase_ == 17 &&
-          watchLocksBuilder_ != null) {
-        result.result_ = watchLocksBuilder_.build();
-      }
-      if (resultCase_ == 12 &&
           errorBuilder_ != null) {
         result.result_ = errorBuilder_.build();
       }
-      if (resultCase_ == 13 &&
+      if (resultCase_ == 3 &&
           rejectedBuilder_ != null) {
         result.result_ = rejectedBuilder_.build();
       }
+      if (resultCase_ == 10 &&
+          acquireBuilder_ != null) {
+        result.result_ = acquireBuilder_.build();
+      }
+      if (resultCase_ == 11 &&
+          waitInQueueBuilder_ != null) {
+        result.result_ = waitInQueueBuilder_.build();
+      }
+      if (resultCase_ == 12 &&
+          renewBuilder_ != null) {
+        result.result_ = renewBuilder_.build();
+      }
+      if (resultCase_ == 13 &&
+          renewLeasesBuilder_ != null) {
+        result.result_ = renewLeasesBuilder_.build();
+      }
       if (resultCase_ == 14 &&
-          updateRecordBuilder_ != null) {
-        result.result_ = updateRecordBuilder_.build();
+          releaseBuilder_ != null) {
+        result.result_ = releaseBuilder_.build();
       }
       if (resultCase_ == 15 &&
-          deleteRecordBuilder_ != null) {
-        result.result_ = deleteRecordBuilder_.build();
-      }
-      if (resultCase_ == 16 &&
           captureBuilder_ != null) {
         result.result_ = captureBuilder_.build();
       }
+      if (resultCase_ == 16 &&
+          setLimitBuilder_ != null) {
+        result.result_ = setLimitBuilder_.build();
+      }
+      if (resultCase_ == 17 &&
+          updateRecordBuilder_ != null) {
+        result.result_ = updateRecordBuilder_.build();
+      }
       if (resultCase_ == 18 &&
+          deleteRecordBuilder_ != null) {
+        result.result_ = deleteRecordBuilder_.build();
+      }
+      if (resultCase_ == 19 &&
+          forceReleaseBuilder_ != null) {
+        result.result_ = forceReleaseBuilder_.build();
+      }
+      if (resultCase_ == 20 &&
+          getLockBuilder_ != null) {
+        result.result_ = getLockBuilder_.build();
+      }
+      if (resultCase_ == 21 &&
+          listLocksBuilder_ != null) {
+        result.result_ = listLocksBuilder_.build();
+      }
+      if (resultCase_ == 22 &&
+          listLimitsBuilder_ != null) {
+        result.result_ = listLimitsBuilder_.build();
+      }
+      if (resultCase_ == 23 &&
           listClaimsBuilder_ != null) {
         result.result_ = listClaimsBuilder_.build();
       }
-      if (resultCase_ == 19 &&
+      if (resultCase_ == 24 &&
           listChangesBuilder_ != null) {
         result.result_ = listChangesBuilder_.build();
       }
-      if (resultCase_ == 20 &&
+      if (resultCase_ == 25 &&
           explainWaitBuilder_ != null) {
         result.result_ = explainWaitBuilder_.build();
+      }
+      if (resultCase_ == 26 &&
+          watchLocksBuilder_ != null) {
+        result.result_ = watchLocksBuilder_.build();
       }
     }
 
@@ -1669,6 +1669,14 @@ private static final long serialVersionUID = 0L;
         setCall(other.getCall());
       }
       switch (other.getResultCase()) {
+        case ERROR: {
+          mergeError(other.getError());
+          break;
+        }
+        case REJECTED: {
+          mergeRejected(other.getRejected());
+          break;
+        }
         case ACQUIRE: {
           mergeAcquire(other.getAcquire());
           break;
@@ -1689,8 +1697,24 @@ private static final long serialVersionUID = 0L;
           mergeRelease(other.getRelease());
           break;
         }
+        case CAPTURE: {
+          mergeCapture(other.getCapture());
+          break;
+        }
         case SET_LIMIT: {
           mergeSetLimit(other.getSetLimit());
+          break;
+        }
+        case UPDATE_RECORD: {
+          mergeUpdateRecord(other.getUpdateRecord());
+          break;
+        }
+        case DELETE_RECORD: {
+          mergeDeleteRecord(other.getDeleteRecord());
+          break;
+        }
+        case FORCE_RELEASE: {
+          mergeForceRelease(other.getForceRelease());
           break;
         }
         case GET_LOCK: {
@@ -1705,34 +1729,6 @@ private static final long serialVersionUID = 0L;
           mergeListLimits(other.getListLimits());
           break;
         }
-        case FORCE_RELEASE: {
-          mergeForceRelease(other.getForceRelease());
-          break;
-        }
-        case WATCH_LOCKS: {
-          mergeWatchLocks(other.getWatchLocks());
-          break;
-        }
-        case ERROR: {
-          mergeError(other.getError());
-          break;
-        }
-        case REJECTED: {
-          mergeRejected(other.getRejected());
-          break;
-        }
-        case UPDATE_RECORD: {
-          mergeUpdateRecord(other.getUpdateRecord());
-          break;
-        }
-        case DELETE_RECORD: {
-          mergeDeleteRecord(other.getDeleteRecord());
-          break;
-        }
-        case CAPTURE: {
-          mergeCapture(other.getCapture());
-          break;
-        }
         case LIST_CLAIMS: {
           mergeListClaims(other.getListClaims());
           break;
@@ -1743,6 +1739,10 @@ private static final long serialVersionUID = 0L;
         }
         case EXPLAIN_WAIT: {
           mergeExplainWait(other.getExplainWait());
+          break;
+        }
+        case WATCH_LOCKS: {
+          mergeWatchLocks(other.getWatchLocks());
           break;
         }
         case RESULT_NOT_SET: {
@@ -1782,137 +1782,137 @@ private static final long serialVersionUID = 0L;
             } // case 8
             case 18: {
               input.readMessage(
-                  getAcquireFieldBuilder().getBuilder(),
+                  getErrorFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 2;
               break;
             } // case 18
             case 26: {
               input.readMessage(
-                  getWaitInQueueFieldBuilder().getBuilder(),
+                  getRejectedFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 3;
               break;
             } // case 26
-            case 34: {
-              input.readMessage(
-                  getRenewFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              resultCase_ = 4;
-              break;
-            } // case 34
-            case 42: {
-              input.readMessage(
-                  getRenewLeasesFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              resultCase_ = 5;
-              break;
-            } // case 42
-            case 50: {
-              input.readMessage(
-                  getReleaseFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              resultCase_ = 6;
-              break;
-            } // case 50
-            case 58: {
-              input.readMessage(
-                  getSetLimitFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              resultCase_ = 7;
-              break;
-            } // case 58
-            case 66: {
-              input.readMessage(
-                  getGetLockFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              resultCase_ = 8;
-              break;
-            } // case 66
-            case 74: {
-              input.readMessage(
-                  getListLocksFieldBuilder().getBuilder(),
-                  extensionRegistry);
-              resultCase_ = 9;
-              break;
-            } // case 74
             case 82: {
               input.readMessage(
-                  getListLimitsFieldBuilder().getBuilder(),
+                  getAcquireFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 10;
               break;
             } // case 82
             case 90: {
               input.readMessage(
-                  getForceReleaseFieldBuilder().getBuilder(),
+                  getWaitInQueueFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 11;
               break;
             } // case 90
             case 98: {
               input.readMessage(
-                  getErrorFieldBuilder().getBuilder(),
+                  getRenewFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 12;
               break;
             } // case 98
             case 106: {
               input.readMessage(
-                  getRejectedFieldBuilder().getBuilder(),
+                  getRenewLeasesFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 13;
               break;
             } // case 106
             case 114: {
               input.readMessage(
-                  getUpdateRecordFieldBuilder().getBuilder(),
+                  getReleaseFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 14;
               break;
             } // case 114
             case 122: {
               input.readMessage(
-                  getDeleteRecordFieldBuilder().getBuilder(),
+                  getCaptureFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 15;
               break;
             } // case 122
             case 130: {
               input.readMessage(
-                  getCaptureFieldBuilder().getBuilder(),
+                  getSetLimitFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 16;
               break;
             } // case 130
             case 138: {
               input.readMessage(
-                  getWatchLocksFieldBuilder().getBuilder(),
+                  getUpdateRecordFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 17;
               break;
             } // case 138
             case 146: {
               input.readMessage(
-                  getListClaimsFieldBuilder().getBuilder(),
+                  getDeleteRecordFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 18;
               break;
             } // case 146
             case 154: {
               input.readMessage(
-                  getListChangesFieldBuilder().getBuilder(),
+                  getForceReleaseFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 19;
               break;
             } // case 154
             case 162: {
               input.readMessage(
-                  getExplainWaitFieldBuilder().getBuilder(),
+                  getGetLockFieldBuilder().getBuilder(),
                   extensionRegistry);
               resultCase_ = 20;
               break;
             } // case 162
+            case 170: {
+              input.readMessage(
+                  getListLocksFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 21;
+              break;
+            } // case 170
+            case 178: {
+              input.readMessage(
+                  getListLimitsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 22;
+              break;
+            } // case 178
+            case 186: {
+              input.readMessage(
+                  getListClaimsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 23;
+              break;
+            } // case 186
+            case 194: {
+              input.readMessage(
+                  getListChangesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 24;
+              break;
+            } // case 194
+            case 202: {
+              input.readMessage(
+                  getExplainWaitFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 25;
+              break;
+            } // case 202
+            case 210: {
+              input.readMessage(
+                  getWatchLocksFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 26;
+              break;
+            } // case 210
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1990,1994 +1990,36 @@ private static final long serialVersionUID = 0L;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.AcquireResponse, rowlock.v1.AcquireResponse.Builder, rowlock.v1.AcquireResponseOrBuilder> acquireBuilder_;
-    /**
-     * <pre>
-     * Of acquire.
-     * </pre>
-     *
-     * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-     * @return Whether the acquire field is set.
-     */
-    @java.lang.Override
-    public boolean hasAcquire() {
-      return resultCase_ == 2;
-    }
-    /**
-     * <pre>
-     * Of acquire.
-     * </pre>
-     *
-     * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-     * @return The acquire.
-     */
-    @java.lang.Override
-    public rowlock.v1.AcquireResponse getAcquire() {
-      if (acquireBuilder_ == null) {
-        if (resultCase_ == 2) {
-          return (rowlock.v1.AcquireResponse) result_;
-        }
-        return rowlock.v1.AcquireResponse.getDefaultInstance();
-      } else {
-        if (resultCase_ == 2) {
-          return acquireBuilder_.getMessage();
-        }
-        return rowlock.v1.AcquireResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of acquire.
-     * </pre>
-     *
-     * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-     */
-    public Builder setAcquire(rowlock.v1.AcquireResponse value) {
-      if (acquireBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        result_ = value;
-        onChanged();
-      } else {
-        acquireBuilder_.setMessage(value);
-      }
-      resultCase_ = 2;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of acquire.
-     * </pre>
-     *
-     * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-     */
-    public Builder setAcquire(
-        rowlock.v1.AcquireResponse.Builder builderForValue) {
-      if (acquireBuilder_ == null) {
-        result_ = builderForValue.build();
-        onChanged();
-      } else {
-        acquireBuilder_.setMessage(builderForValue.build());
-      }
-      resultCase_ = 2;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of acquire.
-     * </pre>
-     *
-     * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-     */
-    public Builder mergeAcquire(rowlock.v1.AcquireResponse value) {
-      if (acquireBuilder_ == null) {
-        if (resultCase_ == 2 &&
-            result_ != rowlock.v1.AcquireResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.AcquireResponse.newBuilder((rowlock.v1.AcquireResponse) result_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          result_ = value;
-        }
-        onChanged();
-      } else {
-        if (resultCase_ == 2) {
-          acquireBuilder_.mergeFrom(value);
-        } else {
-          acquireBuilder_.setMessage(value);
-        }
-      }
-      resultCase_ = 2;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of acquire.
-     * </pre>
-     *
-     * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-     */
-    public Builder clearAcquire() {
-      if (acquireBuilder_ == null) {
-        if (resultCase_ == 2) {
-          resultCase_ = 0;
-          result_ = null;
-          onChanged();
-        }
-      } else {
-        if (resultCase_ == 2) {
-          resultCase_ = 0;
-          result_ = null;
-        }
-        acquireBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Of acquire.
-     * </pre>
-     *
-     * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-     */
-    public rowlock.v1.AcquireResponse.Builder getAcquireBuilder() {
-      return getAcquireFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Of acquire.
-     * </pre>
-     *
-     * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.AcquireResponseOrBuilder getAcquireOrBuilder() {
-      if ((resultCase_ == 2) && (acquireBuilder_ != null)) {
-        return acquireBuilder_.getMessageOrBuilder();
-      } else {
-        if (resultCase_ == 2) {
-          return (rowlock.v1.AcquireResponse) result_;
-        }
-        return rowlock.v1.AcquireResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of acquire.
-     * </pre>
-     *
-     * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.AcquireResponse, rowlock.v1.AcquireResponse.Builder, rowlock.v1.AcquireResponseOrBuilder> 
-        getAcquireFieldBuilder() {
-      if (acquireBuilder_ == null) {
-        if (!(resultCase_ == 2)) {
-          result_ = rowlock.v1.AcquireResponse.getDefaultInstance();
-        }
-        acquireBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.AcquireResponse, rowlock.v1.AcquireResponse.Builder, rowlock.v1.AcquireResponseOrBuilder>(
-                (rowlock.v1.AcquireResponse) result_,
-                getParentForChildren(),
-                isClean());
-        result_ = null;
-      }
-      resultCase_ = 2;
-      onChanged();
-      return acquireBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.WaitInQueueResponse, rowlock.v1.WaitInQueueResponse.Builder, rowlock.v1.WaitInQueueResponseOrBuilder> waitInQueueBuilder_;
-    /**
-     * <pre>
-     * Of wait_in_queue.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-     * @return Whether the waitInQueue field is set.
-     */
-    @java.lang.Override
-    public boolean hasWaitInQueue() {
-      return resultCase_ == 3;
-    }
-    /**
-     * <pre>
-     * Of wait_in_queue.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-     * @return The waitInQueue.
-     */
-    @java.lang.Override
-    public rowlock.v1.WaitInQueueResponse getWaitInQueue() {
-      if (waitInQueueBuilder_ == null) {
-        if (resultCase_ == 3) {
-          return (rowlock.v1.WaitInQueueResponse) result_;
-        }
-        return rowlock.v1.WaitInQueueResponse.getDefaultInstance();
-      } else {
-        if (resultCase_ == 3) {
-          return waitInQueueBuilder_.getMessage();
-        }
-        return rowlock.v1.WaitInQueueResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of wait_in_queue.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-     */
-    public Builder setWaitInQueue(rowlock.v1.WaitInQueueResponse value) {
-      if (waitInQueueBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        result_ = value;
-        onChanged();
-      } else {
-        waitInQueueBuilder_.setMessage(value);
-      }
-      resultCase_ = 3;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of wait_in_queue.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-     */
-    public Builder setWaitInQueue(
-        rowlock.v1.WaitInQueueResponse.Builder builderForValue) {
-      if (waitInQueueBuilder_ == null) {
-        result_ = builderForValue.build();
-        onChanged();
-      } else {
-        waitInQueueBuilder_.setMessage(builderForValue.build());
-      }
-      resultCase_ = 3;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of wait_in_queue.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-     */
-    public Builder mergeWaitInQueue(rowlock.v1.WaitInQueueResponse value) {
-      if (waitInQueueBuilder_ == null) {
-        if (resultCase_ == 3 &&
-            result_ != rowlock.v1.WaitInQueueResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.WaitInQueueResponse.newBuilder((rowlock.v1.WaitInQueueResponse) result_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          result_ = value;
-        }
-        onChanged();
-      } else {
-        if (resultCase_ == 3) {
-          waitInQueueBuilder_.mergeFrom(value);
-        } else {
-          waitInQueueBuilder_.setMessage(value);
-        }
-      }
-      resultCase_ = 3;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of wait_in_queue.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-     */
-    public Builder clearWaitInQueue() {
-      if (waitInQueueBuilder_ == null) {
-        if (resultCase_ == 3) {
-          resultCase_ = 0;
-          result_ = null;
-          onChanged();
-        }
-      } else {
-        if (resultCase_ == 3) {
-          resultCase_ = 0;
-          result_ = null;
-        }
-        waitInQueueBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Of wait_in_queue.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-     */
-    public rowlock.v1.WaitInQueueResponse.Builder getWaitInQueueBuilder() {
-      return getWaitInQueueFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Of wait_in_queue.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.WaitInQueueResponseOrBuilder getWaitInQueueOrBuilder() {
-      if ((resultCase_ == 3) && (waitInQueueBuilder_ != null)) {
-        return waitInQueueBuilder_.getMessageOrBuilder();
-      } else {
-        if (resultCase_ == 3) {
-          return (rowlock.v1.WaitInQueueResponse) result_;
-        }
-        return rowlock.v1.WaitInQueueResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of wait_in_queue.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.WaitInQueueResponse, rowlock.v1.WaitInQueueResponse.Builder, rowlock.v1.WaitInQueueResponseOrBuilder> 
-        getWaitInQueueFieldBuilder() {
-      if (waitInQueueBuilder_ == null) {
-        if (!(resultCase_ == 3)) {
-          result_ = rowlock.v1.WaitInQueueResponse.getDefaultInstance();
-        }
-        waitInQueueBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.WaitInQueueResponse, rowlock.v1.WaitInQueueResponse.Builder, rowlock.v1.WaitInQueueResponseOrBuilder>(
-                (rowlock.v1.WaitInQueueResponse) result_,
-                getParentForChildren(),
-                isClean());
-        result_ = null;
-      }
-      resultCase_ = 3;
-      onChanged();
-      return waitInQueueBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.RenewResponse, rowlock.v1.RenewResponse.Builder, rowlock.v1.RenewResponseOrBuilder> renewBuilder_;
-    /**
-     * <pre>
-     * Of renew.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-     * @return Whether the renew field is set.
-     */
-    @java.lang.Override
-    public boolean hasRenew() {
-      return resultCase_ == 4;
-    }
-    /**
-     * <pre>
-     * Of renew.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-     * @return The renew.
-     */
-    @java.lang.Override
-    public rowlock.v1.RenewResponse getRenew() {
-      if (renewBuilder_ == null) {
-        if (resultCase_ == 4) {
-          return (rowlock.v1.RenewResponse) result_;
-        }
-        return rowlock.v1.RenewResponse.getDefaultInstance();
-      } else {
-        if (resultCase_ == 4) {
-          return renewBuilder_.getMessage();
-        }
-        return rowlock.v1.RenewResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of renew.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-     */
-    public Builder setRenew(rowlock.v1.RenewResponse value) {
-      if (renewBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        result_ = value;
-        onChanged();
-      } else {
-        renewBuilder_.setMessage(value);
-      }
-      resultCase_ = 4;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of renew.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-     */
-    public Builder setRenew(
-        rowlock.v1.RenewResponse.Builder builderForValue) {
-      if (renewBuilder_ == null) {
-        result_ = builderForValue.build();
-        onChanged();
-      } else {
-        renewBuilder_.setMessage(builderForValue.build());
-      }
-      resultCase_ = 4;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of renew.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-     */
-    public Builder mergeRenew(rowlock.v1.RenewResponse value) {
-      if (renewBuilder_ == null) {
-        if (resultCase_ == 4 &&
-            result_ != rowlock.v1.RenewResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.RenewResponse.newBuilder((rowlock.v1.RenewResponse) result_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          result_ = value;
-        }
-        onChanged();
-      } else {
-        if (resultCase_ == 4) {
-          renewBuilder_.mergeFrom(value);
-        } else {
-          renewBuilder_.setMessage(value);
-        }
-      }
-      resultCase_ = 4;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of renew.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-     */
-    public Builder clearRenew() {
-      if (renewBuilder_ == null) {
-        if (resultCase_ == 4) {
-          resultCase_ = 0;
-          result_ = null;
-          onChanged();
-        }
-      } else {
-        if (resultCase_ == 4) {
-          resultCase_ = 0;
-          result_ = null;
-        }
-        renewBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Of renew.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-     */
-    public rowlock.v1.RenewResponse.Builder getRenewBuilder() {
-      return getRenewFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Of renew.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.RenewResponseOrBuilder getRenewOrBuilder() {
-      if ((resultCase_ == 4) && (renewBuilder_ != null)) {
-        return renewBuilder_.getMessageOrBuilder();
-      } else {
-        if (resultCase_ == 4) {
-          return (rowlock.v1.RenewResponse) result_;
-        }
-        return rowlock.v1.RenewResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of renew.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.RenewResponse, rowlock.v1.RenewResponse.Builder, rowlock.v1.RenewResponseOrBuilder> 
-        getRenewFieldBuilder() {
-      if (renewBuilder_ == null) {
-        if (!(resultCase_ == 4)) {
-          result_ = rowlock.v1.RenewResponse.getDefaultInstance();
-        }
-        renewBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.RenewResponse, rowlock.v1.RenewResponse.Builder, rowlock.v1.RenewResponseOrBuilder>(
-                (rowlock.v1.RenewResponse) result_,
-                getParentForChildren(),
-                isClean());
-        result_ = null;
-      }
-      resultCase_ = 4;
-      onChanged();
-      return renewBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.RenewedLeases, rowlock.v1.RenewedLeases.Builder, rowlock.v1.RenewedLeasesOrBuilder> renewLeasesBuilder_;
-    /**
-     * <pre>
-     * Of renew_leases.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-     * @return Whether the renewLeases field is set.
-     */
-    @java.lang.Override
-    public boolean hasRenewLeases() {
-      return resultCase_ == 5;
-    }
-    /**
-     * <pre>
-     * Of renew_leases.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-     * @return The renewLeases.
-     */
-    @java.lang.Override
-    public rowlock.v1.RenewedLeases getRenewLeases() {
-      if (renewLeasesBuilder_ == null) {
-        if (resultCase_ == 5) {
-          return (rowlock.v1.RenewedLeases) result_;
-        }
-        return rowlock.v1.RenewedLeases.getDefaultInstance();
-      } else {
-        if (resultCase_ == 5) {
-          return renewLeasesBuilder_.getMessage();
-        }
-        return rowlock.v1.RenewedLeases.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of renew_leases.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-     */
-    public Builder setRenewLeases(rowlock.v1.RenewedLeases value) {
-      if (renewLeasesBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        result_ = value;
-        onChanged();
-      } else {
-        renewLeasesBuilder_.setMessage(value);
-      }
-      resultCase_ = 5;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of renew_leases.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-     */
-    public Builder setRenewLeases(
-        rowlock.v1.RenewedLeases.Builder builderForValue) {
-      if (renewLeasesBuilder_ == null) {
-        result_ = builderForValue.build();
-        onChanged();
-      } else {
-        renewLeasesBuilder_.setMessage(builderForValue.build());
-      }
-      resultCase_ = 5;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of renew_leases.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-     */
-    public Builder mergeRenewLeases(rowlock.v1.RenewedLeases value) {
-      if (renewLeasesBuilder_ == null) {
-        if (resultCase_ == 5 &&
-            result_ != rowlock.v1.RenewedLeases.getDefaultInstance()) {
-          result_ = rowlock.v1.RenewedLeases.newBuilder((rowlock.v1.RenewedLeases) result_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          result_ = value;
-        }
-        onChanged();
-      } else {
-        if (resultCase_ == 5) {
-          renewLeasesBuilder_.mergeFrom(value);
-        } else {
-          renewLeasesBuilder_.setMessage(value);
-        }
-      }
-      resultCase_ = 5;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of renew_leases.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-     */
-    public Builder clearRenewLeases() {
-      if (renewLeasesBuilder_ == null) {
-        if (resultCase_ == 5) {
-          resultCase_ = 0;
-          result_ = null;
-          onChanged();
-        }
-      } else {
-        if (resultCase_ == 5) {
-          resultCase_ = 0;
-          result_ = null;
-        }
-        renewLeasesBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Of renew_leases.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-     */
-    public rowlock.v1.RenewedLeases.Builder getRenewLeasesBuilder() {
-      return getRenewLeasesFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Of renew_leases.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.RenewedLeasesOrBuilder getRenewLeasesOrBuilder() {
-      if ((resultCase_ == 5) && (renewLeasesBuilder_ != null)) {
-        return renewLeasesBuilder_.getMessageOrBuilder();
-      } else {
-        if (resultCase_ == 5) {
-          return (rowlock.v1.RenewedLeases) result_;
-        }
-        return rowlock.v1.RenewedLeases.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of renew_leases.
-     * </pre>
-     *
-     * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.RenewedLeases, rowlock.v1.RenewedLeases.Builder, rowlock.v1.RenewedLeasesOrBuilder> 
-        getRenewLeasesFieldBuilder() {
-      if (renewLeasesBuilder_ == null) {
-        if (!(resultCase_ == 5)) {
-          result_ = rowlock.v1.RenewedLeases.getDefaultInstance();
-        }
-        renewLeasesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.RenewedLeases, rowlock.v1.RenewedLeases.Builder, rowlock.v1.RenewedLeasesOrBuilder>(
-                (rowlock.v1.RenewedLeases) result_,
-                getParentForChildren(),
-                isClean());
-        result_ = null;
-      }
-      resultCase_ = 5;
-      onChanged();
-      return renewLeasesBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ReleaseResponse, rowlock.v1.ReleaseResponse.Builder, rowlock.v1.ReleaseResponseOrBuilder> releaseBuilder_;
-    /**
-     * <pre>
-     * Of release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-     * @return Whether the release field is set.
-     */
-    @java.lang.Override
-    public boolean hasRelease() {
-      return resultCase_ == 6;
-    }
-    /**
-     * <pre>
-     * Of release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-     * @return The release.
-     */
-    @java.lang.Override
-    public rowlock.v1.ReleaseResponse getRelease() {
-      if (releaseBuilder_ == null) {
-        if (resultCase_ == 6) {
-          return (rowlock.v1.ReleaseResponse) result_;
-        }
-        return rowlock.v1.ReleaseResponse.getDefaultInstance();
-      } else {
-        if (resultCase_ == 6) {
-          return releaseBuilder_.getMessage();
-        }
-        return rowlock.v1.ReleaseResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-     */
-    public Builder setRelease(rowlock.v1.ReleaseResponse value) {
-      if (releaseBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        result_ = value;
-        onChanged();
-      } else {
-        releaseBuilder_.setMessage(value);
-      }
-      resultCase_ = 6;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-     */
-    public Builder setRelease(
-        rowlock.v1.ReleaseResponse.Builder builderForValue) {
-      if (releaseBuilder_ == null) {
-        result_ = builderForValue.build();
-        onChanged();
-      } else {
-        releaseBuilder_.setMessage(builderForValue.build());
-      }
-      resultCase_ = 6;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-     */
-    public Builder mergeRelease(rowlock.v1.ReleaseResponse value) {
-      if (releaseBuilder_ == null) {
-        if (resultCase_ == 6 &&
-            result_ != rowlock.v1.ReleaseResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.ReleaseResponse.newBuilder((rowlock.v1.ReleaseResponse) result_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          result_ = value;
-        }
-        onChanged();
-      } else {
-        if (resultCase_ == 6) {
-          releaseBuilder_.mergeFrom(value);
-        } else {
-          releaseBuilder_.setMessage(value);
-        }
-      }
-      resultCase_ = 6;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-     */
-    public Builder clearRelease() {
-      if (releaseBuilder_ == null) {
-        if (resultCase_ == 6) {
-          resultCase_ = 0;
-          result_ = null;
-          onChanged();
-        }
-      } else {
-        if (resultCase_ == 6) {
-          resultCase_ = 0;
-          result_ = null;
-        }
-        releaseBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Of release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-     */
-    public rowlock.v1.ReleaseResponse.Builder getReleaseBuilder() {
-      return getReleaseFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Of release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.ReleaseResponseOrBuilder getReleaseOrBuilder() {
-      if ((resultCase_ == 6) && (releaseBuilder_ != null)) {
-        return releaseBuilder_.getMessageOrBuilder();
-      } else {
-        if (resultCase_ == 6) {
-          return (rowlock.v1.ReleaseResponse) result_;
-        }
-        return rowlock.v1.ReleaseResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ReleaseResponse, rowlock.v1.ReleaseResponse.Builder, rowlock.v1.ReleaseResponseOrBuilder> 
-        getReleaseFieldBuilder() {
-      if (releaseBuilder_ == null) {
-        if (!(resultCase_ == 6)) {
-          result_ = rowlock.v1.ReleaseResponse.getDefaultInstance();
-        }
-        releaseBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.ReleaseResponse, rowlock.v1.ReleaseResponse.Builder, rowlock.v1.ReleaseResponseOrBuilder>(
-                (rowlock.v1.ReleaseResponse) result_,
-                getParentForChildren(),
-                isClean());
-        result_ = null;
-      }
-      resultCase_ = 6;
-      onChanged();
-      return releaseBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.SetLimitResponse, rowlock.v1.SetLimitResponse.Builder, rowlock.v1.SetLimitResponseOrBuilder> setLimitBuilder_;
-    /**
-     * <pre>
-     * Of set_limit.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-     * @return Whether the setLimit field is set.
-     */
-    @java.lang.Override
-    public boolean hasSetLimit() {
-      return resultCase_ == 7;
-    }
-    /**
-     * <pre>
-     * Of set_limit.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-     * @return The setLimit.
-     */
-    @java.lang.Override
-    public rowlock.v1.SetLimitResponse getSetLimit() {
-      if (setLimitBuilder_ == null) {
-        if (resultCase_ == 7) {
-          return (rowlock.v1.SetLimitResponse) result_;
-        }
-        return rowlock.v1.SetLimitResponse.getDefaultInstance();
-      } else {
-        if (resultCase_ == 7) {
-          return setLimitBuilder_.getMessage();
-        }
-        return rowlock.v1.SetLimitResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of set_limit.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-     */
-    public Builder setSetLimit(rowlock.v1.SetLimitResponse value) {
-      if (setLimitBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        result_ = value;
-        onChanged();
-      } else {
-        setLimitBuilder_.setMessage(value);
-      }
-      resultCase_ = 7;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of set_limit.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-     */
-    public Builder setSetLimit(
-        rowlock.v1.SetLimitResponse.Builder builderForValue) {
-      if (setLimitBuilder_ == null) {
-        result_ = builderForValue.build();
-        onChanged();
-      } else {
-        setLimitBuilder_.setMessage(builderForValue.build());
-      }
-      resultCase_ = 7;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of set_limit.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-     */
-    public Builder mergeSetLimit(rowlock.v1.SetLimitResponse value) {
-      if (setLimitBuilder_ == null) {
-        if (resultCase_ == 7 &&
-            result_ != rowlock.v1.SetLimitResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.SetLimitResponse.newBuilder((rowlock.v1.SetLimitResponse) result_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          result_ = value;
-        }
-        onChanged();
-      } else {
-        if (resultCase_ == 7) {
-          setLimitBuilder_.mergeFrom(value);
-        } else {
-          setLimitBuilder_.setMessage(value);
-        }
-      }
-      resultCase_ = 7;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of set_limit.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-     */
-    public Builder clearSetLimit() {
-      if (setLimitBuilder_ == null) {
-        if (resultCase_ == 7) {
-          resultCase_ = 0;
-          result_ = null;
-          onChanged();
-        }
-      } else {
-        if (resultCase_ == 7) {
-          resultCase_ = 0;
-          result_ = null;
-        }
-        setLimitBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Of set_limit.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-     */
-    public rowlock.v1.SetLimitResponse.Builder getSetLimitBuilder() {
-      return getSetLimitFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Of set_limit.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.SetLimitResponseOrBuilder getSetLimitOrBuilder() {
-      if ((resultCase_ == 7) && (setLimitBuilder_ != null)) {
-        return setLimitBuilder_.getMessageOrBuilder();
-      } else {
-        if (resultCase_ == 7) {
-          return (rowlock.v1.SetLimitResponse) result_;
-        }
-        return rowlock.v1.SetLimitResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of set_limit.
-     * </pre>
-     *
-     * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.SetLimitResponse, rowlock.v1.SetLimitResponse.Builder, rowlock.v1.SetLimitResponseOrBuilder> 
-        getSetLimitFieldBuilder() {
-      if (setLimitBuilder_ == null) {
-        if (!(resultCase_ == 7)) {
-          result_ = rowlock.v1.SetLimitResponse.getDefaultInstance();
-        }
-        setLimitBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.SetLimitResponse, rowlock.v1.SetLimitResponse.Builder, rowlock.v1.SetLimitResponseOrBuilder>(
-                (rowlock.v1.SetLimitResponse) result_,
-                getParentForChildren(),
-                isClean());
-        result_ = null;
-      }
-      resultCase_ = 7;
-      onChanged();
-      return setLimitBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.GetLockResponse, rowlock.v1.GetLockResponse.Builder, rowlock.v1.GetLockResponseOrBuilder> getLockBuilder_;
-    /**
-     * <pre>
-     * Of get_lock.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-     * @return Whether the getLock field is set.
-     */
-    @java.lang.Override
-    public boolean hasGetLock() {
-      return resultCase_ == 8;
-    }
-    /**
-     * <pre>
-     * Of get_lock.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-     * @return The getLock.
-     */
-    @java.lang.Override
-    public rowlock.v1.GetLockResponse getGetLock() {
-      if (getLockBuilder_ == null) {
-        if (resultCase_ == 8) {
-          return (rowlock.v1.GetLockResponse) result_;
-        }
-        return rowlock.v1.GetLockResponse.getDefaultInstance();
-      } else {
-        if (resultCase_ == 8) {
-          return getLockBuilder_.getMessage();
-        }
-        return rowlock.v1.GetLockResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of get_lock.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-     */
-    public Builder setGetLock(rowlock.v1.GetLockResponse value) {
-      if (getLockBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        result_ = value;
-        onChanged();
-      } else {
-        getLockBuilder_.setMessage(value);
-      }
-      resultCase_ = 8;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of get_lock.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-     */
-    public Builder setGetLock(
-        rowlock.v1.GetLockResponse.Builder builderForValue) {
-      if (getLockBuilder_ == null) {
-        result_ = builderForValue.build();
-        onChanged();
-      } else {
-        getLockBuilder_.setMessage(builderForValue.build());
-      }
-      resultCase_ = 8;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of get_lock.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-     */
-    public Builder mergeGetLock(rowlock.v1.GetLockResponse value) {
-      if (getLockBuilder_ == null) {
-        if (resultCase_ == 8 &&
-            result_ != rowlock.v1.GetLockResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.GetLockResponse.newBuilder((rowlock.v1.GetLockResponse) result_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          result_ = value;
-        }
-        onChanged();
-      } else {
-        if (resultCase_ == 8) {
-          getLockBuilder_.mergeFrom(value);
-        } else {
-          getLockBuilder_.setMessage(value);
-        }
-      }
-      resultCase_ = 8;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of get_lock.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-     */
-    public Builder clearGetLock() {
-      if (getLockBuilder_ == null) {
-        if (resultCase_ == 8) {
-          resultCase_ = 0;
-          result_ = null;
-          onChanged();
-        }
-      } else {
-        if (resultCase_ == 8) {
-          resultCase_ = 0;
-          result_ = null;
-        }
-        getLockBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Of get_lock.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-     */
-    public rowlock.v1.GetLockResponse.Builder getGetLockBuilder() {
-      return getGetLockFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Of get_lock.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.GetLockResponseOrBuilder getGetLockOrBuilder() {
-      if ((resultCase_ == 8) && (getLockBuilder_ != null)) {
-        return getLockBuilder_.getMessageOrBuilder();
-      } else {
-        if (resultCase_ == 8) {
-          return (rowlock.v1.GetLockResponse) result_;
-        }
-        return rowlock.v1.GetLockResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of get_lock.
-     * </pre>
-     *
-     * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.GetLockResponse, rowlock.v1.GetLockResponse.Builder, rowlock.v1.GetLockResponseOrBuilder> 
-        getGetLockFieldBuilder() {
-      if (getLockBuilder_ == null) {
-        if (!(resultCase_ == 8)) {
-          result_ = rowlock.v1.GetLockResponse.getDefaultInstance();
-        }
-        getLockBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.GetLockResponse, rowlock.v1.GetLockResponse.Builder, rowlock.v1.GetLockResponseOrBuilder>(
-                (rowlock.v1.GetLockResponse) result_,
-                getParentForChildren(),
-                isClean());
-        result_ = null;
-      }
-      resultCase_ = 8;
-      onChanged();
-      return getLockBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ListLocksResponse, rowlock.v1.ListLocksResponse.Builder, rowlock.v1.ListLocksResponseOrBuilder> listLocksBuilder_;
-    /**
-     * <pre>
-     * Of list_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-     * @return Whether the listLocks field is set.
-     */
-    @java.lang.Override
-    public boolean hasListLocks() {
-      return resultCase_ == 9;
-    }
-    /**
-     * <pre>
-     * Of list_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-     * @return The listLocks.
-     */
-    @java.lang.Override
-    public rowlock.v1.ListLocksResponse getListLocks() {
-      if (listLocksBuilder_ == null) {
-        if (resultCase_ == 9) {
-          return (rowlock.v1.ListLocksResponse) result_;
-        }
-        return rowlock.v1.ListLocksResponse.getDefaultInstance();
-      } else {
-        if (resultCase_ == 9) {
-          return listLocksBuilder_.getMessage();
-        }
-        return rowlock.v1.ListLocksResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of list_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-     */
-    public Builder setListLocks(rowlock.v1.ListLocksResponse value) {
-      if (listLocksBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        result_ = value;
-        onChanged();
-      } else {
-        listLocksBuilder_.setMessage(value);
-      }
-      resultCase_ = 9;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of list_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-     */
-    public Builder setListLocks(
-        rowlock.v1.ListLocksResponse.Builder builderForValue) {
-      if (listLocksBuilder_ == null) {
-        result_ = builderForValue.build();
-        onChanged();
-      } else {
-        listLocksBuilder_.setMessage(builderForValue.build());
-      }
-      resultCase_ = 9;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of list_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-     */
-    public Builder mergeListLocks(rowlock.v1.ListLocksResponse value) {
-      if (listLocksBuilder_ == null) {
-        if (resultCase_ == 9 &&
-            result_ != rowlock.v1.ListLocksResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.ListLocksResponse.newBuilder((rowlock.v1.ListLocksResponse) result_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          result_ = value;
-        }
-        onChanged();
-      } else {
-        if (resultCase_ == 9) {
-          listLocksBuilder_.mergeFrom(value);
-        } else {
-          listLocksBuilder_.setMessage(value);
-        }
-      }
-      resultCase_ = 9;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of list_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-     */
-    public Builder clearListLocks() {
-      if (listLocksBuilder_ == null) {
-        if (resultCase_ == 9) {
-          resultCase_ = 0;
-          result_ = null;
-          onChanged();
-        }
-      } else {
-        if (resultCase_ == 9) {
-          resultCase_ = 0;
-          result_ = null;
-        }
-        listLocksBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Of list_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-     */
-    public rowlock.v1.ListLocksResponse.Builder getListLocksBuilder() {
-      return getListLocksFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Of list_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.ListLocksResponseOrBuilder getListLocksOrBuilder() {
-      if ((resultCase_ == 9) && (listLocksBuilder_ != null)) {
-        return listLocksBuilder_.getMessageOrBuilder();
-      } else {
-        if (resultCase_ == 9) {
-          return (rowlock.v1.ListLocksResponse) result_;
-        }
-        return rowlock.v1.ListLocksResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of list_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ListLocksResponse, rowlock.v1.ListLocksResponse.Builder, rowlock.v1.ListLocksResponseOrBuilder> 
-        getListLocksFieldBuilder() {
-      if (listLocksBuilder_ == null) {
-        if (!(resultCase_ == 9)) {
-          result_ = rowlock.v1.ListLocksResponse.getDefaultInstance();
-        }
-        listLocksBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.ListLocksResponse, rowlock.v1.ListLocksResponse.Builder, rowlock.v1.ListLocksResponseOrBuilder>(
-                (rowlock.v1.ListLocksResponse) result_,
-                getParentForChildren(),
-                isClean());
-        result_ = null;
-      }
-      resultCase_ = 9;
-      onChanged();
-      return listLocksBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ListLimitsResponse, rowlock.v1.ListLimitsResponse.Builder, rowlock.v1.ListLimitsResponseOrBuilder> listLimitsBuilder_;
-    /**
-     * <pre>
-     * Of list_limits.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-     * @return Whether the listLimits field is set.
-     */
-    @java.lang.Override
-    public boolean hasListLimits() {
-      return resultCase_ == 10;
-    }
-    /**
-     * <pre>
-     * Of list_limits.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-     * @return The listLimits.
-     */
-    @java.lang.Override
-    public rowlock.v1.ListLimitsResponse getListLimits() {
-      if (listLimitsBuilder_ == null) {
-        if (resultCase_ == 10) {
-          return (rowlock.v1.ListLimitsResponse) result_;
-        }
-        return rowlock.v1.ListLimitsResponse.getDefaultInstance();
-      } else {
-        if (resultCase_ == 10) {
-          return listLimitsBuilder_.getMessage();
-        }
-        return rowlock.v1.ListLimitsResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of list_limits.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-     */
-    public Builder setListLimits(rowlock.v1.ListLimitsResponse value) {
-      if (listLimitsBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        result_ = value;
-        onChanged();
-      } else {
-        listLimitsBuilder_.setMessage(value);
-      }
-      resultCase_ = 10;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of list_limits.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-     */
-    public Builder setListLimits(
-        rowlock.v1.ListLimitsResponse.Builder builderForValue) {
-      if (listLimitsBuilder_ == null) {
-        result_ = builderForValue.build();
-        onChanged();
-      } else {
-        listLimitsBuilder_.setMessage(builderForValue.build());
-      }
-      resultCase_ = 10;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of list_limits.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-     */
-    public Builder mergeListLimits(rowlock.v1.ListLimitsResponse value) {
-      if (listLimitsBuilder_ == null) {
-        if (resultCase_ == 10 &&
-            result_ != rowlock.v1.ListLimitsResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.ListLimitsResponse.newBuilder((rowlock.v1.ListLimitsResponse) result_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          result_ = value;
-        }
-        onChanged();
-      } else {
-        if (resultCase_ == 10) {
-          listLimitsBuilder_.mergeFrom(value);
-        } else {
-          listLimitsBuilder_.setMessage(value);
-        }
-      }
-      resultCase_ = 10;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of list_limits.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-     */
-    public Builder clearListLimits() {
-      if (listLimitsBuilder_ == null) {
-        if (resultCase_ == 10) {
-          resultCase_ = 0;
-          result_ = null;
-          onChanged();
-        }
-      } else {
-        if (resultCase_ == 10) {
-          resultCase_ = 0;
-          result_ = null;
-        }
-        listLimitsBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Of list_limits.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-     */
-    public rowlock.v1.ListLimitsResponse.Builder getListLimitsBuilder() {
-      return getListLimitsFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Of list_limits.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.ListLimitsResponseOrBuilder getListLimitsOrBuilder() {
-      if ((resultCase_ == 10) && (listLimitsBuilder_ != null)) {
-        return listLimitsBuilder_.getMessageOrBuilder();
-      } else {
-        if (resultCase_ == 10) {
-          return (rowlock.v1.ListLimitsResponse) result_;
-        }
-        return rowlock.v1.ListLimitsResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of list_limits.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ListLimitsResponse, rowlock.v1.ListLimitsResponse.Builder, rowlock.v1.ListLimitsResponseOrBuilder> 
-        getListLimitsFieldBuilder() {
-      if (listLimitsBuilder_ == null) {
-        if (!(resultCase_ == 10)) {
-          result_ = rowlock.v1.ListLimitsResponse.getDefaultInstance();
-        }
-        listLimitsBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.ListLimitsResponse, rowlock.v1.ListLimitsResponse.Builder, rowlock.v1.ListLimitsResponseOrBuilder>(
-                (rowlock.v1.ListLimitsResponse) result_,
-                getParentForChildren(),
-                isClean());
-        result_ = null;
-      }
-      resultCase_ = 10;
-      onChanged();
-      return listLimitsBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ForceReleaseResponse, rowlock.v1.ForceReleaseResponse.Builder, rowlock.v1.ForceReleaseResponseOrBuilder> forceReleaseBuilder_;
-    /**
-     * <pre>
-     * Of force_release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-     * @return Whether the forceRelease field is set.
-     */
-    @java.lang.Override
-    public boolean hasForceRelease() {
-      return resultCase_ == 11;
-    }
-    /**
-     * <pre>
-     * Of force_release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-     * @return The forceRelease.
-     */
-    @java.lang.Override
-    public rowlock.v1.ForceReleaseResponse getForceRelease() {
-      if (forceReleaseBuilder_ == null) {
-        if (resultCase_ == 11) {
-          return (rowlock.v1.ForceReleaseResponse) result_;
-        }
-        return rowlock.v1.ForceReleaseResponse.getDefaultInstance();
-      } else {
-        if (resultCase_ == 11) {
-          return forceReleaseBuilder_.getMessage();
-        }
-        return rowlock.v1.ForceReleaseResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of force_release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-     */
-    public Builder setForceRelease(rowlock.v1.ForceReleaseResponse value) {
-      if (forceReleaseBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        result_ = value;
-        onChanged();
-      } else {
-        forceReleaseBuilder_.setMessage(value);
-      }
-      resultCase_ = 11;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of force_release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-     */
-    public Builder setForceRelease(
-        rowlock.v1.ForceReleaseResponse.Builder builderForValue) {
-      if (forceReleaseBuilder_ == null) {
-        result_ = builderForValue.build();
-        onChanged();
-      } else {
-        forceReleaseBuilder_.setMessage(builderForValue.build());
-      }
-      resultCase_ = 11;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of force_release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-     */
-    public Builder mergeForceRelease(rowlock.v1.ForceReleaseResponse value) {
-      if (forceReleaseBuilder_ == null) {
-        if (resultCase_ == 11 &&
-            result_ != rowlock.v1.ForceReleaseResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.ForceReleaseResponse.newBuilder((rowlock.v1.ForceReleaseResponse) result_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          result_ = value;
-        }
-        onChanged();
-      } else {
-        if (resultCase_ == 11) {
-          forceReleaseBuilder_.mergeFrom(value);
-        } else {
-          forceReleaseBuilder_.setMessage(value);
-        }
-      }
-      resultCase_ = 11;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of force_release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-     */
-    public Builder clearForceRelease() {
-      if (forceReleaseBuilder_ == null) {
-        if (resultCase_ == 11) {
-          resultCase_ = 0;
-          result_ = null;
-          onChanged();
-        }
-      } else {
-        if (resultCase_ == 11) {
-          resultCase_ = 0;
-          result_ = null;
-        }
-        forceReleaseBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Of force_release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-     */
-    public rowlock.v1.ForceReleaseResponse.Builder getForceReleaseBuilder() {
-      return getForceReleaseFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Of force_release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.ForceReleaseResponseOrBuilder getForceReleaseOrBuilder() {
-      if ((resultCase_ == 11) && (forceReleaseBuilder_ != null)) {
-        return forceReleaseBuilder_.getMessageOrBuilder();
-      } else {
-        if (resultCase_ == 11) {
-          return (rowlock.v1.ForceReleaseResponse) result_;
-        }
-        return rowlock.v1.ForceReleaseResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of force_release.
-     * </pre>
-     *
-     * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.ForceReleaseResponse, rowlock.v1.ForceReleaseResponse.Builder, rowlock.v1.ForceReleaseResponseOrBuilder> 
-        getForceReleaseFieldBuilder() {
-      if (forceReleaseBuilder_ == null) {
-        if (!(resultCase_ == 11)) {
-          result_ = rowlock.v1.ForceReleaseResponse.getDefaultInstance();
-        }
-        forceReleaseBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.ForceReleaseResponse, rowlock.v1.ForceReleaseResponse.Builder, rowlock.v1.ForceReleaseResponseOrBuilder>(
-                (rowlock.v1.ForceReleaseResponse) result_,
-                getParentForChildren(),
-                isClean());
-        result_ = null;
-      }
-      resultCase_ = 11;
-      onChanged();
-      return forceReleaseBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.WatchLocksResponse, rowlock.v1.WatchLocksResponse.Builder, rowlock.v1.WatchLocksResponseOrBuilder> watchLocksBuilder_;
-    /**
-     * <pre>
-     * Of watch_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-     * @return Whether the watchLocks field is set.
-     */
-    @java.lang.Override
-    public boolean hasWatchLocks() {
-      return resultCase_ == 17;
-    }
-    /**
-     * <pre>
-     * Of watch_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-     * @return The watchLocks.
-     */
-    @java.lang.Override
-    public rowlock.v1.WatchLocksResponse getWatchLocks() {
-      if (watchLocksBuilder_ == null) {
-        if (resultCase_ == 17) {
-          return (rowlock.v1.WatchLocksResponse) result_;
-        }
-        return rowlock.v1.WatchLocksResponse.getDefaultInstance();
-      } else {
-        if (resultCase_ == 17) {
-          return watchLocksBuilder_.getMessage();
-        }
-        return rowlock.v1.WatchLocksResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of watch_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-     */
-    public Builder setWatchLocks(rowlock.v1.WatchLocksResponse value) {
-      if (watchLocksBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        result_ = value;
-        onChanged();
-      } else {
-        watchLocksBuilder_.setMessage(value);
-      }
-      resultCase_ = 17;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of watch_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-     */
-    public Builder setWatchLocks(
-        rowlock.v1.WatchLocksResponse.Builder builderForValue) {
-      if (watchLocksBuilder_ == null) {
-        result_ = builderForValue.build();
-        onChanged();
-      } else {
-        watchLocksBuilder_.setMessage(builderForValue.build());
-      }
-      resultCase_ = 17;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of watch_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-     */
-    public Builder mergeWatchLocks(rowlock.v1.WatchLocksResponse value) {
-      if (watchLocksBuilder_ == null) {
-        if (resultCase_ == 17 &&
-            result_ != rowlock.v1.WatchLocksResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.WatchLocksResponse.newBuilder((rowlock.v1.WatchLocksResponse) result_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          result_ = value;
-        }
-        onChanged();
-      } else {
-        if (resultCase_ == 17) {
-          watchLocksBuilder_.mergeFrom(value);
-        } else {
-          watchLocksBuilder_.setMessage(value);
-        }
-      }
-      resultCase_ = 17;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of watch_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-     */
-    public Builder clearWatchLocks() {
-      if (watchLocksBuilder_ == null) {
-        if (resultCase_ == 17) {
-          resultCase_ = 0;
-          result_ = null;
-          onChanged();
-        }
-      } else {
-        if (resultCase_ == 17) {
-          resultCase_ = 0;
-          result_ = null;
-        }
-        watchLocksBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Of watch_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-     */
-    public rowlock.v1.WatchLocksResponse.Builder getWatchLocksBuilder() {
-      return getWatchLocksFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Of watch_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.WatchLocksResponseOrBuilder getWatchLocksOrBuilder() {
-      if ((resultCase_ == 17) && (watchLocksBuilder_ != null)) {
-        return watchLocksBuilder_.getMessageOrBuilder();
-      } else {
-        if (resultCase_ == 17) {
-          return (rowlock.v1.WatchLocksResponse) result_;
-        }
-        return rowlock.v1.WatchLocksResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of watch_locks.
-     * </pre>
-     *
-     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.WatchLocksResponse, rowlock.v1.WatchLocksResponse.Builder, rowlock.v1.WatchLocksResponseOrBuilder> 
-        getWatchLocksFieldBuilder() {
-      if (watchLocksBuilder_ == null) {
-        if (!(resultCase_ == 17)) {
-          result_ = rowlock.v1.WatchLocksResponse.getDefaultInstance();
-        }
-        watchLocksBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.WatchLocksResponse, rowlock.v1.WatchLocksResponse.Builder, rowlock.v1.WatchLocksResponseOrBuilder>(
-                (rowlock.v1.WatchLocksResponse) result_,
-                getParentForChildren(),
-                isClean());
-        result_ = null;
-      }
-      resultCase_ = 17;
-      onChanged();
-      return watchLocksBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
         com.google.rpc.Status, com.google.rpc.Status.Builder, com.google.rpc.StatusOrBuilder> errorBuilder_;
     /**
      * <pre>
      * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
-     * <code>.google.rpc.Status error = 12;</code>
+     * <code>.google.rpc.Status error = 2;</code>
      * @return Whether the error field is set.
      */
     @java.lang.Override
     public boolean hasError() {
-      return resultCase_ == 12;
+      return resultCase_ == 2;
     }
     /**
      * <pre>
      * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
-     * <code>.google.rpc.Status error = 12;</code>
+     * <code>.google.rpc.Status error = 2;</code>
      * @return The error.
      */
     @java.lang.Override
     public com.google.rpc.Status getError() {
       if (errorBuilder_ == null) {
-        if (resultCase_ == 12) {
+        if (resultCase_ == 2) {
           return (com.google.rpc.Status) result_;
         }
         return com.google.rpc.Status.getDefaultInstance();
       } else {
-        if (resultCase_ == 12) {
+        if (resultCase_ == 2) {
           return errorBuilder_.getMessage();
         }
         return com.google.rpc.Status.getDefaultInstance();
@@ -3988,7 +2030,7 @@ private static final long serialVersionUID = 0L;
      * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
-     * <code>.google.rpc.Status error = 12;</code>
+     * <code>.google.rpc.Status error = 2;</code>
      */
     public Builder setError(com.google.rpc.Status value) {
       if (errorBuilder_ == null) {
@@ -4000,7 +2042,7 @@ private static final long serialVersionUID = 0L;
       } else {
         errorBuilder_.setMessage(value);
       }
-      resultCase_ = 12;
+      resultCase_ = 2;
       return this;
     }
     /**
@@ -4008,7 +2050,7 @@ private static final long serialVersionUID = 0L;
      * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
-     * <code>.google.rpc.Status error = 12;</code>
+     * <code>.google.rpc.Status error = 2;</code>
      */
     public Builder setError(
         com.google.rpc.Status.Builder builderForValue) {
@@ -4018,7 +2060,7 @@ private static final long serialVersionUID = 0L;
       } else {
         errorBuilder_.setMessage(builderForValue.build());
       }
-      resultCase_ = 12;
+      resultCase_ = 2;
       return this;
     }
     /**
@@ -4026,11 +2068,11 @@ private static final long serialVersionUID = 0L;
      * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
-     * <code>.google.rpc.Status error = 12;</code>
+     * <code>.google.rpc.Status error = 2;</code>
      */
     public Builder mergeError(com.google.rpc.Status value) {
       if (errorBuilder_ == null) {
-        if (resultCase_ == 12 &&
+        if (resultCase_ == 2 &&
             result_ != com.google.rpc.Status.getDefaultInstance()) {
           result_ = com.google.rpc.Status.newBuilder((com.google.rpc.Status) result_)
               .mergeFrom(value).buildPartial();
@@ -4039,13 +2081,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (resultCase_ == 12) {
+        if (resultCase_ == 2) {
           errorBuilder_.mergeFrom(value);
         } else {
           errorBuilder_.setMessage(value);
         }
       }
-      resultCase_ = 12;
+      resultCase_ = 2;
       return this;
     }
     /**
@@ -4053,17 +2095,17 @@ private static final long serialVersionUID = 0L;
      * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
-     * <code>.google.rpc.Status error = 12;</code>
+     * <code>.google.rpc.Status error = 2;</code>
      */
     public Builder clearError() {
       if (errorBuilder_ == null) {
-        if (resultCase_ == 12) {
+        if (resultCase_ == 2) {
           resultCase_ = 0;
           result_ = null;
           onChanged();
         }
       } else {
-        if (resultCase_ == 12) {
+        if (resultCase_ == 2) {
           resultCase_ = 0;
           result_ = null;
         }
@@ -4076,7 +2118,7 @@ private static final long serialVersionUID = 0L;
      * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
-     * <code>.google.rpc.Status error = 12;</code>
+     * <code>.google.rpc.Status error = 2;</code>
      */
     public com.google.rpc.Status.Builder getErrorBuilder() {
       return getErrorFieldBuilder().getBuilder();
@@ -4086,14 +2128,14 @@ private static final long serialVersionUID = 0L;
      * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
-     * <code>.google.rpc.Status error = 12;</code>
+     * <code>.google.rpc.Status error = 2;</code>
      */
     @java.lang.Override
     public com.google.rpc.StatusOrBuilder getErrorOrBuilder() {
-      if ((resultCase_ == 12) && (errorBuilder_ != null)) {
+      if ((resultCase_ == 2) && (errorBuilder_ != null)) {
         return errorBuilder_.getMessageOrBuilder();
       } else {
-        if (resultCase_ == 12) {
+        if (resultCase_ == 2) {
           return (com.google.rpc.Status) result_;
         }
         return com.google.rpc.Status.getDefaultInstance();
@@ -4104,13 +2146,13 @@ private static final long serialVersionUID = 0L;
      * The call failed, with the code, message and details of a unary call.
      * </pre>
      *
-     * <code>.google.rpc.Status error = 12;</code>
+     * <code>.google.rpc.Status error = 2;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         com.google.rpc.Status, com.google.rpc.Status.Builder, com.google.rpc.StatusOrBuilder> 
         getErrorFieldBuilder() {
       if (errorBuilder_ == null) {
-        if (!(resultCase_ == 12)) {
+        if (!(resultCase_ == 2)) {
           result_ = com.google.rpc.Status.getDefaultInstance();
         }
         errorBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -4120,7 +2162,7 @@ private static final long serialVersionUID = 0L;
                 isClean());
         result_ = null;
       }
-      resultCase_ = 12;
+      resultCase_ = 2;
       onChanged();
       return errorBuilder_;
     }
@@ -4132,30 +2174,30 @@ private static final long serialVersionUID = 0L;
      * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
-     * <code>.google.rpc.Status rejected = 13;</code>
+     * <code>.google.rpc.Status rejected = 3;</code>
      * @return Whether the rejected field is set.
      */
     @java.lang.Override
     public boolean hasRejected() {
-      return resultCase_ == 13;
+      return resultCase_ == 3;
     }
     /**
      * <pre>
      * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
-     * <code>.google.rpc.Status rejected = 13;</code>
+     * <code>.google.rpc.Status rejected = 3;</code>
      * @return The rejected.
      */
     @java.lang.Override
     public com.google.rpc.Status getRejected() {
       if (rejectedBuilder_ == null) {
-        if (resultCase_ == 13) {
+        if (resultCase_ == 3) {
           return (com.google.rpc.Status) result_;
         }
         return com.google.rpc.Status.getDefaultInstance();
       } else {
-        if (resultCase_ == 13) {
+        if (resultCase_ == 3) {
           return rejectedBuilder_.getMessage();
         }
         return com.google.rpc.Status.getDefaultInstance();
@@ -4166,7 +2208,7 @@ private static final long serialVersionUID = 0L;
      * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
-     * <code>.google.rpc.Status rejected = 13;</code>
+     * <code>.google.rpc.Status rejected = 3;</code>
      */
     public Builder setRejected(com.google.rpc.Status value) {
       if (rejectedBuilder_ == null) {
@@ -4178,7 +2220,7 @@ private static final long serialVersionUID = 0L;
       } else {
         rejectedBuilder_.setMessage(value);
       }
-      resultCase_ = 13;
+      resultCase_ = 3;
       return this;
     }
     /**
@@ -4186,7 +2228,7 @@ private static final long serialVersionUID = 0L;
      * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
-     * <code>.google.rpc.Status rejected = 13;</code>
+     * <code>.google.rpc.Status rejected = 3;</code>
      */
     public Builder setRejected(
         com.google.rpc.Status.Builder builderForValue) {
@@ -4196,7 +2238,7 @@ private static final long serialVersionUID = 0L;
       } else {
         rejectedBuilder_.setMessage(builderForValue.build());
       }
-      resultCase_ = 13;
+      resultCase_ = 3;
       return this;
     }
     /**
@@ -4204,11 +2246,11 @@ private static final long serialVersionUID = 0L;
      * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
-     * <code>.google.rpc.Status rejected = 13;</code>
+     * <code>.google.rpc.Status rejected = 3;</code>
      */
     public Builder mergeRejected(com.google.rpc.Status value) {
       if (rejectedBuilder_ == null) {
-        if (resultCase_ == 13 &&
+        if (resultCase_ == 3 &&
             result_ != com.google.rpc.Status.getDefaultInstance()) {
           result_ = com.google.rpc.Status.newBuilder((com.google.rpc.Status) result_)
               .mergeFrom(value).buildPartial();
@@ -4217,13 +2259,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (resultCase_ == 13) {
+        if (resultCase_ == 3) {
           rejectedBuilder_.mergeFrom(value);
         } else {
           rejectedBuilder_.setMessage(value);
         }
       }
-      resultCase_ = 13;
+      resultCase_ = 3;
       return this;
     }
     /**
@@ -4231,17 +2273,17 @@ private static final long serialVersionUID = 0L;
      * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
-     * <code>.google.rpc.Status rejected = 13;</code>
+     * <code>.google.rpc.Status rejected = 3;</code>
      */
     public Builder clearRejected() {
       if (rejectedBuilder_ == null) {
-        if (resultCase_ == 13) {
+        if (resultCase_ == 3) {
           resultCase_ = 0;
           result_ = null;
           onChanged();
         }
       } else {
-        if (resultCase_ == 13) {
+        if (resultCase_ == 3) {
           resultCase_ = 0;
           result_ = null;
         }
@@ -4254,7 +2296,7 @@ private static final long serialVersionUID = 0L;
      * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
-     * <code>.google.rpc.Status rejected = 13;</code>
+     * <code>.google.rpc.Status rejected = 3;</code>
      */
     public com.google.rpc.Status.Builder getRejectedBuilder() {
       return getRejectedFieldBuilder().getBuilder();
@@ -4264,14 +2306,14 @@ private static final long serialVersionUID = 0L;
      * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
-     * <code>.google.rpc.Status rejected = 13;</code>
+     * <code>.google.rpc.Status rejected = 3;</code>
      */
     @java.lang.Override
     public com.google.rpc.StatusOrBuilder getRejectedOrBuilder() {
-      if ((resultCase_ == 13) && (rejectedBuilder_ != null)) {
+      if ((resultCase_ == 3) && (rejectedBuilder_ != null)) {
         return rejectedBuilder_.getMessageOrBuilder();
       } else {
-        if (resultCase_ == 13) {
+        if (resultCase_ == 3) {
           return (com.google.rpc.Status) result_;
         }
         return com.google.rpc.Status.getDefaultInstance();
@@ -4282,13 +2324,13 @@ private static final long serialVersionUID = 0L;
      * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
      * </pre>
      *
-     * <code>.google.rpc.Status rejected = 13;</code>
+     * <code>.google.rpc.Status rejected = 3;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         com.google.rpc.Status, com.google.rpc.Status.Builder, com.google.rpc.StatusOrBuilder> 
         getRejectedFieldBuilder() {
       if (rejectedBuilder_ == null) {
-        if (!(resultCase_ == 13)) {
+        if (!(resultCase_ == 3)) {
           result_ = com.google.rpc.Status.getDefaultInstance();
         }
         rejectedBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -4298,97 +2340,809 @@ private static final long serialVersionUID = 0L;
                 isClean());
         result_ = null;
       }
-      resultCase_ = 13;
+      resultCase_ = 3;
       onChanged();
       return rejectedBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.UpdateRecordResponse, rowlock.v1.UpdateRecordResponse.Builder, rowlock.v1.UpdateRecordResponseOrBuilder> updateRecordBuilder_;
+        rowlock.v1.AcquireResponse, rowlock.v1.AcquireResponse.Builder, rowlock.v1.AcquireResponseOrBuilder> acquireBuilder_;
     /**
      * <pre>
-     * Of update_record.
+     * Of acquire.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
-     * @return Whether the updateRecord field is set.
+     * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+     * @return Whether the acquire field is set.
      */
     @java.lang.Override
-    public boolean hasUpdateRecord() {
+    public boolean hasAcquire() {
+      return resultCase_ == 10;
+    }
+    /**
+     * <pre>
+     * Of acquire.
+     * </pre>
+     *
+     * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+     * @return The acquire.
+     */
+    @java.lang.Override
+    public rowlock.v1.AcquireResponse getAcquire() {
+      if (acquireBuilder_ == null) {
+        if (resultCase_ == 10) {
+          return (rowlock.v1.AcquireResponse) result_;
+        }
+        return rowlock.v1.AcquireResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 10) {
+          return acquireBuilder_.getMessage();
+        }
+        return rowlock.v1.AcquireResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of acquire.
+     * </pre>
+     *
+     * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+     */
+    public Builder setAcquire(rowlock.v1.AcquireResponse value) {
+      if (acquireBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        acquireBuilder_.setMessage(value);
+      }
+      resultCase_ = 10;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of acquire.
+     * </pre>
+     *
+     * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+     */
+    public Builder setAcquire(
+        rowlock.v1.AcquireResponse.Builder builderForValue) {
+      if (acquireBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        acquireBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 10;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of acquire.
+     * </pre>
+     *
+     * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+     */
+    public Builder mergeAcquire(rowlock.v1.AcquireResponse value) {
+      if (acquireBuilder_ == null) {
+        if (resultCase_ == 10 &&
+            result_ != rowlock.v1.AcquireResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.AcquireResponse.newBuilder((rowlock.v1.AcquireResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 10) {
+          acquireBuilder_.mergeFrom(value);
+        } else {
+          acquireBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 10;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of acquire.
+     * </pre>
+     *
+     * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+     */
+    public Builder clearAcquire() {
+      if (acquireBuilder_ == null) {
+        if (resultCase_ == 10) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 10) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        acquireBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of acquire.
+     * </pre>
+     *
+     * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+     */
+    public rowlock.v1.AcquireResponse.Builder getAcquireBuilder() {
+      return getAcquireFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of acquire.
+     * </pre>
+     *
+     * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.AcquireResponseOrBuilder getAcquireOrBuilder() {
+      if ((resultCase_ == 10) && (acquireBuilder_ != null)) {
+        return acquireBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 10) {
+          return (rowlock.v1.AcquireResponse) result_;
+        }
+        return rowlock.v1.AcquireResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of acquire.
+     * </pre>
+     *
+     * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.AcquireResponse, rowlock.v1.AcquireResponse.Builder, rowlock.v1.AcquireResponseOrBuilder> 
+        getAcquireFieldBuilder() {
+      if (acquireBuilder_ == null) {
+        if (!(resultCase_ == 10)) {
+          result_ = rowlock.v1.AcquireResponse.getDefaultInstance();
+        }
+        acquireBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.AcquireResponse, rowlock.v1.AcquireResponse.Builder, rowlock.v1.AcquireResponseOrBuilder>(
+                (rowlock.v1.AcquireResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 10;
+      onChanged();
+      return acquireBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.WaitInQueueResponse, rowlock.v1.WaitInQueueResponse.Builder, rowlock.v1.WaitInQueueResponseOrBuilder> waitInQueueBuilder_;
+    /**
+     * <pre>
+     * Of wait_in_queue.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+     * @return Whether the waitInQueue field is set.
+     */
+    @java.lang.Override
+    public boolean hasWaitInQueue() {
+      return resultCase_ == 11;
+    }
+    /**
+     * <pre>
+     * Of wait_in_queue.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+     * @return The waitInQueue.
+     */
+    @java.lang.Override
+    public rowlock.v1.WaitInQueueResponse getWaitInQueue() {
+      if (waitInQueueBuilder_ == null) {
+        if (resultCase_ == 11) {
+          return (rowlock.v1.WaitInQueueResponse) result_;
+        }
+        return rowlock.v1.WaitInQueueResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 11) {
+          return waitInQueueBuilder_.getMessage();
+        }
+        return rowlock.v1.WaitInQueueResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of wait_in_queue.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+     */
+    public Builder setWaitInQueue(rowlock.v1.WaitInQueueResponse value) {
+      if (waitInQueueBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        waitInQueueBuilder_.setMessage(value);
+      }
+      resultCase_ = 11;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of wait_in_queue.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+     */
+    public Builder setWaitInQueue(
+        rowlock.v1.WaitInQueueResponse.Builder builderForValue) {
+      if (waitInQueueBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        waitInQueueBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 11;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of wait_in_queue.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+     */
+    public Builder mergeWaitInQueue(rowlock.v1.WaitInQueueResponse value) {
+      if (waitInQueueBuilder_ == null) {
+        if (resultCase_ == 11 &&
+            result_ != rowlock.v1.WaitInQueueResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.WaitInQueueResponse.newBuilder((rowlock.v1.WaitInQueueResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 11) {
+          waitInQueueBuilder_.mergeFrom(value);
+        } else {
+          waitInQueueBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 11;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of wait_in_queue.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+     */
+    public Builder clearWaitInQueue() {
+      if (waitInQueueBuilder_ == null) {
+        if (resultCase_ == 11) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 11) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        waitInQueueBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of wait_in_queue.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+     */
+    public rowlock.v1.WaitInQueueResponse.Builder getWaitInQueueBuilder() {
+      return getWaitInQueueFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of wait_in_queue.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.WaitInQueueResponseOrBuilder getWaitInQueueOrBuilder() {
+      if ((resultCase_ == 11) && (waitInQueueBuilder_ != null)) {
+        return waitInQueueBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 11) {
+          return (rowlock.v1.WaitInQueueResponse) result_;
+        }
+        return rowlock.v1.WaitInQueueResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of wait_in_queue.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.WaitInQueueResponse, rowlock.v1.WaitInQueueResponse.Builder, rowlock.v1.WaitInQueueResponseOrBuilder> 
+        getWaitInQueueFieldBuilder() {
+      if (waitInQueueBuilder_ == null) {
+        if (!(resultCase_ == 11)) {
+          result_ = rowlock.v1.WaitInQueueResponse.getDefaultInstance();
+        }
+        waitInQueueBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.WaitInQueueResponse, rowlock.v1.WaitInQueueResponse.Builder, rowlock.v1.WaitInQueueResponseOrBuilder>(
+                (rowlock.v1.WaitInQueueResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 11;
+      onChanged();
+      return waitInQueueBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.RenewResponse, rowlock.v1.RenewResponse.Builder, rowlock.v1.RenewResponseOrBuilder> renewBuilder_;
+    /**
+     * <pre>
+     * Of renew.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+     * @return Whether the renew field is set.
+     */
+    @java.lang.Override
+    public boolean hasRenew() {
+      return resultCase_ == 12;
+    }
+    /**
+     * <pre>
+     * Of renew.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+     * @return The renew.
+     */
+    @java.lang.Override
+    public rowlock.v1.RenewResponse getRenew() {
+      if (renewBuilder_ == null) {
+        if (resultCase_ == 12) {
+          return (rowlock.v1.RenewResponse) result_;
+        }
+        return rowlock.v1.RenewResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 12) {
+          return renewBuilder_.getMessage();
+        }
+        return rowlock.v1.RenewResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of renew.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+     */
+    public Builder setRenew(rowlock.v1.RenewResponse value) {
+      if (renewBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        renewBuilder_.setMessage(value);
+      }
+      resultCase_ = 12;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of renew.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+     */
+    public Builder setRenew(
+        rowlock.v1.RenewResponse.Builder builderForValue) {
+      if (renewBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        renewBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 12;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of renew.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+     */
+    public Builder mergeRenew(rowlock.v1.RenewResponse value) {
+      if (renewBuilder_ == null) {
+        if (resultCase_ == 12 &&
+            result_ != rowlock.v1.RenewResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.RenewResponse.newBuilder((rowlock.v1.RenewResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 12) {
+          renewBuilder_.mergeFrom(value);
+        } else {
+          renewBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 12;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of renew.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+     */
+    public Builder clearRenew() {
+      if (renewBuilder_ == null) {
+        if (resultCase_ == 12) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 12) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        renewBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of renew.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+     */
+    public rowlock.v1.RenewResponse.Builder getRenewBuilder() {
+      return getRenewFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of renew.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.RenewResponseOrBuilder getRenewOrBuilder() {
+      if ((resultCase_ == 12) && (renewBuilder_ != null)) {
+        return renewBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 12) {
+          return (rowlock.v1.RenewResponse) result_;
+        }
+        return rowlock.v1.RenewResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of renew.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.RenewResponse, rowlock.v1.RenewResponse.Builder, rowlock.v1.RenewResponseOrBuilder> 
+        getRenewFieldBuilder() {
+      if (renewBuilder_ == null) {
+        if (!(resultCase_ == 12)) {
+          result_ = rowlock.v1.RenewResponse.getDefaultInstance();
+        }
+        renewBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.RenewResponse, rowlock.v1.RenewResponse.Builder, rowlock.v1.RenewResponseOrBuilder>(
+                (rowlock.v1.RenewResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 12;
+      onChanged();
+      return renewBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.RenewedLeases, rowlock.v1.RenewedLeases.Builder, rowlock.v1.RenewedLeasesOrBuilder> renewLeasesBuilder_;
+    /**
+     * <pre>
+     * Of renew_leases.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+     * @return Whether the renewLeases field is set.
+     */
+    @java.lang.Override
+    public boolean hasRenewLeases() {
+      return resultCase_ == 13;
+    }
+    /**
+     * <pre>
+     * Of renew_leases.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+     * @return The renewLeases.
+     */
+    @java.lang.Override
+    public rowlock.v1.RenewedLeases getRenewLeases() {
+      if (renewLeasesBuilder_ == null) {
+        if (resultCase_ == 13) {
+          return (rowlock.v1.RenewedLeases) result_;
+        }
+        return rowlock.v1.RenewedLeases.getDefaultInstance();
+      } else {
+        if (resultCase_ == 13) {
+          return renewLeasesBuilder_.getMessage();
+        }
+        return rowlock.v1.RenewedLeases.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of renew_leases.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+     */
+    public Builder setRenewLeases(rowlock.v1.RenewedLeases value) {
+      if (renewLeasesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        renewLeasesBuilder_.setMessage(value);
+      }
+      resultCase_ = 13;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of renew_leases.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+     */
+    public Builder setRenewLeases(
+        rowlock.v1.RenewedLeases.Builder builderForValue) {
+      if (renewLeasesBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        renewLeasesBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 13;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of renew_leases.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+     */
+    public Builder mergeRenewLeases(rowlock.v1.RenewedLeases value) {
+      if (renewLeasesBuilder_ == null) {
+        if (resultCase_ == 13 &&
+            result_ != rowlock.v1.RenewedLeases.getDefaultInstance()) {
+          result_ = rowlock.v1.RenewedLeases.newBuilder((rowlock.v1.RenewedLeases) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 13) {
+          renewLeasesBuilder_.mergeFrom(value);
+        } else {
+          renewLeasesBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 13;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of renew_leases.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+     */
+    public Builder clearRenewLeases() {
+      if (renewLeasesBuilder_ == null) {
+        if (resultCase_ == 13) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 13) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        renewLeasesBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of renew_leases.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+     */
+    public rowlock.v1.RenewedLeases.Builder getRenewLeasesBuilder() {
+      return getRenewLeasesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of renew_leases.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.RenewedLeasesOrBuilder getRenewLeasesOrBuilder() {
+      if ((resultCase_ == 13) && (renewLeasesBuilder_ != null)) {
+        return renewLeasesBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 13) {
+          return (rowlock.v1.RenewedLeases) result_;
+        }
+        return rowlock.v1.RenewedLeases.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of renew_leases.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.RenewedLeases, rowlock.v1.RenewedLeases.Builder, rowlock.v1.RenewedLeasesOrBuilder> 
+        getRenewLeasesFieldBuilder() {
+      if (renewLeasesBuilder_ == null) {
+        if (!(resultCase_ == 13)) {
+          result_ = rowlock.v1.RenewedLeases.getDefaultInstance();
+        }
+        renewLeasesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.RenewedLeases, rowlock.v1.RenewedLeases.Builder, rowlock.v1.RenewedLeasesOrBuilder>(
+                (rowlock.v1.RenewedLeases) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 13;
+      onChanged();
+      return renewLeasesBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ReleaseResponse, rowlock.v1.ReleaseResponse.Builder, rowlock.v1.ReleaseResponseOrBuilder> releaseBuilder_;
+    /**
+     * <pre>
+     * Of release.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
+     * @return Whether the release field is set.
+     */
+    @java.lang.Override
+    public boolean hasRelease() {
       return resultCase_ == 14;
     }
     /**
      * <pre>
-     * Of update_record.
+     * Of release.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
-     * @return The updateRecord.
+     * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
+     * @return The release.
      */
     @java.lang.Override
-    public rowlock.v1.UpdateRecordResponse getUpdateRecord() {
-      if (updateRecordBuilder_ == null) {
+    public rowlock.v1.ReleaseResponse getRelease() {
+      if (releaseBuilder_ == null) {
         if (resultCase_ == 14) {
-          return (rowlock.v1.UpdateRecordResponse) result_;
+          return (rowlock.v1.ReleaseResponse) result_;
         }
-        return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
+        return rowlock.v1.ReleaseResponse.getDefaultInstance();
       } else {
         if (resultCase_ == 14) {
-          return updateRecordBuilder_.getMessage();
+          return releaseBuilder_.getMessage();
         }
-        return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
+        return rowlock.v1.ReleaseResponse.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * Of update_record.
+     * Of release.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+     * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
      */
-    public Builder setUpdateRecord(rowlock.v1.UpdateRecordResponse value) {
-      if (updateRecordBuilder_ == null) {
+    public Builder setRelease(rowlock.v1.ReleaseResponse value) {
+      if (releaseBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
         result_ = value;
         onChanged();
       } else {
-        updateRecordBuilder_.setMessage(value);
+        releaseBuilder_.setMessage(value);
       }
       resultCase_ = 14;
       return this;
     }
     /**
      * <pre>
-     * Of update_record.
+     * Of release.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+     * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
      */
-    public Builder setUpdateRecord(
-        rowlock.v1.UpdateRecordResponse.Builder builderForValue) {
-      if (updateRecordBuilder_ == null) {
+    public Builder setRelease(
+        rowlock.v1.ReleaseResponse.Builder builderForValue) {
+      if (releaseBuilder_ == null) {
         result_ = builderForValue.build();
         onChanged();
       } else {
-        updateRecordBuilder_.setMessage(builderForValue.build());
+        releaseBuilder_.setMessage(builderForValue.build());
       }
       resultCase_ = 14;
       return this;
     }
     /**
      * <pre>
-     * Of update_record.
+     * Of release.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+     * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
      */
-    public Builder mergeUpdateRecord(rowlock.v1.UpdateRecordResponse value) {
-      if (updateRecordBuilder_ == null) {
+    public Builder mergeRelease(rowlock.v1.ReleaseResponse value) {
+      if (releaseBuilder_ == null) {
         if (resultCase_ == 14 &&
-            result_ != rowlock.v1.UpdateRecordResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.UpdateRecordResponse.newBuilder((rowlock.v1.UpdateRecordResponse) result_)
+            result_ != rowlock.v1.ReleaseResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.ReleaseResponse.newBuilder((rowlock.v1.ReleaseResponse) result_)
               .mergeFrom(value).buildPartial();
         } else {
           result_ = value;
@@ -4396,9 +3150,9 @@ private static final long serialVersionUID = 0L;
         onChanged();
       } else {
         if (resultCase_ == 14) {
-          updateRecordBuilder_.mergeFrom(value);
+          releaseBuilder_.mergeFrom(value);
         } else {
-          updateRecordBuilder_.setMessage(value);
+          releaseBuilder_.setMessage(value);
         }
       }
       resultCase_ = 14;
@@ -4406,13 +3160,13 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Of update_record.
+     * Of release.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+     * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
      */
-    public Builder clearUpdateRecord() {
-      if (updateRecordBuilder_ == null) {
+    public Builder clearRelease() {
+      if (releaseBuilder_ == null) {
         if (resultCase_ == 14) {
           resultCase_ = 0;
           result_ = null;
@@ -4423,240 +3177,62 @@ private static final long serialVersionUID = 0L;
           resultCase_ = 0;
           result_ = null;
         }
-        updateRecordBuilder_.clear();
+        releaseBuilder_.clear();
       }
       return this;
     }
     /**
      * <pre>
-     * Of update_record.
+     * Of release.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+     * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
      */
-    public rowlock.v1.UpdateRecordResponse.Builder getUpdateRecordBuilder() {
-      return getUpdateRecordFieldBuilder().getBuilder();
+    public rowlock.v1.ReleaseResponse.Builder getReleaseBuilder() {
+      return getReleaseFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * Of update_record.
+     * Of release.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+     * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
      */
     @java.lang.Override
-    public rowlock.v1.UpdateRecordResponseOrBuilder getUpdateRecordOrBuilder() {
-      if ((resultCase_ == 14) && (updateRecordBuilder_ != null)) {
-        return updateRecordBuilder_.getMessageOrBuilder();
+    public rowlock.v1.ReleaseResponseOrBuilder getReleaseOrBuilder() {
+      if ((resultCase_ == 14) && (releaseBuilder_ != null)) {
+        return releaseBuilder_.getMessageOrBuilder();
       } else {
         if (resultCase_ == 14) {
-          return (rowlock.v1.UpdateRecordResponse) result_;
+          return (rowlock.v1.ReleaseResponse) result_;
         }
-        return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
+        return rowlock.v1.ReleaseResponse.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * Of update_record.
+     * Of release.
      * </pre>
      *
-     * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+     * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.UpdateRecordResponse, rowlock.v1.UpdateRecordResponse.Builder, rowlock.v1.UpdateRecordResponseOrBuilder> 
-        getUpdateRecordFieldBuilder() {
-      if (updateRecordBuilder_ == null) {
+        rowlock.v1.ReleaseResponse, rowlock.v1.ReleaseResponse.Builder, rowlock.v1.ReleaseResponseOrBuilder> 
+        getReleaseFieldBuilder() {
+      if (releaseBuilder_ == null) {
         if (!(resultCase_ == 14)) {
-          result_ = rowlock.v1.UpdateRecordResponse.getDefaultInstance();
+          result_ = rowlock.v1.ReleaseResponse.getDefaultInstance();
         }
-        updateRecordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.UpdateRecordResponse, rowlock.v1.UpdateRecordResponse.Builder, rowlock.v1.UpdateRecordResponseOrBuilder>(
-                (rowlock.v1.UpdateRecordResponse) result_,
+        releaseBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ReleaseResponse, rowlock.v1.ReleaseResponse.Builder, rowlock.v1.ReleaseResponseOrBuilder>(
+                (rowlock.v1.ReleaseResponse) result_,
                 getParentForChildren(),
                 isClean());
         result_ = null;
       }
       resultCase_ = 14;
       onChanged();
-      return updateRecordBuilder_;
-    }
-
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.DeleteRecordResponse, rowlock.v1.DeleteRecordResponse.Builder, rowlock.v1.DeleteRecordResponseOrBuilder> deleteRecordBuilder_;
-    /**
-     * <pre>
-     * Of delete_record.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-     * @return Whether the deleteRecord field is set.
-     */
-    @java.lang.Override
-    public boolean hasDeleteRecord() {
-      return resultCase_ == 15;
-    }
-    /**
-     * <pre>
-     * Of delete_record.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-     * @return The deleteRecord.
-     */
-    @java.lang.Override
-    public rowlock.v1.DeleteRecordResponse getDeleteRecord() {
-      if (deleteRecordBuilder_ == null) {
-        if (resultCase_ == 15) {
-          return (rowlock.v1.DeleteRecordResponse) result_;
-        }
-        return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
-      } else {
-        if (resultCase_ == 15) {
-          return deleteRecordBuilder_.getMessage();
-        }
-        return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of delete_record.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-     */
-    public Builder setDeleteRecord(rowlock.v1.DeleteRecordResponse value) {
-      if (deleteRecordBuilder_ == null) {
-        if (value == null) {
-          throw new NullPointerException();
-        }
-        result_ = value;
-        onChanged();
-      } else {
-        deleteRecordBuilder_.setMessage(value);
-      }
-      resultCase_ = 15;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of delete_record.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-     */
-    public Builder setDeleteRecord(
-        rowlock.v1.DeleteRecordResponse.Builder builderForValue) {
-      if (deleteRecordBuilder_ == null) {
-        result_ = builderForValue.build();
-        onChanged();
-      } else {
-        deleteRecordBuilder_.setMessage(builderForValue.build());
-      }
-      resultCase_ = 15;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of delete_record.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-     */
-    public Builder mergeDeleteRecord(rowlock.v1.DeleteRecordResponse value) {
-      if (deleteRecordBuilder_ == null) {
-        if (resultCase_ == 15 &&
-            result_ != rowlock.v1.DeleteRecordResponse.getDefaultInstance()) {
-          result_ = rowlock.v1.DeleteRecordResponse.newBuilder((rowlock.v1.DeleteRecordResponse) result_)
-              .mergeFrom(value).buildPartial();
-        } else {
-          result_ = value;
-        }
-        onChanged();
-      } else {
-        if (resultCase_ == 15) {
-          deleteRecordBuilder_.mergeFrom(value);
-        } else {
-          deleteRecordBuilder_.setMessage(value);
-        }
-      }
-      resultCase_ = 15;
-      return this;
-    }
-    /**
-     * <pre>
-     * Of delete_record.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-     */
-    public Builder clearDeleteRecord() {
-      if (deleteRecordBuilder_ == null) {
-        if (resultCase_ == 15) {
-          resultCase_ = 0;
-          result_ = null;
-          onChanged();
-        }
-      } else {
-        if (resultCase_ == 15) {
-          resultCase_ = 0;
-          result_ = null;
-        }
-        deleteRecordBuilder_.clear();
-      }
-      return this;
-    }
-    /**
-     * <pre>
-     * Of delete_record.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-     */
-    public rowlock.v1.DeleteRecordResponse.Builder getDeleteRecordBuilder() {
-      return getDeleteRecordFieldBuilder().getBuilder();
-    }
-    /**
-     * <pre>
-     * Of delete_record.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-     */
-    @java.lang.Override
-    public rowlock.v1.DeleteRecordResponseOrBuilder getDeleteRecordOrBuilder() {
-      if ((resultCase_ == 15) && (deleteRecordBuilder_ != null)) {
-        return deleteRecordBuilder_.getMessageOrBuilder();
-      } else {
-        if (resultCase_ == 15) {
-          return (rowlock.v1.DeleteRecordResponse) result_;
-        }
-        return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
-      }
-    }
-    /**
-     * <pre>
-     * Of delete_record.
-     * </pre>
-     *
-     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-     */
-    private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.DeleteRecordResponse, rowlock.v1.DeleteRecordResponse.Builder, rowlock.v1.DeleteRecordResponseOrBuilder> 
-        getDeleteRecordFieldBuilder() {
-      if (deleteRecordBuilder_ == null) {
-        if (!(resultCase_ == 15)) {
-          result_ = rowlock.v1.DeleteRecordResponse.getDefaultInstance();
-        }
-        deleteRecordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.DeleteRecordResponse, rowlock.v1.DeleteRecordResponse.Builder, rowlock.v1.DeleteRecordResponseOrBuilder>(
-                (rowlock.v1.DeleteRecordResponse) result_,
-                getParentForChildren(),
-                isClean());
-        result_ = null;
-      }
-      resultCase_ = 15;
-      onChanged();
-      return deleteRecordBuilder_;
+      return releaseBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<
@@ -4666,30 +3242,30 @@ private static final long serialVersionUID = 0L;
      * Of capture.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
      * @return Whether the capture field is set.
      */
     @java.lang.Override
     public boolean hasCapture() {
-      return resultCase_ == 16;
+      return resultCase_ == 15;
     }
     /**
      * <pre>
      * Of capture.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
      * @return The capture.
      */
     @java.lang.Override
     public rowlock.v1.CaptureResponse getCapture() {
       if (captureBuilder_ == null) {
-        if (resultCase_ == 16) {
+        if (resultCase_ == 15) {
           return (rowlock.v1.CaptureResponse) result_;
         }
         return rowlock.v1.CaptureResponse.getDefaultInstance();
       } else {
-        if (resultCase_ == 16) {
+        if (resultCase_ == 15) {
           return captureBuilder_.getMessage();
         }
         return rowlock.v1.CaptureResponse.getDefaultInstance();
@@ -4700,7 +3276,7 @@ private static final long serialVersionUID = 0L;
      * Of capture.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
      */
     public Builder setCapture(rowlock.v1.CaptureResponse value) {
       if (captureBuilder_ == null) {
@@ -4712,7 +3288,7 @@ private static final long serialVersionUID = 0L;
       } else {
         captureBuilder_.setMessage(value);
       }
-      resultCase_ = 16;
+      resultCase_ = 15;
       return this;
     }
     /**
@@ -4720,7 +3296,7 @@ private static final long serialVersionUID = 0L;
      * Of capture.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
      */
     public Builder setCapture(
         rowlock.v1.CaptureResponse.Builder builderForValue) {
@@ -4730,7 +3306,7 @@ private static final long serialVersionUID = 0L;
       } else {
         captureBuilder_.setMessage(builderForValue.build());
       }
-      resultCase_ = 16;
+      resultCase_ = 15;
       return this;
     }
     /**
@@ -4738,11 +3314,11 @@ private static final long serialVersionUID = 0L;
      * Of capture.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
      */
     public Builder mergeCapture(rowlock.v1.CaptureResponse value) {
       if (captureBuilder_ == null) {
-        if (resultCase_ == 16 &&
+        if (resultCase_ == 15 &&
             result_ != rowlock.v1.CaptureResponse.getDefaultInstance()) {
           result_ = rowlock.v1.CaptureResponse.newBuilder((rowlock.v1.CaptureResponse) result_)
               .mergeFrom(value).buildPartial();
@@ -4751,13 +3327,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (resultCase_ == 16) {
+        if (resultCase_ == 15) {
           captureBuilder_.mergeFrom(value);
         } else {
           captureBuilder_.setMessage(value);
         }
       }
-      resultCase_ = 16;
+      resultCase_ = 15;
       return this;
     }
     /**
@@ -4765,17 +3341,17 @@ private static final long serialVersionUID = 0L;
      * Of capture.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
      */
     public Builder clearCapture() {
       if (captureBuilder_ == null) {
-        if (resultCase_ == 16) {
+        if (resultCase_ == 15) {
           resultCase_ = 0;
           result_ = null;
           onChanged();
         }
       } else {
-        if (resultCase_ == 16) {
+        if (resultCase_ == 15) {
           resultCase_ = 0;
           result_ = null;
         }
@@ -4788,7 +3364,7 @@ private static final long serialVersionUID = 0L;
      * Of capture.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
      */
     public rowlock.v1.CaptureResponse.Builder getCaptureBuilder() {
       return getCaptureFieldBuilder().getBuilder();
@@ -4798,14 +3374,14 @@ private static final long serialVersionUID = 0L;
      * Of capture.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
      */
     @java.lang.Override
     public rowlock.v1.CaptureResponseOrBuilder getCaptureOrBuilder() {
-      if ((resultCase_ == 16) && (captureBuilder_ != null)) {
+      if ((resultCase_ == 15) && (captureBuilder_ != null)) {
         return captureBuilder_.getMessageOrBuilder();
       } else {
-        if (resultCase_ == 16) {
+        if (resultCase_ == 15) {
           return (rowlock.v1.CaptureResponse) result_;
         }
         return rowlock.v1.CaptureResponse.getDefaultInstance();
@@ -4816,13 +3392,13 @@ private static final long serialVersionUID = 0L;
      * Of capture.
      * </pre>
      *
-     * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+     * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.CaptureResponse, rowlock.v1.CaptureResponse.Builder, rowlock.v1.CaptureResponseOrBuilder> 
         getCaptureFieldBuilder() {
       if (captureBuilder_ == null) {
-        if (!(resultCase_ == 16)) {
+        if (!(resultCase_ == 15)) {
           result_ = rowlock.v1.CaptureResponse.getDefaultInstance();
         }
         captureBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -4832,9 +3408,1255 @@ private static final long serialVersionUID = 0L;
                 isClean());
         result_ = null;
       }
-      resultCase_ = 16;
+      resultCase_ = 15;
       onChanged();
       return captureBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.SetLimitResponse, rowlock.v1.SetLimitResponse.Builder, rowlock.v1.SetLimitResponseOrBuilder> setLimitBuilder_;
+    /**
+     * <pre>
+     * Of set_limit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+     * @return Whether the setLimit field is set.
+     */
+    @java.lang.Override
+    public boolean hasSetLimit() {
+      return resultCase_ == 16;
+    }
+    /**
+     * <pre>
+     * Of set_limit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+     * @return The setLimit.
+     */
+    @java.lang.Override
+    public rowlock.v1.SetLimitResponse getSetLimit() {
+      if (setLimitBuilder_ == null) {
+        if (resultCase_ == 16) {
+          return (rowlock.v1.SetLimitResponse) result_;
+        }
+        return rowlock.v1.SetLimitResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 16) {
+          return setLimitBuilder_.getMessage();
+        }
+        return rowlock.v1.SetLimitResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of set_limit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+     */
+    public Builder setSetLimit(rowlock.v1.SetLimitResponse value) {
+      if (setLimitBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        setLimitBuilder_.setMessage(value);
+      }
+      resultCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of set_limit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+     */
+    public Builder setSetLimit(
+        rowlock.v1.SetLimitResponse.Builder builderForValue) {
+      if (setLimitBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        setLimitBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of set_limit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+     */
+    public Builder mergeSetLimit(rowlock.v1.SetLimitResponse value) {
+      if (setLimitBuilder_ == null) {
+        if (resultCase_ == 16 &&
+            result_ != rowlock.v1.SetLimitResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.SetLimitResponse.newBuilder((rowlock.v1.SetLimitResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 16) {
+          setLimitBuilder_.mergeFrom(value);
+        } else {
+          setLimitBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 16;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of set_limit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+     */
+    public Builder clearSetLimit() {
+      if (setLimitBuilder_ == null) {
+        if (resultCase_ == 16) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 16) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        setLimitBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of set_limit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+     */
+    public rowlock.v1.SetLimitResponse.Builder getSetLimitBuilder() {
+      return getSetLimitFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of set_limit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.SetLimitResponseOrBuilder getSetLimitOrBuilder() {
+      if ((resultCase_ == 16) && (setLimitBuilder_ != null)) {
+        return setLimitBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 16) {
+          return (rowlock.v1.SetLimitResponse) result_;
+        }
+        return rowlock.v1.SetLimitResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of set_limit.
+     * </pre>
+     *
+     * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.SetLimitResponse, rowlock.v1.SetLimitResponse.Builder, rowlock.v1.SetLimitResponseOrBuilder> 
+        getSetLimitFieldBuilder() {
+      if (setLimitBuilder_ == null) {
+        if (!(resultCase_ == 16)) {
+          result_ = rowlock.v1.SetLimitResponse.getDefaultInstance();
+        }
+        setLimitBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.SetLimitResponse, rowlock.v1.SetLimitResponse.Builder, rowlock.v1.SetLimitResponseOrBuilder>(
+                (rowlock.v1.SetLimitResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 16;
+      onChanged();
+      return setLimitBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.UpdateRecordResponse, rowlock.v1.UpdateRecordResponse.Builder, rowlock.v1.UpdateRecordResponseOrBuilder> updateRecordBuilder_;
+    /**
+     * <pre>
+     * Of update_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+     * @return Whether the updateRecord field is set.
+     */
+    @java.lang.Override
+    public boolean hasUpdateRecord() {
+      return resultCase_ == 17;
+    }
+    /**
+     * <pre>
+     * Of update_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+     * @return The updateRecord.
+     */
+    @java.lang.Override
+    public rowlock.v1.UpdateRecordResponse getUpdateRecord() {
+      if (updateRecordBuilder_ == null) {
+        if (resultCase_ == 17) {
+          return (rowlock.v1.UpdateRecordResponse) result_;
+        }
+        return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 17) {
+          return updateRecordBuilder_.getMessage();
+        }
+        return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of update_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+     */
+    public Builder setUpdateRecord(rowlock.v1.UpdateRecordResponse value) {
+      if (updateRecordBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        updateRecordBuilder_.setMessage(value);
+      }
+      resultCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of update_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+     */
+    public Builder setUpdateRecord(
+        rowlock.v1.UpdateRecordResponse.Builder builderForValue) {
+      if (updateRecordBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        updateRecordBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of update_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+     */
+    public Builder mergeUpdateRecord(rowlock.v1.UpdateRecordResponse value) {
+      if (updateRecordBuilder_ == null) {
+        if (resultCase_ == 17 &&
+            result_ != rowlock.v1.UpdateRecordResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.UpdateRecordResponse.newBuilder((rowlock.v1.UpdateRecordResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 17) {
+          updateRecordBuilder_.mergeFrom(value);
+        } else {
+          updateRecordBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 17;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of update_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+     */
+    public Builder clearUpdateRecord() {
+      if (updateRecordBuilder_ == null) {
+        if (resultCase_ == 17) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 17) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        updateRecordBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of update_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+     */
+    public rowlock.v1.UpdateRecordResponse.Builder getUpdateRecordBuilder() {
+      return getUpdateRecordFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of update_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.UpdateRecordResponseOrBuilder getUpdateRecordOrBuilder() {
+      if ((resultCase_ == 17) && (updateRecordBuilder_ != null)) {
+        return updateRecordBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 17) {
+          return (rowlock.v1.UpdateRecordResponse) result_;
+        }
+        return rowlock.v1.UpdateRecordResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of update_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.UpdateRecordResponse, rowlock.v1.UpdateRecordResponse.Builder, rowlock.v1.UpdateRecordResponseOrBuilder> 
+        getUpdateRecordFieldBuilder() {
+      if (updateRecordBuilder_ == null) {
+        if (!(resultCase_ == 17)) {
+          result_ = rowlock.v1.UpdateRecordResponse.getDefaultInstance();
+        }
+        updateRecordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.UpdateRecordResponse, rowlock.v1.UpdateRecordResponse.Builder, rowlock.v1.UpdateRecordResponseOrBuilder>(
+                (rowlock.v1.UpdateRecordResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 17;
+      onChanged();
+      return updateRecordBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.DeleteRecordResponse, rowlock.v1.DeleteRecordResponse.Builder, rowlock.v1.DeleteRecordResponseOrBuilder> deleteRecordBuilder_;
+    /**
+     * <pre>
+     * Of delete_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+     * @return Whether the deleteRecord field is set.
+     */
+    @java.lang.Override
+    public boolean hasDeleteRecord() {
+      return resultCase_ == 18;
+    }
+    /**
+     * <pre>
+     * Of delete_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+     * @return The deleteRecord.
+     */
+    @java.lang.Override
+    public rowlock.v1.DeleteRecordResponse getDeleteRecord() {
+      if (deleteRecordBuilder_ == null) {
+        if (resultCase_ == 18) {
+          return (rowlock.v1.DeleteRecordResponse) result_;
+        }
+        return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 18) {
+          return deleteRecordBuilder_.getMessage();
+        }
+        return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of delete_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+     */
+    public Builder setDeleteRecord(rowlock.v1.DeleteRecordResponse value) {
+      if (deleteRecordBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        deleteRecordBuilder_.setMessage(value);
+      }
+      resultCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of delete_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+     */
+    public Builder setDeleteRecord(
+        rowlock.v1.DeleteRecordResponse.Builder builderForValue) {
+      if (deleteRecordBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        deleteRecordBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of delete_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+     */
+    public Builder mergeDeleteRecord(rowlock.v1.DeleteRecordResponse value) {
+      if (deleteRecordBuilder_ == null) {
+        if (resultCase_ == 18 &&
+            result_ != rowlock.v1.DeleteRecordResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.DeleteRecordResponse.newBuilder((rowlock.v1.DeleteRecordResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 18) {
+          deleteRecordBuilder_.mergeFrom(value);
+        } else {
+          deleteRecordBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of delete_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+     */
+    public Builder clearDeleteRecord() {
+      if (deleteRecordBuilder_ == null) {
+        if (resultCase_ == 18) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 18) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        deleteRecordBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of delete_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+     */
+    public rowlock.v1.DeleteRecordResponse.Builder getDeleteRecordBuilder() {
+      return getDeleteRecordFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of delete_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.DeleteRecordResponseOrBuilder getDeleteRecordOrBuilder() {
+      if ((resultCase_ == 18) && (deleteRecordBuilder_ != null)) {
+        return deleteRecordBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 18) {
+          return (rowlock.v1.DeleteRecordResponse) result_;
+        }
+        return rowlock.v1.DeleteRecordResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of delete_record.
+     * </pre>
+     *
+     * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.DeleteRecordResponse, rowlock.v1.DeleteRecordResponse.Builder, rowlock.v1.DeleteRecordResponseOrBuilder> 
+        getDeleteRecordFieldBuilder() {
+      if (deleteRecordBuilder_ == null) {
+        if (!(resultCase_ == 18)) {
+          result_ = rowlock.v1.DeleteRecordResponse.getDefaultInstance();
+        }
+        deleteRecordBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.DeleteRecordResponse, rowlock.v1.DeleteRecordResponse.Builder, rowlock.v1.DeleteRecordResponseOrBuilder>(
+                (rowlock.v1.DeleteRecordResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 18;
+      onChanged();
+      return deleteRecordBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ForceReleaseResponse, rowlock.v1.ForceReleaseResponse.Builder, rowlock.v1.ForceReleaseResponseOrBuilder> forceReleaseBuilder_;
+    /**
+     * <pre>
+     * Of force_release.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+     * @return Whether the forceRelease field is set.
+     */
+    @java.lang.Override
+    public boolean hasForceRelease() {
+      return resultCase_ == 19;
+    }
+    /**
+     * <pre>
+     * Of force_release.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+     * @return The forceRelease.
+     */
+    @java.lang.Override
+    public rowlock.v1.ForceReleaseResponse getForceRelease() {
+      if (forceReleaseBuilder_ == null) {
+        if (resultCase_ == 19) {
+          return (rowlock.v1.ForceReleaseResponse) result_;
+        }
+        return rowlock.v1.ForceReleaseResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 19) {
+          return forceReleaseBuilder_.getMessage();
+        }
+        return rowlock.v1.ForceReleaseResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of force_release.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+     */
+    public Builder setForceRelease(rowlock.v1.ForceReleaseResponse value) {
+      if (forceReleaseBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        forceReleaseBuilder_.setMessage(value);
+      }
+      resultCase_ = 19;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of force_release.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+     */
+    public Builder setForceRelease(
+        rowlock.v1.ForceReleaseResponse.Builder builderForValue) {
+      if (forceReleaseBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        forceReleaseBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 19;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of force_release.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+     */
+    public Builder mergeForceRelease(rowlock.v1.ForceReleaseResponse value) {
+      if (forceReleaseBuilder_ == null) {
+        if (resultCase_ == 19 &&
+            result_ != rowlock.v1.ForceReleaseResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.ForceReleaseResponse.newBuilder((rowlock.v1.ForceReleaseResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 19) {
+          forceReleaseBuilder_.mergeFrom(value);
+        } else {
+          forceReleaseBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 19;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of force_release.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+     */
+    public Builder clearForceRelease() {
+      if (forceReleaseBuilder_ == null) {
+        if (resultCase_ == 19) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 19) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        forceReleaseBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of force_release.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+     */
+    public rowlock.v1.ForceReleaseResponse.Builder getForceReleaseBuilder() {
+      return getForceReleaseFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of force_release.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ForceReleaseResponseOrBuilder getForceReleaseOrBuilder() {
+      if ((resultCase_ == 19) && (forceReleaseBuilder_ != null)) {
+        return forceReleaseBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 19) {
+          return (rowlock.v1.ForceReleaseResponse) result_;
+        }
+        return rowlock.v1.ForceReleaseResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of force_release.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ForceReleaseResponse, rowlock.v1.ForceReleaseResponse.Builder, rowlock.v1.ForceReleaseResponseOrBuilder> 
+        getForceReleaseFieldBuilder() {
+      if (forceReleaseBuilder_ == null) {
+        if (!(resultCase_ == 19)) {
+          result_ = rowlock.v1.ForceReleaseResponse.getDefaultInstance();
+        }
+        forceReleaseBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ForceReleaseResponse, rowlock.v1.ForceReleaseResponse.Builder, rowlock.v1.ForceReleaseResponseOrBuilder>(
+                (rowlock.v1.ForceReleaseResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 19;
+      onChanged();
+      return forceReleaseBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.GetLockResponse, rowlock.v1.GetLockResponse.Builder, rowlock.v1.GetLockResponseOrBuilder> getLockBuilder_;
+    /**
+     * <pre>
+     * Of get_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+     * @return Whether the getLock field is set.
+     */
+    @java.lang.Override
+    public boolean hasGetLock() {
+      return resultCase_ == 20;
+    }
+    /**
+     * <pre>
+     * Of get_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+     * @return The getLock.
+     */
+    @java.lang.Override
+    public rowlock.v1.GetLockResponse getGetLock() {
+      if (getLockBuilder_ == null) {
+        if (resultCase_ == 20) {
+          return (rowlock.v1.GetLockResponse) result_;
+        }
+        return rowlock.v1.GetLockResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 20) {
+          return getLockBuilder_.getMessage();
+        }
+        return rowlock.v1.GetLockResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of get_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+     */
+    public Builder setGetLock(rowlock.v1.GetLockResponse value) {
+      if (getLockBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        getLockBuilder_.setMessage(value);
+      }
+      resultCase_ = 20;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of get_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+     */
+    public Builder setGetLock(
+        rowlock.v1.GetLockResponse.Builder builderForValue) {
+      if (getLockBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        getLockBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 20;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of get_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+     */
+    public Builder mergeGetLock(rowlock.v1.GetLockResponse value) {
+      if (getLockBuilder_ == null) {
+        if (resultCase_ == 20 &&
+            result_ != rowlock.v1.GetLockResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.GetLockResponse.newBuilder((rowlock.v1.GetLockResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 20) {
+          getLockBuilder_.mergeFrom(value);
+        } else {
+          getLockBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 20;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of get_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+     */
+    public Builder clearGetLock() {
+      if (getLockBuilder_ == null) {
+        if (resultCase_ == 20) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 20) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        getLockBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of get_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+     */
+    public rowlock.v1.GetLockResponse.Builder getGetLockBuilder() {
+      return getGetLockFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of get_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.GetLockResponseOrBuilder getGetLockOrBuilder() {
+      if ((resultCase_ == 20) && (getLockBuilder_ != null)) {
+        return getLockBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 20) {
+          return (rowlock.v1.GetLockResponse) result_;
+        }
+        return rowlock.v1.GetLockResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of get_lock.
+     * </pre>
+     *
+     * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.GetLockResponse, rowlock.v1.GetLockResponse.Builder, rowlock.v1.GetLockResponseOrBuilder> 
+        getGetLockFieldBuilder() {
+      if (getLockBuilder_ == null) {
+        if (!(resultCase_ == 20)) {
+          result_ = rowlock.v1.GetLockResponse.getDefaultInstance();
+        }
+        getLockBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.GetLockResponse, rowlock.v1.GetLockResponse.Builder, rowlock.v1.GetLockResponseOrBuilder>(
+                (rowlock.v1.GetLockResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 20;
+      onChanged();
+      return getLockBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListLocksResponse, rowlock.v1.ListLocksResponse.Builder, rowlock.v1.ListLocksResponseOrBuilder> listLocksBuilder_;
+    /**
+     * <pre>
+     * Of list_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+     * @return Whether the listLocks field is set.
+     */
+    @java.lang.Override
+    public boolean hasListLocks() {
+      return resultCase_ == 21;
+    }
+    /**
+     * <pre>
+     * Of list_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+     * @return The listLocks.
+     */
+    @java.lang.Override
+    public rowlock.v1.ListLocksResponse getListLocks() {
+      if (listLocksBuilder_ == null) {
+        if (resultCase_ == 21) {
+          return (rowlock.v1.ListLocksResponse) result_;
+        }
+        return rowlock.v1.ListLocksResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 21) {
+          return listLocksBuilder_.getMessage();
+        }
+        return rowlock.v1.ListLocksResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of list_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+     */
+    public Builder setListLocks(rowlock.v1.ListLocksResponse value) {
+      if (listLocksBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        listLocksBuilder_.setMessage(value);
+      }
+      resultCase_ = 21;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+     */
+    public Builder setListLocks(
+        rowlock.v1.ListLocksResponse.Builder builderForValue) {
+      if (listLocksBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        listLocksBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 21;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+     */
+    public Builder mergeListLocks(rowlock.v1.ListLocksResponse value) {
+      if (listLocksBuilder_ == null) {
+        if (resultCase_ == 21 &&
+            result_ != rowlock.v1.ListLocksResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.ListLocksResponse.newBuilder((rowlock.v1.ListLocksResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 21) {
+          listLocksBuilder_.mergeFrom(value);
+        } else {
+          listLocksBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 21;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+     */
+    public Builder clearListLocks() {
+      if (listLocksBuilder_ == null) {
+        if (resultCase_ == 21) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 21) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        listLocksBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+     */
+    public rowlock.v1.ListLocksResponse.Builder getListLocksBuilder() {
+      return getListLocksFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of list_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ListLocksResponseOrBuilder getListLocksOrBuilder() {
+      if ((resultCase_ == 21) && (listLocksBuilder_ != null)) {
+        return listLocksBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 21) {
+          return (rowlock.v1.ListLocksResponse) result_;
+        }
+        return rowlock.v1.ListLocksResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of list_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListLocksResponse, rowlock.v1.ListLocksResponse.Builder, rowlock.v1.ListLocksResponseOrBuilder> 
+        getListLocksFieldBuilder() {
+      if (listLocksBuilder_ == null) {
+        if (!(resultCase_ == 21)) {
+          result_ = rowlock.v1.ListLocksResponse.getDefaultInstance();
+        }
+        listLocksBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ListLocksResponse, rowlock.v1.ListLocksResponse.Builder, rowlock.v1.ListLocksResponseOrBuilder>(
+                (rowlock.v1.ListLocksResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 21;
+      onChanged();
+      return listLocksBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListLimitsResponse, rowlock.v1.ListLimitsResponse.Builder, rowlock.v1.ListLimitsResponseOrBuilder> listLimitsBuilder_;
+    /**
+     * <pre>
+     * Of list_limits.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+     * @return Whether the listLimits field is set.
+     */
+    @java.lang.Override
+    public boolean hasListLimits() {
+      return resultCase_ == 22;
+    }
+    /**
+     * <pre>
+     * Of list_limits.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+     * @return The listLimits.
+     */
+    @java.lang.Override
+    public rowlock.v1.ListLimitsResponse getListLimits() {
+      if (listLimitsBuilder_ == null) {
+        if (resultCase_ == 22) {
+          return (rowlock.v1.ListLimitsResponse) result_;
+        }
+        return rowlock.v1.ListLimitsResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 22) {
+          return listLimitsBuilder_.getMessage();
+        }
+        return rowlock.v1.ListLimitsResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of list_limits.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+     */
+    public Builder setListLimits(rowlock.v1.ListLimitsResponse value) {
+      if (listLimitsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        listLimitsBuilder_.setMessage(value);
+      }
+      resultCase_ = 22;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_limits.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+     */
+    public Builder setListLimits(
+        rowlock.v1.ListLimitsResponse.Builder builderForValue) {
+      if (listLimitsBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        listLimitsBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 22;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_limits.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+     */
+    public Builder mergeListLimits(rowlock.v1.ListLimitsResponse value) {
+      if (listLimitsBuilder_ == null) {
+        if (resultCase_ == 22 &&
+            result_ != rowlock.v1.ListLimitsResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.ListLimitsResponse.newBuilder((rowlock.v1.ListLimitsResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 22) {
+          listLimitsBuilder_.mergeFrom(value);
+        } else {
+          listLimitsBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 22;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_limits.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+     */
+    public Builder clearListLimits() {
+      if (listLimitsBuilder_ == null) {
+        if (resultCase_ == 22) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 22) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        listLimitsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_limits.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+     */
+    public rowlock.v1.ListLimitsResponse.Builder getListLimitsBuilder() {
+      return getListLimitsFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of list_limits.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ListLimitsResponseOrBuilder getListLimitsOrBuilder() {
+      if ((resultCase_ == 22) && (listLimitsBuilder_ != null)) {
+        return listLimitsBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 22) {
+          return (rowlock.v1.ListLimitsResponse) result_;
+        }
+        return rowlock.v1.ListLimitsResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of list_limits.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListLimitsResponse, rowlock.v1.ListLimitsResponse.Builder, rowlock.v1.ListLimitsResponseOrBuilder> 
+        getListLimitsFieldBuilder() {
+      if (listLimitsBuilder_ == null) {
+        if (!(resultCase_ == 22)) {
+          result_ = rowlock.v1.ListLimitsResponse.getDefaultInstance();
+        }
+        listLimitsBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ListLimitsResponse, rowlock.v1.ListLimitsResponse.Builder, rowlock.v1.ListLimitsResponseOrBuilder>(
+                (rowlock.v1.ListLimitsResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 22;
+      onChanged();
+      return listLimitsBuilder_;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<
@@ -4844,30 +4666,30 @@ private static final long serialVersionUID = 0L;
      * Of list_claims.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
      * @return Whether the listClaims field is set.
      */
     @java.lang.Override
     public boolean hasListClaims() {
-      return resultCase_ == 18;
+      return resultCase_ == 23;
     }
     /**
      * <pre>
      * Of list_claims.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
      * @return The listClaims.
      */
     @java.lang.Override
     public rowlock.v1.ListClaimsResponse getListClaims() {
       if (listClaimsBuilder_ == null) {
-        if (resultCase_ == 18) {
+        if (resultCase_ == 23) {
           return (rowlock.v1.ListClaimsResponse) result_;
         }
         return rowlock.v1.ListClaimsResponse.getDefaultInstance();
       } else {
-        if (resultCase_ == 18) {
+        if (resultCase_ == 23) {
           return listClaimsBuilder_.getMessage();
         }
         return rowlock.v1.ListClaimsResponse.getDefaultInstance();
@@ -4878,7 +4700,7 @@ private static final long serialVersionUID = 0L;
      * Of list_claims.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
      */
     public Builder setListClaims(rowlock.v1.ListClaimsResponse value) {
       if (listClaimsBuilder_ == null) {
@@ -4890,7 +4712,7 @@ private static final long serialVersionUID = 0L;
       } else {
         listClaimsBuilder_.setMessage(value);
       }
-      resultCase_ = 18;
+      resultCase_ = 23;
       return this;
     }
     /**
@@ -4898,7 +4720,7 @@ private static final long serialVersionUID = 0L;
      * Of list_claims.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
      */
     public Builder setListClaims(
         rowlock.v1.ListClaimsResponse.Builder builderForValue) {
@@ -4908,7 +4730,7 @@ private static final long serialVersionUID = 0L;
       } else {
         listClaimsBuilder_.setMessage(builderForValue.build());
       }
-      resultCase_ = 18;
+      resultCase_ = 23;
       return this;
     }
     /**
@@ -4916,11 +4738,11 @@ private static final long serialVersionUID = 0L;
      * Of list_claims.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
      */
     public Builder mergeListClaims(rowlock.v1.ListClaimsResponse value) {
       if (listClaimsBuilder_ == null) {
-        if (resultCase_ == 18 &&
+        if (resultCase_ == 23 &&
             result_ != rowlock.v1.ListClaimsResponse.getDefaultInstance()) {
           result_ = rowlock.v1.ListClaimsResponse.newBuilder((rowlock.v1.ListClaimsResponse) result_)
               .mergeFrom(value).buildPartial();
@@ -4929,13 +4751,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (resultCase_ == 18) {
+        if (resultCase_ == 23) {
           listClaimsBuilder_.mergeFrom(value);
         } else {
           listClaimsBuilder_.setMessage(value);
         }
       }
-      resultCase_ = 18;
+      resultCase_ = 23;
       return this;
     }
     /**
@@ -4943,17 +4765,17 @@ private static final long serialVersionUID = 0L;
      * Of list_claims.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
      */
     public Builder clearListClaims() {
       if (listClaimsBuilder_ == null) {
-        if (resultCase_ == 18) {
+        if (resultCase_ == 23) {
           resultCase_ = 0;
           result_ = null;
           onChanged();
         }
       } else {
-        if (resultCase_ == 18) {
+        if (resultCase_ == 23) {
           resultCase_ = 0;
           result_ = null;
         }
@@ -4966,7 +4788,7 @@ private static final long serialVersionUID = 0L;
      * Of list_claims.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
      */
     public rowlock.v1.ListClaimsResponse.Builder getListClaimsBuilder() {
       return getListClaimsFieldBuilder().getBuilder();
@@ -4976,14 +4798,14 @@ private static final long serialVersionUID = 0L;
      * Of list_claims.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
      */
     @java.lang.Override
     public rowlock.v1.ListClaimsResponseOrBuilder getListClaimsOrBuilder() {
-      if ((resultCase_ == 18) && (listClaimsBuilder_ != null)) {
+      if ((resultCase_ == 23) && (listClaimsBuilder_ != null)) {
         return listClaimsBuilder_.getMessageOrBuilder();
       } else {
-        if (resultCase_ == 18) {
+        if (resultCase_ == 23) {
           return (rowlock.v1.ListClaimsResponse) result_;
         }
         return rowlock.v1.ListClaimsResponse.getDefaultInstance();
@@ -4994,13 +4816,13 @@ private static final long serialVersionUID = 0L;
      * Of list_claims.
      * </pre>
      *
-     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.ListClaimsResponse, rowlock.v1.ListClaimsResponse.Builder, rowlock.v1.ListClaimsResponseOrBuilder> 
         getListClaimsFieldBuilder() {
       if (listClaimsBuilder_ == null) {
-        if (!(resultCase_ == 18)) {
+        if (!(resultCase_ == 23)) {
           result_ = rowlock.v1.ListClaimsResponse.getDefaultInstance();
         }
         listClaimsBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -5010,7 +4832,7 @@ private static final long serialVersionUID = 0L;
                 isClean());
         result_ = null;
       }
-      resultCase_ = 18;
+      resultCase_ = 23;
       onChanged();
       return listClaimsBuilder_;
     }
@@ -5022,30 +4844,30 @@ private static final long serialVersionUID = 0L;
      * Of list_changes.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
      * @return Whether the listChanges field is set.
      */
     @java.lang.Override
     public boolean hasListChanges() {
-      return resultCase_ == 19;
+      return resultCase_ == 24;
     }
     /**
      * <pre>
      * Of list_changes.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
      * @return The listChanges.
      */
     @java.lang.Override
     public rowlock.v1.ListChangesResponse getListChanges() {
       if (listChangesBuilder_ == null) {
-        if (resultCase_ == 19) {
+        if (resultCase_ == 24) {
           return (rowlock.v1.ListChangesResponse) result_;
         }
         return rowlock.v1.ListChangesResponse.getDefaultInstance();
       } else {
-        if (resultCase_ == 19) {
+        if (resultCase_ == 24) {
           return listChangesBuilder_.getMessage();
         }
         return rowlock.v1.ListChangesResponse.getDefaultInstance();
@@ -5056,7 +4878,7 @@ private static final long serialVersionUID = 0L;
      * Of list_changes.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
      */
     public Builder setListChanges(rowlock.v1.ListChangesResponse value) {
       if (listChangesBuilder_ == null) {
@@ -5068,7 +4890,7 @@ private static final long serialVersionUID = 0L;
       } else {
         listChangesBuilder_.setMessage(value);
       }
-      resultCase_ = 19;
+      resultCase_ = 24;
       return this;
     }
     /**
@@ -5076,7 +4898,7 @@ private static final long serialVersionUID = 0L;
      * Of list_changes.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
      */
     public Builder setListChanges(
         rowlock.v1.ListChangesResponse.Builder builderForValue) {
@@ -5086,7 +4908,7 @@ private static final long serialVersionUID = 0L;
       } else {
         listChangesBuilder_.setMessage(builderForValue.build());
       }
-      resultCase_ = 19;
+      resultCase_ = 24;
       return this;
     }
     /**
@@ -5094,11 +4916,11 @@ private static final long serialVersionUID = 0L;
      * Of list_changes.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
      */
     public Builder mergeListChanges(rowlock.v1.ListChangesResponse value) {
       if (listChangesBuilder_ == null) {
-        if (resultCase_ == 19 &&
+        if (resultCase_ == 24 &&
             result_ != rowlock.v1.ListChangesResponse.getDefaultInstance()) {
           result_ = rowlock.v1.ListChangesResponse.newBuilder((rowlock.v1.ListChangesResponse) result_)
               .mergeFrom(value).buildPartial();
@@ -5107,13 +4929,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (resultCase_ == 19) {
+        if (resultCase_ == 24) {
           listChangesBuilder_.mergeFrom(value);
         } else {
           listChangesBuilder_.setMessage(value);
         }
       }
-      resultCase_ = 19;
+      resultCase_ = 24;
       return this;
     }
     /**
@@ -5121,17 +4943,17 @@ private static final long serialVersionUID = 0L;
      * Of list_changes.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
      */
     public Builder clearListChanges() {
       if (listChangesBuilder_ == null) {
-        if (resultCase_ == 19) {
+        if (resultCase_ == 24) {
           resultCase_ = 0;
           result_ = null;
           onChanged();
         }
       } else {
-        if (resultCase_ == 19) {
+        if (resultCase_ == 24) {
           resultCase_ = 0;
           result_ = null;
         }
@@ -5144,7 +4966,7 @@ private static final long serialVersionUID = 0L;
      * Of list_changes.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
      */
     public rowlock.v1.ListChangesResponse.Builder getListChangesBuilder() {
       return getListChangesFieldBuilder().getBuilder();
@@ -5154,14 +4976,14 @@ private static final long serialVersionUID = 0L;
      * Of list_changes.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
      */
     @java.lang.Override
     public rowlock.v1.ListChangesResponseOrBuilder getListChangesOrBuilder() {
-      if ((resultCase_ == 19) && (listChangesBuilder_ != null)) {
+      if ((resultCase_ == 24) && (listChangesBuilder_ != null)) {
         return listChangesBuilder_.getMessageOrBuilder();
       } else {
-        if (resultCase_ == 19) {
+        if (resultCase_ == 24) {
           return (rowlock.v1.ListChangesResponse) result_;
         }
         return rowlock.v1.ListChangesResponse.getDefaultInstance();
@@ -5172,13 +4994,13 @@ private static final long serialVersionUID = 0L;
      * Of list_changes.
      * </pre>
      *
-     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.ListChangesResponse, rowlock.v1.ListChangesResponse.Builder, rowlock.v1.ListChangesResponseOrBuilder> 
         getListChangesFieldBuilder() {
       if (listChangesBuilder_ == null) {
-        if (!(resultCase_ == 19)) {
+        if (!(resultCase_ == 24)) {
           result_ = rowlock.v1.ListChangesResponse.getDefaultInstance();
         }
         listChangesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -5188,7 +5010,7 @@ private static final long serialVersionUID = 0L;
                 isClean());
         result_ = null;
       }
-      resultCase_ = 19;
+      resultCase_ = 24;
       onChanged();
       return listChangesBuilder_;
     }
@@ -5200,30 +5022,30 @@ private static final long serialVersionUID = 0L;
      * Of explain_wait.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
      * @return Whether the explainWait field is set.
      */
     @java.lang.Override
     public boolean hasExplainWait() {
-      return resultCase_ == 20;
+      return resultCase_ == 25;
     }
     /**
      * <pre>
      * Of explain_wait.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
      * @return The explainWait.
      */
     @java.lang.Override
     public rowlock.v1.ExplainWaitResponse getExplainWait() {
       if (explainWaitBuilder_ == null) {
-        if (resultCase_ == 20) {
+        if (resultCase_ == 25) {
           return (rowlock.v1.ExplainWaitResponse) result_;
         }
         return rowlock.v1.ExplainWaitResponse.getDefaultInstance();
       } else {
-        if (resultCase_ == 20) {
+        if (resultCase_ == 25) {
           return explainWaitBuilder_.getMessage();
         }
         return rowlock.v1.ExplainWaitResponse.getDefaultInstance();
@@ -5234,7 +5056,7 @@ private static final long serialVersionUID = 0L;
      * Of explain_wait.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
      */
     public Builder setExplainWait(rowlock.v1.ExplainWaitResponse value) {
       if (explainWaitBuilder_ == null) {
@@ -5246,7 +5068,7 @@ private static final long serialVersionUID = 0L;
       } else {
         explainWaitBuilder_.setMessage(value);
       }
-      resultCase_ = 20;
+      resultCase_ = 25;
       return this;
     }
     /**
@@ -5254,7 +5076,7 @@ private static final long serialVersionUID = 0L;
      * Of explain_wait.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
      */
     public Builder setExplainWait(
         rowlock.v1.ExplainWaitResponse.Builder builderForValue) {
@@ -5264,7 +5086,7 @@ private static final long serialVersionUID = 0L;
       } else {
         explainWaitBuilder_.setMessage(builderForValue.build());
       }
-      resultCase_ = 20;
+      resultCase_ = 25;
       return this;
     }
     /**
@@ -5272,11 +5094,11 @@ private static final long serialVersionUID = 0L;
      * Of explain_wait.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
      */
     public Builder mergeExplainWait(rowlock.v1.ExplainWaitResponse value) {
       if (explainWaitBuilder_ == null) {
-        if (resultCase_ == 20 &&
+        if (resultCase_ == 25 &&
             result_ != rowlock.v1.ExplainWaitResponse.getDefaultInstance()) {
           result_ = rowlock.v1.ExplainWaitResponse.newBuilder((rowlock.v1.ExplainWaitResponse) result_)
               .mergeFrom(value).buildPartial();
@@ -5285,13 +5107,13 @@ private static final long serialVersionUID = 0L;
         }
         onChanged();
       } else {
-        if (resultCase_ == 20) {
+        if (resultCase_ == 25) {
           explainWaitBuilder_.mergeFrom(value);
         } else {
           explainWaitBuilder_.setMessage(value);
         }
       }
-      resultCase_ = 20;
+      resultCase_ = 25;
       return this;
     }
     /**
@@ -5299,17 +5121,17 @@ private static final long serialVersionUID = 0L;
      * Of explain_wait.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
      */
     public Builder clearExplainWait() {
       if (explainWaitBuilder_ == null) {
-        if (resultCase_ == 20) {
+        if (resultCase_ == 25) {
           resultCase_ = 0;
           result_ = null;
           onChanged();
         }
       } else {
-        if (resultCase_ == 20) {
+        if (resultCase_ == 25) {
           resultCase_ = 0;
           result_ = null;
         }
@@ -5322,7 +5144,7 @@ private static final long serialVersionUID = 0L;
      * Of explain_wait.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
      */
     public rowlock.v1.ExplainWaitResponse.Builder getExplainWaitBuilder() {
       return getExplainWaitFieldBuilder().getBuilder();
@@ -5332,14 +5154,14 @@ private static final long serialVersionUID = 0L;
      * Of explain_wait.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
      */
     @java.lang.Override
     public rowlock.v1.ExplainWaitResponseOrBuilder getExplainWaitOrBuilder() {
-      if ((resultCase_ == 20) && (explainWaitBuilder_ != null)) {
+      if ((resultCase_ == 25) && (explainWaitBuilder_ != null)) {
         return explainWaitBuilder_.getMessageOrBuilder();
       } else {
-        if (resultCase_ == 20) {
+        if (resultCase_ == 25) {
           return (rowlock.v1.ExplainWaitResponse) result_;
         }
         return rowlock.v1.ExplainWaitResponse.getDefaultInstance();
@@ -5350,13 +5172,13 @@ private static final long serialVersionUID = 0L;
      * Of explain_wait.
      * </pre>
      *
-     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.ExplainWaitResponse, rowlock.v1.ExplainWaitResponse.Builder, rowlock.v1.ExplainWaitResponseOrBuilder> 
         getExplainWaitFieldBuilder() {
       if (explainWaitBuilder_ == null) {
-        if (!(resultCase_ == 20)) {
+        if (!(resultCase_ == 25)) {
           result_ = rowlock.v1.ExplainWaitResponse.getDefaultInstance();
         }
         explainWaitBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
@@ -5366,9 +5188,187 @@ private static final long serialVersionUID = 0L;
                 isClean());
         result_ = null;
       }
-      resultCase_ = 20;
+      resultCase_ = 25;
       onChanged();
       return explainWaitBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.WatchLocksResponse, rowlock.v1.WatchLocksResponse.Builder, rowlock.v1.WatchLocksResponseOrBuilder> watchLocksBuilder_;
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+     * @return Whether the watchLocks field is set.
+     */
+    @java.lang.Override
+    public boolean hasWatchLocks() {
+      return resultCase_ == 26;
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+     * @return The watchLocks.
+     */
+    @java.lang.Override
+    public rowlock.v1.WatchLocksResponse getWatchLocks() {
+      if (watchLocksBuilder_ == null) {
+        if (resultCase_ == 26) {
+          return (rowlock.v1.WatchLocksResponse) result_;
+        }
+        return rowlock.v1.WatchLocksResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 26) {
+          return watchLocksBuilder_.getMessage();
+        }
+        return rowlock.v1.WatchLocksResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+     */
+    public Builder setWatchLocks(rowlock.v1.WatchLocksResponse value) {
+      if (watchLocksBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        watchLocksBuilder_.setMessage(value);
+      }
+      resultCase_ = 26;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+     */
+    public Builder setWatchLocks(
+        rowlock.v1.WatchLocksResponse.Builder builderForValue) {
+      if (watchLocksBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        watchLocksBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 26;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+     */
+    public Builder mergeWatchLocks(rowlock.v1.WatchLocksResponse value) {
+      if (watchLocksBuilder_ == null) {
+        if (resultCase_ == 26 &&
+            result_ != rowlock.v1.WatchLocksResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.WatchLocksResponse.newBuilder((rowlock.v1.WatchLocksResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 26) {
+          watchLocksBuilder_.mergeFrom(value);
+        } else {
+          watchLocksBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 26;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+     */
+    public Builder clearWatchLocks() {
+      if (watchLocksBuilder_ == null) {
+        if (resultCase_ == 26) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 26) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        watchLocksBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+     */
+    public rowlock.v1.WatchLocksResponse.Builder getWatchLocksBuilder() {
+      return getWatchLocksFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.WatchLocksResponseOrBuilder getWatchLocksOrBuilder() {
+      if ((resultCase_ == 26) && (watchLocksBuilder_ != null)) {
+        return watchLocksBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 26) {
+          return (rowlock.v1.WatchLocksResponse) result_;
+        }
+        return rowlock.v1.WatchLocksResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of watch_locks.
+     * </pre>
+     *
+     * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.WatchLocksResponse, rowlock.v1.WatchLocksResponse.Builder, rowlock.v1.WatchLocksResponseOrBuilder> 
+        getWatchLocksFieldBuilder() {
+      if (watchLocksBuilder_ == null) {
+        if (!(resultCase_ == 26)) {
+          result_ = rowlock.v1.WatchLocksResponse.getDefaultInstance();
+        }
+        watchLocksBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.WatchLocksResponse, rowlock.v1.WatchLocksResponse.Builder, rowlock.v1.WatchLocksResponseOrBuilder>(
+                (rowlock.v1.WatchLocksResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 26;
+      onChanged();
+      return watchLocksBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

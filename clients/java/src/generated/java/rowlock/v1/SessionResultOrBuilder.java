@@ -20,307 +20,10 @@ public interface SessionResultOrBuilder extends
 
   /**
    * <pre>
-   * Of acquire.
-   * </pre>
-   *
-   * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-   * @return Whether the acquire field is set.
-   */
-  boolean hasAcquire();
-  /**
-   * <pre>
-   * Of acquire.
-   * </pre>
-   *
-   * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-   * @return The acquire.
-   */
-  rowlock.v1.AcquireResponse getAcquire();
-  /**
-   * <pre>
-   * Of acquire.
-   * </pre>
-   *
-   * <code>.rowlock.v1.AcquireResponse acquire = 2;</code>
-   */
-  rowlock.v1.AcquireResponseOrBuilder getAcquireOrBuilder();
-
-  /**
-   * <pre>
-   * Of wait_in_queue.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-   * @return Whether the waitInQueue field is set.
-   */
-  boolean hasWaitInQueue();
-  /**
-   * <pre>
-   * Of wait_in_queue.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-   * @return The waitInQueue.
-   */
-  rowlock.v1.WaitInQueueResponse getWaitInQueue();
-  /**
-   * <pre>
-   * Of wait_in_queue.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 3;</code>
-   */
-  rowlock.v1.WaitInQueueResponseOrBuilder getWaitInQueueOrBuilder();
-
-  /**
-   * <pre>
-   * Of renew.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-   * @return Whether the renew field is set.
-   */
-  boolean hasRenew();
-  /**
-   * <pre>
-   * Of renew.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-   * @return The renew.
-   */
-  rowlock.v1.RenewResponse getRenew();
-  /**
-   * <pre>
-   * Of renew.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewResponse renew = 4;</code>
-   */
-  rowlock.v1.RenewResponseOrBuilder getRenewOrBuilder();
-
-  /**
-   * <pre>
-   * Of renew_leases.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-   * @return Whether the renewLeases field is set.
-   */
-  boolean hasRenewLeases();
-  /**
-   * <pre>
-   * Of renew_leases.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-   * @return The renewLeases.
-   */
-  rowlock.v1.RenewedLeases getRenewLeases();
-  /**
-   * <pre>
-   * Of renew_leases.
-   * </pre>
-   *
-   * <code>.rowlock.v1.RenewedLeases renew_leases = 5;</code>
-   */
-  rowlock.v1.RenewedLeasesOrBuilder getRenewLeasesOrBuilder();
-
-  /**
-   * <pre>
-   * Of release.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-   * @return Whether the release field is set.
-   */
-  boolean hasRelease();
-  /**
-   * <pre>
-   * Of release.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-   * @return The release.
-   */
-  rowlock.v1.ReleaseResponse getRelease();
-  /**
-   * <pre>
-   * Of release.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ReleaseResponse release = 6;</code>
-   */
-  rowlock.v1.ReleaseResponseOrBuilder getReleaseOrBuilder();
-
-  /**
-   * <pre>
-   * Of set_limit.
-   * </pre>
-   *
-   * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-   * @return Whether the setLimit field is set.
-   */
-  boolean hasSetLimit();
-  /**
-   * <pre>
-   * Of set_limit.
-   * </pre>
-   *
-   * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-   * @return The setLimit.
-   */
-  rowlock.v1.SetLimitResponse getSetLimit();
-  /**
-   * <pre>
-   * Of set_limit.
-   * </pre>
-   *
-   * <code>.rowlock.v1.SetLimitResponse set_limit = 7;</code>
-   */
-  rowlock.v1.SetLimitResponseOrBuilder getSetLimitOrBuilder();
-
-  /**
-   * <pre>
-   * Of get_lock.
-   * </pre>
-   *
-   * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-   * @return Whether the getLock field is set.
-   */
-  boolean hasGetLock();
-  /**
-   * <pre>
-   * Of get_lock.
-   * </pre>
-   *
-   * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-   * @return The getLock.
-   */
-  rowlock.v1.GetLockResponse getGetLock();
-  /**
-   * <pre>
-   * Of get_lock.
-   * </pre>
-   *
-   * <code>.rowlock.v1.GetLockResponse get_lock = 8;</code>
-   */
-  rowlock.v1.GetLockResponseOrBuilder getGetLockOrBuilder();
-
-  /**
-   * <pre>
-   * Of list_locks.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-   * @return Whether the listLocks field is set.
-   */
-  boolean hasListLocks();
-  /**
-   * <pre>
-   * Of list_locks.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-   * @return The listLocks.
-   */
-  rowlock.v1.ListLocksResponse getListLocks();
-  /**
-   * <pre>
-   * Of list_locks.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLocksResponse list_locks = 9;</code>
-   */
-  rowlock.v1.ListLocksResponseOrBuilder getListLocksOrBuilder();
-
-  /**
-   * <pre>
-   * Of list_limits.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-   * @return Whether the listLimits field is set.
-   */
-  boolean hasListLimits();
-  /**
-   * <pre>
-   * Of list_limits.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-   * @return The listLimits.
-   */
-  rowlock.v1.ListLimitsResponse getListLimits();
-  /**
-   * <pre>
-   * Of list_limits.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ListLimitsResponse list_limits = 10;</code>
-   */
-  rowlock.v1.ListLimitsResponseOrBuilder getListLimitsOrBuilder();
-
-  /**
-   * <pre>
-   * Of force_release.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-   * @return Whether the forceRelease field is set.
-   */
-  boolean hasForceRelease();
-  /**
-   * <pre>
-   * Of force_release.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-   * @return The forceRelease.
-   */
-  rowlock.v1.ForceReleaseResponse getForceRelease();
-  /**
-   * <pre>
-   * Of force_release.
-   * </pre>
-   *
-   * <code>.rowlock.v1.ForceReleaseResponse force_release = 11;</code>
-   */
-  rowlock.v1.ForceReleaseResponseOrBuilder getForceReleaseOrBuilder();
-
-  /**
-   * <pre>
-   * Of watch_locks.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-   * @return Whether the watchLocks field is set.
-   */
-  boolean hasWatchLocks();
-  /**
-   * <pre>
-   * Of watch_locks.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-   * @return The watchLocks.
-   */
-  rowlock.v1.WatchLocksResponse getWatchLocks();
-  /**
-   * <pre>
-   * Of watch_locks.
-   * </pre>
-   *
-   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 17;</code>
-   */
-  rowlock.v1.WatchLocksResponseOrBuilder getWatchLocksOrBuilder();
-
-  /**
-   * <pre>
    * The call failed, with the code, message and details of a unary call.
    * </pre>
    *
-   * <code>.google.rpc.Status error = 12;</code>
+   * <code>.google.rpc.Status error = 2;</code>
    * @return Whether the error field is set.
    */
   boolean hasError();
@@ -329,7 +32,7 @@ public interface SessionResultOrBuilder extends
    * The call failed, with the code, message and details of a unary call.
    * </pre>
    *
-   * <code>.google.rpc.Status error = 12;</code>
+   * <code>.google.rpc.Status error = 2;</code>
    * @return The error.
    */
   com.google.rpc.Status getError();
@@ -338,7 +41,7 @@ public interface SessionResultOrBuilder extends
    * The call failed, with the code, message and details of a unary call.
    * </pre>
    *
-   * <code>.google.rpc.Status error = 12;</code>
+   * <code>.google.rpc.Status error = 2;</code>
    */
   com.google.rpc.StatusOrBuilder getErrorOrBuilder();
 
@@ -347,7 +50,7 @@ public interface SessionResultOrBuilder extends
    * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
    * </pre>
    *
-   * <code>.google.rpc.Status rejected = 13;</code>
+   * <code>.google.rpc.Status rejected = 3;</code>
    * @return Whether the rejected field is set.
    */
   boolean hasRejected();
@@ -356,7 +59,7 @@ public interface SessionResultOrBuilder extends
    * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
    * </pre>
    *
-   * <code>.google.rpc.Status rejected = 13;</code>
+   * <code>.google.rpc.Status rejected = 3;</code>
    * @return The rejected.
    */
   com.google.rpc.Status getRejected();
@@ -365,70 +68,151 @@ public interface SessionResultOrBuilder extends
    * The server rejected a command because its number is 0 or belongs to an open call, which goes on.
    * </pre>
    *
-   * <code>.google.rpc.Status rejected = 13;</code>
+   * <code>.google.rpc.Status rejected = 3;</code>
    */
   com.google.rpc.StatusOrBuilder getRejectedOrBuilder();
 
   /**
    * <pre>
-   * Of update_record.
+   * Of acquire.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
-   * @return Whether the updateRecord field is set.
+   * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+   * @return Whether the acquire field is set.
    */
-  boolean hasUpdateRecord();
+  boolean hasAcquire();
   /**
    * <pre>
-   * Of update_record.
+   * Of acquire.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
-   * @return The updateRecord.
+   * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
+   * @return The acquire.
    */
-  rowlock.v1.UpdateRecordResponse getUpdateRecord();
+  rowlock.v1.AcquireResponse getAcquire();
   /**
    * <pre>
-   * Of update_record.
+   * Of acquire.
    * </pre>
    *
-   * <code>.rowlock.v1.UpdateRecordResponse update_record = 14;</code>
+   * <code>.rowlock.v1.AcquireResponse acquire = 10;</code>
    */
-  rowlock.v1.UpdateRecordResponseOrBuilder getUpdateRecordOrBuilder();
+  rowlock.v1.AcquireResponseOrBuilder getAcquireOrBuilder();
 
   /**
    * <pre>
-   * Of delete_record.
+   * Of wait_in_queue.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-   * @return Whether the deleteRecord field is set.
+   * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+   * @return Whether the waitInQueue field is set.
    */
-  boolean hasDeleteRecord();
+  boolean hasWaitInQueue();
   /**
    * <pre>
-   * Of delete_record.
+   * Of wait_in_queue.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
-   * @return The deleteRecord.
+   * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
+   * @return The waitInQueue.
    */
-  rowlock.v1.DeleteRecordResponse getDeleteRecord();
+  rowlock.v1.WaitInQueueResponse getWaitInQueue();
   /**
    * <pre>
-   * Of delete_record.
+   * Of wait_in_queue.
    * </pre>
    *
-   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 15;</code>
+   * <code>.rowlock.v1.WaitInQueueResponse wait_in_queue = 11;</code>
    */
-  rowlock.v1.DeleteRecordResponseOrBuilder getDeleteRecordOrBuilder();
+  rowlock.v1.WaitInQueueResponseOrBuilder getWaitInQueueOrBuilder();
+
+  /**
+   * <pre>
+   * Of renew.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+   * @return Whether the renew field is set.
+   */
+  boolean hasRenew();
+  /**
+   * <pre>
+   * Of renew.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+   * @return The renew.
+   */
+  rowlock.v1.RenewResponse getRenew();
+  /**
+   * <pre>
+   * Of renew.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewResponse renew = 12;</code>
+   */
+  rowlock.v1.RenewResponseOrBuilder getRenewOrBuilder();
+
+  /**
+   * <pre>
+   * Of renew_leases.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+   * @return Whether the renewLeases field is set.
+   */
+  boolean hasRenewLeases();
+  /**
+   * <pre>
+   * Of renew_leases.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+   * @return The renewLeases.
+   */
+  rowlock.v1.RenewedLeases getRenewLeases();
+  /**
+   * <pre>
+   * Of renew_leases.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RenewedLeases renew_leases = 13;</code>
+   */
+  rowlock.v1.RenewedLeasesOrBuilder getRenewLeasesOrBuilder();
+
+  /**
+   * <pre>
+   * Of release.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
+   * @return Whether the release field is set.
+   */
+  boolean hasRelease();
+  /**
+   * <pre>
+   * Of release.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
+   * @return The release.
+   */
+  rowlock.v1.ReleaseResponse getRelease();
+  /**
+   * <pre>
+   * Of release.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ReleaseResponse release = 14;</code>
+   */
+  rowlock.v1.ReleaseResponseOrBuilder getReleaseOrBuilder();
 
   /**
    * <pre>
    * Of capture.
    * </pre>
    *
-   * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+   * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
    * @return Whether the capture field is set.
    */
   boolean hasCapture();
@@ -437,7 +221,7 @@ public interface SessionResultOrBuilder extends
    * Of capture.
    * </pre>
    *
-   * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+   * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
    * @return The capture.
    */
   rowlock.v1.CaptureResponse getCapture();
@@ -446,16 +230,205 @@ public interface SessionResultOrBuilder extends
    * Of capture.
    * </pre>
    *
-   * <code>.rowlock.v1.CaptureResponse capture = 16;</code>
+   * <code>.rowlock.v1.CaptureResponse capture = 15;</code>
    */
   rowlock.v1.CaptureResponseOrBuilder getCaptureOrBuilder();
+
+  /**
+   * <pre>
+   * Of set_limit.
+   * </pre>
+   *
+   * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+   * @return Whether the setLimit field is set.
+   */
+  boolean hasSetLimit();
+  /**
+   * <pre>
+   * Of set_limit.
+   * </pre>
+   *
+   * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+   * @return The setLimit.
+   */
+  rowlock.v1.SetLimitResponse getSetLimit();
+  /**
+   * <pre>
+   * Of set_limit.
+   * </pre>
+   *
+   * <code>.rowlock.v1.SetLimitResponse set_limit = 16;</code>
+   */
+  rowlock.v1.SetLimitResponseOrBuilder getSetLimitOrBuilder();
+
+  /**
+   * <pre>
+   * Of update_record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+   * @return Whether the updateRecord field is set.
+   */
+  boolean hasUpdateRecord();
+  /**
+   * <pre>
+   * Of update_record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+   * @return The updateRecord.
+   */
+  rowlock.v1.UpdateRecordResponse getUpdateRecord();
+  /**
+   * <pre>
+   * Of update_record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.UpdateRecordResponse update_record = 17;</code>
+   */
+  rowlock.v1.UpdateRecordResponseOrBuilder getUpdateRecordOrBuilder();
+
+  /**
+   * <pre>
+   * Of delete_record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+   * @return Whether the deleteRecord field is set.
+   */
+  boolean hasDeleteRecord();
+  /**
+   * <pre>
+   * Of delete_record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+   * @return The deleteRecord.
+   */
+  rowlock.v1.DeleteRecordResponse getDeleteRecord();
+  /**
+   * <pre>
+   * Of delete_record.
+   * </pre>
+   *
+   * <code>.rowlock.v1.DeleteRecordResponse delete_record = 18;</code>
+   */
+  rowlock.v1.DeleteRecordResponseOrBuilder getDeleteRecordOrBuilder();
+
+  /**
+   * <pre>
+   * Of force_release.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+   * @return Whether the forceRelease field is set.
+   */
+  boolean hasForceRelease();
+  /**
+   * <pre>
+   * Of force_release.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+   * @return The forceRelease.
+   */
+  rowlock.v1.ForceReleaseResponse getForceRelease();
+  /**
+   * <pre>
+   * Of force_release.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ForceReleaseResponse force_release = 19;</code>
+   */
+  rowlock.v1.ForceReleaseResponseOrBuilder getForceReleaseOrBuilder();
+
+  /**
+   * <pre>
+   * Of get_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+   * @return Whether the getLock field is set.
+   */
+  boolean hasGetLock();
+  /**
+   * <pre>
+   * Of get_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+   * @return The getLock.
+   */
+  rowlock.v1.GetLockResponse getGetLock();
+  /**
+   * <pre>
+   * Of get_lock.
+   * </pre>
+   *
+   * <code>.rowlock.v1.GetLockResponse get_lock = 20;</code>
+   */
+  rowlock.v1.GetLockResponseOrBuilder getGetLockOrBuilder();
+
+  /**
+   * <pre>
+   * Of list_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+   * @return Whether the listLocks field is set.
+   */
+  boolean hasListLocks();
+  /**
+   * <pre>
+   * Of list_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+   * @return The listLocks.
+   */
+  rowlock.v1.ListLocksResponse getListLocks();
+  /**
+   * <pre>
+   * Of list_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLocksResponse list_locks = 21;</code>
+   */
+  rowlock.v1.ListLocksResponseOrBuilder getListLocksOrBuilder();
+
+  /**
+   * <pre>
+   * Of list_limits.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+   * @return Whether the listLimits field is set.
+   */
+  boolean hasListLimits();
+  /**
+   * <pre>
+   * Of list_limits.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+   * @return The listLimits.
+   */
+  rowlock.v1.ListLimitsResponse getListLimits();
+  /**
+   * <pre>
+   * Of list_limits.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListLimitsResponse list_limits = 22;</code>
+   */
+  rowlock.v1.ListLimitsResponseOrBuilder getListLimitsOrBuilder();
 
   /**
    * <pre>
    * Of list_claims.
    * </pre>
    *
-   * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+   * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
    * @return Whether the listClaims field is set.
    */
   boolean hasListClaims();
@@ -464,7 +437,7 @@ public interface SessionResultOrBuilder extends
    * Of list_claims.
    * </pre>
    *
-   * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+   * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
    * @return The listClaims.
    */
   rowlock.v1.ListClaimsResponse getListClaims();
@@ -473,7 +446,7 @@ public interface SessionResultOrBuilder extends
    * Of list_claims.
    * </pre>
    *
-   * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+   * <code>.rowlock.v1.ListClaimsResponse list_claims = 23;</code>
    */
   rowlock.v1.ListClaimsResponseOrBuilder getListClaimsOrBuilder();
 
@@ -482,7 +455,7 @@ public interface SessionResultOrBuilder extends
    * Of list_changes.
    * </pre>
    *
-   * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+   * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
    * @return Whether the listChanges field is set.
    */
   boolean hasListChanges();
@@ -491,7 +464,7 @@ public interface SessionResultOrBuilder extends
    * Of list_changes.
    * </pre>
    *
-   * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+   * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
    * @return The listChanges.
    */
   rowlock.v1.ListChangesResponse getListChanges();
@@ -500,7 +473,7 @@ public interface SessionResultOrBuilder extends
    * Of list_changes.
    * </pre>
    *
-   * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+   * <code>.rowlock.v1.ListChangesResponse list_changes = 24;</code>
    */
   rowlock.v1.ListChangesResponseOrBuilder getListChangesOrBuilder();
 
@@ -509,7 +482,7 @@ public interface SessionResultOrBuilder extends
    * Of explain_wait.
    * </pre>
    *
-   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
    * @return Whether the explainWait field is set.
    */
   boolean hasExplainWait();
@@ -518,7 +491,7 @@ public interface SessionResultOrBuilder extends
    * Of explain_wait.
    * </pre>
    *
-   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
    * @return The explainWait.
    */
   rowlock.v1.ExplainWaitResponse getExplainWait();
@@ -527,9 +500,36 @@ public interface SessionResultOrBuilder extends
    * Of explain_wait.
    * </pre>
    *
-   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 25;</code>
    */
   rowlock.v1.ExplainWaitResponseOrBuilder getExplainWaitOrBuilder();
+
+  /**
+   * <pre>
+   * Of watch_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+   * @return Whether the watchLocks field is set.
+   */
+  boolean hasWatchLocks();
+  /**
+   * <pre>
+   * Of watch_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+   * @return The watchLocks.
+   */
+  rowlock.v1.WatchLocksResponse getWatchLocks();
+  /**
+   * <pre>
+   * Of watch_locks.
+   * </pre>
+   *
+   * <code>.rowlock.v1.WatchLocksResponse watch_locks = 26;</code>
+   */
+  rowlock.v1.WatchLocksResponseOrBuilder getWatchLocksOrBuilder();
 
   rowlock.v1.SessionResult.ResultCase getResultCase();
 }

@@ -89,19 +89,19 @@ private static final long serialVersionUID = 0L;
     return heldPermits_;
   }
 
-  public static final int WAITING_FIELD_NUMBER = 4;
-  private long waiting_ = 0L;
+  public static final int WAITER_COUNT_FIELD_NUMBER = 4;
+  private long waiterCount_ = 0L;
   /**
    * <pre>
    * Waiters, counted in the same way.
    * </pre>
    *
-   * <code>uint64 waiting = 4;</code>
-   * @return The waiting.
+   * <code>uint64 waiter_count = 4;</code>
+   * @return The waiterCount.
    */
   @java.lang.Override
-  public long getWaiting() {
-    return waiting_;
+  public long getWaiterCount() {
+    return waiterCount_;
   }
 
   public static final int DRAINING_FIELD_NUMBER = 5;
@@ -123,9 +123,9 @@ private static final long serialVersionUID = 0L;
   private int serversBehind_ = 0;
   /**
    * <pre>
-   * For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
-   * have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
-   * because the limit is in the lock's own row.
+   * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+   * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
+   * always 0, because the limit is in the lock's own row.
    * </pre>
    *
    * <code>uint32 servers_behind = 6;</code>
@@ -159,8 +159,8 @@ private static final long serialVersionUID = 0L;
     if (heldPermits_ != 0L) {
       output.writeUInt64(3, heldPermits_);
     }
-    if (waiting_ != 0L) {
-      output.writeUInt64(4, waiting_);
+    if (waiterCount_ != 0L) {
+      output.writeUInt64(4, waiterCount_);
     }
     if (draining_ != false) {
       output.writeBool(5, draining_);
@@ -189,9 +189,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeUInt64Size(3, heldPermits_);
     }
-    if (waiting_ != 0L) {
+    if (waiterCount_ != 0L) {
       size += com.google.protobuf.CodedOutputStream
-        .computeUInt64Size(4, waiting_);
+        .computeUInt64Size(4, waiterCount_);
     }
     if (draining_ != false) {
       size += com.google.protobuf.CodedOutputStream
@@ -222,8 +222,8 @@ private static final long serialVersionUID = 0L;
         != other.getVersion()) return false;
     if (getHeldPermits()
         != other.getHeldPermits()) return false;
-    if (getWaiting()
-        != other.getWaiting()) return false;
+    if (getWaiterCount()
+        != other.getWaiterCount()) return false;
     if (getDraining()
         != other.getDraining()) return false;
     if (getServersBehind()
@@ -247,9 +247,9 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + HELD_PERMITS_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         getHeldPermits());
-    hash = (37 * hash) + WAITING_FIELD_NUMBER;
+    hash = (37 * hash) + WAITER_COUNT_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
-        getWaiting());
+        getWaiterCount());
     hash = (37 * hash) + DRAINING_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getDraining());
@@ -393,7 +393,7 @@ private static final long serialVersionUID = 0L;
       limit_ = 0;
       version_ = 0L;
       heldPermits_ = 0L;
-      waiting_ = 0L;
+      waiterCount_ = 0L;
       draining_ = false;
       serversBehind_ = 0;
       return this;
@@ -439,7 +439,7 @@ private static final long serialVersionUID = 0L;
         result.heldPermits_ = heldPermits_;
       }
       if (((from_bitField0_ & 0x00000008) != 0)) {
-        result.waiting_ = waiting_;
+        result.waiterCount_ = waiterCount_;
       }
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.draining_ = draining_;
@@ -502,8 +502,8 @@ private static final long serialVersionUID = 0L;
       if (other.getHeldPermits() != 0L) {
         setHeldPermits(other.getHeldPermits());
       }
-      if (other.getWaiting() != 0L) {
-        setWaiting(other.getWaiting());
+      if (other.getWaiterCount() != 0L) {
+        setWaiterCount(other.getWaiterCount());
       }
       if (other.getDraining() != false) {
         setDraining(other.getDraining());
@@ -553,7 +553,7 @@ private static final long serialVersionUID = 0L;
               break;
             } // case 24
             case 32: {
-              waiting_ = input.readUInt64();
+              waiterCount_ = input.readUInt64();
               bitField0_ |= 0x00000008;
               break;
             } // case 32
@@ -719,31 +719,31 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
-    private long waiting_ ;
+    private long waiterCount_ ;
     /**
      * <pre>
      * Waiters, counted in the same way.
      * </pre>
      *
-     * <code>uint64 waiting = 4;</code>
-     * @return The waiting.
+     * <code>uint64 waiter_count = 4;</code>
+     * @return The waiterCount.
      */
     @java.lang.Override
-    public long getWaiting() {
-      return waiting_;
+    public long getWaiterCount() {
+      return waiterCount_;
     }
     /**
      * <pre>
      * Waiters, counted in the same way.
      * </pre>
      *
-     * <code>uint64 waiting = 4;</code>
-     * @param value The waiting to set.
+     * <code>uint64 waiter_count = 4;</code>
+     * @param value The waiterCount to set.
      * @return This builder for chaining.
      */
-    public Builder setWaiting(long value) {
+    public Builder setWaiterCount(long value) {
 
-      waiting_ = value;
+      waiterCount_ = value;
       bitField0_ |= 0x00000008;
       onChanged();
       return this;
@@ -753,12 +753,12 @@ private static final long serialVersionUID = 0L;
      * Waiters, counted in the same way.
      * </pre>
      *
-     * <code>uint64 waiting = 4;</code>
+     * <code>uint64 waiter_count = 4;</code>
      * @return This builder for chaining.
      */
-    public Builder clearWaiting() {
+    public Builder clearWaiterCount() {
       bitField0_ = (bitField0_ & ~0x00000008);
-      waiting_ = 0L;
+      waiterCount_ = 0L;
       onChanged();
       return this;
     }
@@ -810,9 +810,9 @@ private static final long serialVersionUID = 0L;
     private int serversBehind_ ;
     /**
      * <pre>
-     * For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
-     * have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
-     * because the limit is in the lock's own row.
+     * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+     * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
+     * always 0, because the limit is in the lock's own row.
      * </pre>
      *
      * <code>uint32 servers_behind = 6;</code>
@@ -824,9 +824,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
-     * have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
-     * because the limit is in the lock's own row.
+     * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+     * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
+     * always 0, because the limit is in the lock's own row.
      * </pre>
      *
      * <code>uint32 servers_behind = 6;</code>
@@ -842,9 +842,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
-     * have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
-     * because the limit is in the lock's own row.
+     * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+     * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
+     * always 0, because the limit is in the lock's own row.
      * </pre>
      *
      * <code>uint32 servers_behind = 6;</code>

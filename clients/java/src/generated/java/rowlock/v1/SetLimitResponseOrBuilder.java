@@ -44,10 +44,10 @@ public interface SetLimitResponseOrBuilder extends
    * Waiters, counted in the same way.
    * </pre>
    *
-   * <code>uint64 waiting = 4;</code>
-   * @return The waiting.
+   * <code>uint64 waiter_count = 4;</code>
+   * @return The waiterCount.
    */
-  long getWaiting();
+  long getWaiterCount();
 
   /**
    * <pre>
@@ -61,9 +61,9 @@ public interface SetLimitResponseOrBuilder extends
 
   /**
    * <pre>
-   * For a pattern: the number of servers that did not confirm within 7 s that they decide by this limit, because they
-   * have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is always 0,
-   * because the limit is in the lock's own row.
+   * For a pattern: the number of servers that did not confirm within some seconds, today 7, that they decide by this limit,
+   * because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
+   * always 0, because the limit is in the lock's own row.
    * </pre>
    *
    * <code>uint32 servers_behind = 6;</code>

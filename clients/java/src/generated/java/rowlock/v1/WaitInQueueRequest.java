@@ -50,7 +50,7 @@ private static final long serialVersionUID = 0L;
   public enum TargetCase
       implements com.google.protobuf.Internal.EnumLite,
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
-    ACQUIRE(1),
+    REQUEST(1),
     TICKET_ID(2),
     TARGET_NOT_SET(0);
     private final int value;
@@ -69,7 +69,7 @@ private static final long serialVersionUID = 0L;
 
     public static TargetCase forNumber(int value) {
       switch (value) {
-        case 1: return ACQUIRE;
+        case 1: return REQUEST;
         case 2: return TICKET_ID;
         case 0: return TARGET_NOT_SET;
         default: return null;
@@ -86,50 +86,50 @@ private static final long serialVersionUID = 0L;
         targetCase_);
   }
 
-  public static final int ACQUIRE_FIELD_NUMBER = 1;
+  public static final int REQUEST_FIELD_NUMBER = 1;
   /**
    * <pre>
-   * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+   * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
    * lost.
    * </pre>
    *
-   * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
-   * @return Whether the acquire field is set.
+   * <code>.rowlock.v1.QueueRequest request = 1;</code>
+   * @return Whether the request field is set.
    */
   @java.lang.Override
-  public boolean hasAcquire() {
+  public boolean hasRequest() {
     return targetCase_ == 1;
   }
   /**
    * <pre>
-   * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+   * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
    * lost.
    * </pre>
    *
-   * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
-   * @return The acquire.
+   * <code>.rowlock.v1.QueueRequest request = 1;</code>
+   * @return The request.
    */
   @java.lang.Override
-  public rowlock.v1.AcquireRequest getAcquire() {
+  public rowlock.v1.QueueRequest getRequest() {
     if (targetCase_ == 1) {
-       return (rowlock.v1.AcquireRequest) target_;
+       return (rowlock.v1.QueueRequest) target_;
     }
-    return rowlock.v1.AcquireRequest.getDefaultInstance();
+    return rowlock.v1.QueueRequest.getDefaultInstance();
   }
   /**
    * <pre>
-   * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+   * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
    * lost.
    * </pre>
    *
-   * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
+   * <code>.rowlock.v1.QueueRequest request = 1;</code>
    */
   @java.lang.Override
-  public rowlock.v1.AcquireRequestOrBuilder getAcquireOrBuilder() {
+  public rowlock.v1.QueueRequestOrBuilder getRequestOrBuilder() {
     if (targetCase_ == 1) {
-       return (rowlock.v1.AcquireRequest) target_;
+       return (rowlock.v1.QueueRequest) target_;
     }
-    return rowlock.v1.AcquireRequest.getDefaultInstance();
+    return rowlock.v1.QueueRequest.getDefaultInstance();
   }
 
   public static final int TICKET_ID_FIELD_NUMBER = 2;
@@ -249,7 +249,7 @@ private static final long serialVersionUID = 0L;
   public void writeTo(com.google.protobuf.CodedOutputStream output)
                       throws java.io.IOException {
     if (targetCase_ == 1) {
-      output.writeMessage(1, (rowlock.v1.AcquireRequest) target_);
+      output.writeMessage(1, (rowlock.v1.QueueRequest) target_);
     }
     if (targetCase_ == 2) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 2, target_);
@@ -268,7 +268,7 @@ private static final long serialVersionUID = 0L;
     size = 0;
     if (targetCase_ == 1) {
       size += com.google.protobuf.CodedOutputStream
-        .computeMessageSize(1, (rowlock.v1.AcquireRequest) target_);
+        .computeMessageSize(1, (rowlock.v1.QueueRequest) target_);
     }
     if (targetCase_ == 2) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(2, target_);
@@ -300,8 +300,8 @@ private static final long serialVersionUID = 0L;
     if (!getTargetCase().equals(other.getTargetCase())) return false;
     switch (targetCase_) {
       case 1:
-        if (!getAcquire()
-            .equals(other.getAcquire())) return false;
+        if (!getRequest()
+            .equals(other.getRequest())) return false;
         break;
       case 2:
         if (!getTicketId()
@@ -327,8 +327,8 @@ private static final long serialVersionUID = 0L;
     }
     switch (targetCase_) {
       case 1:
-        hash = (37 * hash) + ACQUIRE_FIELD_NUMBER;
-        hash = (53 * hash) + getAcquire().hashCode();
+        hash = (37 * hash) + REQUEST_FIELD_NUMBER;
+        hash = (53 * hash) + getRequest().hashCode();
         break;
       case 2:
         hash = (37 * hash) + TICKET_ID_FIELD_NUMBER;
@@ -478,8 +478,8 @@ private static final long serialVersionUID = 0L;
     public Builder clear() {
       super.clear();
       bitField0_ = 0;
-      if (acquireBuilder_ != null) {
-        acquireBuilder_.clear();
+      if (requestBuilder_ != null) {
+        requestBuilder_.clear();
       }
       minUpdateInterval_ = null;
       if (minUpdateIntervalBuilder_ != null) {
@@ -536,8 +536,8 @@ private static final long serialVersionUID = 0L;
       result.targetCase_ = targetCase_;
       result.target_ = this.target_;
       if (targetCase_ == 1 &&
-          acquireBuilder_ != null) {
-        result.target_ = acquireBuilder_.build();
+          requestBuilder_ != null) {
+        result.target_ = requestBuilder_.build();
       }
     }
 
@@ -589,8 +589,8 @@ private static final long serialVersionUID = 0L;
         mergeMinUpdateInterval(other.getMinUpdateInterval());
       }
       switch (other.getTargetCase()) {
-        case ACQUIRE: {
-          mergeAcquire(other.getAcquire());
+        case REQUEST: {
+          mergeRequest(other.getRequest());
           break;
         }
         case TICKET_ID: {
@@ -631,7 +631,7 @@ private static final long serialVersionUID = 0L;
               break;
             case 10: {
               input.readMessage(
-                  getAcquireFieldBuilder().getBuilder(),
+                  getRequestFieldBuilder().getBuilder(),
                   extensionRegistry);
               targetCase_ = 1;
               break;
@@ -682,96 +682,96 @@ private static final long serialVersionUID = 0L;
     private int bitField0_;
 
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.AcquireRequest, rowlock.v1.AcquireRequest.Builder, rowlock.v1.AcquireRequestOrBuilder> acquireBuilder_;
+        rowlock.v1.QueueRequest, rowlock.v1.QueueRequest.Builder, rowlock.v1.QueueRequestOrBuilder> requestBuilder_;
     /**
      * <pre>
-     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
      * lost.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
-     * @return Whether the acquire field is set.
+     * <code>.rowlock.v1.QueueRequest request = 1;</code>
+     * @return Whether the request field is set.
      */
     @java.lang.Override
-    public boolean hasAcquire() {
+    public boolean hasRequest() {
       return targetCase_ == 1;
     }
     /**
      * <pre>
-     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
      * lost.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
-     * @return The acquire.
+     * <code>.rowlock.v1.QueueRequest request = 1;</code>
+     * @return The request.
      */
     @java.lang.Override
-    public rowlock.v1.AcquireRequest getAcquire() {
-      if (acquireBuilder_ == null) {
+    public rowlock.v1.QueueRequest getRequest() {
+      if (requestBuilder_ == null) {
         if (targetCase_ == 1) {
-          return (rowlock.v1.AcquireRequest) target_;
+          return (rowlock.v1.QueueRequest) target_;
         }
-        return rowlock.v1.AcquireRequest.getDefaultInstance();
+        return rowlock.v1.QueueRequest.getDefaultInstance();
       } else {
         if (targetCase_ == 1) {
-          return acquireBuilder_.getMessage();
+          return requestBuilder_.getMessage();
         }
-        return rowlock.v1.AcquireRequest.getDefaultInstance();
+        return rowlock.v1.QueueRequest.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
      * lost.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
+     * <code>.rowlock.v1.QueueRequest request = 1;</code>
      */
-    public Builder setAcquire(rowlock.v1.AcquireRequest value) {
-      if (acquireBuilder_ == null) {
+    public Builder setRequest(rowlock.v1.QueueRequest value) {
+      if (requestBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
         target_ = value;
         onChanged();
       } else {
-        acquireBuilder_.setMessage(value);
+        requestBuilder_.setMessage(value);
       }
       targetCase_ = 1;
       return this;
     }
     /**
      * <pre>
-     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
      * lost.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
+     * <code>.rowlock.v1.QueueRequest request = 1;</code>
      */
-    public Builder setAcquire(
-        rowlock.v1.AcquireRequest.Builder builderForValue) {
-      if (acquireBuilder_ == null) {
+    public Builder setRequest(
+        rowlock.v1.QueueRequest.Builder builderForValue) {
+      if (requestBuilder_ == null) {
         target_ = builderForValue.build();
         onChanged();
       } else {
-        acquireBuilder_.setMessage(builderForValue.build());
+        requestBuilder_.setMessage(builderForValue.build());
       }
       targetCase_ = 1;
       return this;
     }
     /**
      * <pre>
-     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
      * lost.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
+     * <code>.rowlock.v1.QueueRequest request = 1;</code>
      */
-    public Builder mergeAcquire(rowlock.v1.AcquireRequest value) {
-      if (acquireBuilder_ == null) {
+    public Builder mergeRequest(rowlock.v1.QueueRequest value) {
+      if (requestBuilder_ == null) {
         if (targetCase_ == 1 &&
-            target_ != rowlock.v1.AcquireRequest.getDefaultInstance()) {
-          target_ = rowlock.v1.AcquireRequest.newBuilder((rowlock.v1.AcquireRequest) target_)
+            target_ != rowlock.v1.QueueRequest.getDefaultInstance()) {
+          target_ = rowlock.v1.QueueRequest.newBuilder((rowlock.v1.QueueRequest) target_)
               .mergeFrom(value).buildPartial();
         } else {
           target_ = value;
@@ -779,9 +779,9 @@ private static final long serialVersionUID = 0L;
         onChanged();
       } else {
         if (targetCase_ == 1) {
-          acquireBuilder_.mergeFrom(value);
+          requestBuilder_.mergeFrom(value);
         } else {
-          acquireBuilder_.setMessage(value);
+          requestBuilder_.setMessage(value);
         }
       }
       targetCase_ = 1;
@@ -789,14 +789,14 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
      * lost.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
+     * <code>.rowlock.v1.QueueRequest request = 1;</code>
      */
-    public Builder clearAcquire() {
-      if (acquireBuilder_ == null) {
+    public Builder clearRequest() {
+      if (requestBuilder_ == null) {
         if (targetCase_ == 1) {
           targetCase_ = 0;
           target_ = null;
@@ -807,65 +807,65 @@ private static final long serialVersionUID = 0L;
           targetCase_ = 0;
           target_ = null;
         }
-        acquireBuilder_.clear();
+        requestBuilder_.clear();
       }
       return this;
     }
     /**
      * <pre>
-     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
      * lost.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
+     * <code>.rowlock.v1.QueueRequest request = 1;</code>
      */
-    public rowlock.v1.AcquireRequest.Builder getAcquireBuilder() {
-      return getAcquireFieldBuilder().getBuilder();
+    public rowlock.v1.QueueRequest.Builder getRequestBuilder() {
+      return getRequestFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
      * lost.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
+     * <code>.rowlock.v1.QueueRequest request = 1;</code>
      */
     @java.lang.Override
-    public rowlock.v1.AcquireRequestOrBuilder getAcquireOrBuilder() {
-      if ((targetCase_ == 1) && (acquireBuilder_ != null)) {
-        return acquireBuilder_.getMessageOrBuilder();
+    public rowlock.v1.QueueRequestOrBuilder getRequestOrBuilder() {
+      if ((targetCase_ == 1) && (requestBuilder_ != null)) {
+        return requestBuilder_.getMessageOrBuilder();
       } else {
         if (targetCase_ == 1) {
-          return (rowlock.v1.AcquireRequest) target_;
+          return (rowlock.v1.QueueRequest) target_;
         }
-        return rowlock.v1.AcquireRequest.getDefaultInstance();
+        return rowlock.v1.QueueRequest.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+     * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
      * lost.
      * </pre>
      *
-     * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
+     * <code>.rowlock.v1.QueueRequest request = 1;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.AcquireRequest, rowlock.v1.AcquireRequest.Builder, rowlock.v1.AcquireRequestOrBuilder> 
-        getAcquireFieldBuilder() {
-      if (acquireBuilder_ == null) {
+        rowlock.v1.QueueRequest, rowlock.v1.QueueRequest.Builder, rowlock.v1.QueueRequestOrBuilder> 
+        getRequestFieldBuilder() {
+      if (requestBuilder_ == null) {
         if (!(targetCase_ == 1)) {
-          target_ = rowlock.v1.AcquireRequest.getDefaultInstance();
+          target_ = rowlock.v1.QueueRequest.getDefaultInstance();
         }
-        acquireBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
-            rowlock.v1.AcquireRequest, rowlock.v1.AcquireRequest.Builder, rowlock.v1.AcquireRequestOrBuilder>(
-                (rowlock.v1.AcquireRequest) target_,
+        requestBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.QueueRequest, rowlock.v1.QueueRequest.Builder, rowlock.v1.QueueRequestOrBuilder>(
+                (rowlock.v1.QueueRequest) target_,
                 getParentForChildren(),
                 isClean());
         target_ = null;
       }
       targetCase_ = 1;
       onChanged();
-      return acquireBuilder_;
+      return requestBuilder_;
     }
 
     /**

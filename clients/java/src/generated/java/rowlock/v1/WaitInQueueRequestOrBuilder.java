@@ -10,33 +10,33 @@ public interface WaitInQueueRequestOrBuilder extends
 
   /**
    * <pre>
-   * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+   * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
    * lost.
    * </pre>
    *
-   * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
-   * @return Whether the acquire field is set.
+   * <code>.rowlock.v1.QueueRequest request = 1;</code>
+   * @return Whether the request field is set.
    */
-  boolean hasAcquire();
+  boolean hasRequest();
   /**
    * <pre>
-   * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+   * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
    * lost.
    * </pre>
    *
-   * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
-   * @return The acquire.
+   * <code>.rowlock.v1.QueueRequest request = 1;</code>
+   * @return The request.
    */
-  rowlock.v1.AcquireRequest getAcquire();
+  rowlock.v1.QueueRequest getRequest();
   /**
    * <pre>
-   * A new request, which takes a place. Set a request_id, so that you can repeat the call if its first answer is
+   * A new request, which takes a place. Set its request_id, so that you can repeat the call if its first answer is
    * lost.
    * </pre>
    *
-   * <code>.rowlock.v1.AcquireRequest acquire = 1;</code>
+   * <code>.rowlock.v1.QueueRequest request = 1;</code>
    */
-  rowlock.v1.AcquireRequestOrBuilder getAcquireOrBuilder();
+  rowlock.v1.QueueRequestOrBuilder getRequestOrBuilder();
 
   /**
    * <pre>

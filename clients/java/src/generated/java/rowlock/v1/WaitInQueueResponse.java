@@ -51,7 +51,8 @@ private static final long serialVersionUID = 0L;
           com.google.protobuf.AbstractMessage.InternalOneOfEnum {
     POSITION(1),
     GRANTED(2),
-    ENDED(3),
+    REFUSAL(3),
+    ENDED(4),
     UPDATE_NOT_SET(0);
     private final int value;
     private UpdateCase(int value) {
@@ -71,7 +72,8 @@ private static final long serialVersionUID = 0L;
       switch (value) {
         case 1: return POSITION;
         case 2: return GRANTED;
-        case 3: return ENDED;
+        case 3: return REFUSAL;
+        case 4: return ENDED;
         case 0: return UPDATE_NOT_SET;
         default: return null;
       }
@@ -176,29 +178,29 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.Lease.getDefaultInstance();
   }
 
-  public static final int ENDED_FIELD_NUMBER = 3;
+  public static final int REFUSAL_FIELD_NUMBER = 3;
   /**
    * <pre>
-   * The wait ended without a lease; the last message.
+   * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
    * </pre>
    *
-   * <code>.rowlock.v1.Refusal ended = 3;</code>
-   * @return Whether the ended field is set.
+   * <code>.rowlock.v1.Refusal refusal = 3;</code>
+   * @return Whether the refusal field is set.
    */
   @java.lang.Override
-  public boolean hasEnded() {
+  public boolean hasRefusal() {
     return updateCase_ == 3;
   }
   /**
    * <pre>
-   * The wait ended without a lease; the last message.
+   * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
    * </pre>
    *
-   * <code>.rowlock.v1.Refusal ended = 3;</code>
-   * @return The ended.
+   * <code>.rowlock.v1.Refusal refusal = 3;</code>
+   * @return The refusal.
    */
   @java.lang.Override
-  public rowlock.v1.Refusal getEnded() {
+  public rowlock.v1.Refusal getRefusal() {
     if (updateCase_ == 3) {
        return (rowlock.v1.Refusal) update_;
     }
@@ -206,17 +208,60 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The wait ended without a lease; the last message.
+   * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
    * </pre>
    *
-   * <code>.rowlock.v1.Refusal ended = 3;</code>
+   * <code>.rowlock.v1.Refusal refusal = 3;</code>
    */
   @java.lang.Override
-  public rowlock.v1.RefusalOrBuilder getEndedOrBuilder() {
+  public rowlock.v1.RefusalOrBuilder getRefusalOrBuilder() {
     if (updateCase_ == 3) {
        return (rowlock.v1.Refusal) update_;
     }
     return rowlock.v1.Refusal.getDefaultInstance();
+  }
+
+  public static final int ENDED_FIELD_NUMBER = 4;
+  /**
+   * <pre>
+   * The claim has ended; the last message.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+   * @return Whether the ended field is set.
+   */
+  @java.lang.Override
+  public boolean hasEnded() {
+    return updateCase_ == 4;
+  }
+  /**
+   * <pre>
+   * The claim has ended; the last message.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+   * @return The ended.
+   */
+  @java.lang.Override
+  public rowlock.v1.ClaimEnd getEnded() {
+    if (updateCase_ == 4) {
+       return (rowlock.v1.ClaimEnd) update_;
+    }
+    return rowlock.v1.ClaimEnd.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * The claim has ended; the last message.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ClaimEndOrBuilder getEndedOrBuilder() {
+    if (updateCase_ == 4) {
+       return (rowlock.v1.ClaimEnd) update_;
+    }
+    return rowlock.v1.ClaimEnd.getDefaultInstance();
   }
 
   private byte memoizedIsInitialized = -1;
@@ -242,6 +287,9 @@ private static final long serialVersionUID = 0L;
     if (updateCase_ == 3) {
       output.writeMessage(3, (rowlock.v1.Refusal) update_);
     }
+    if (updateCase_ == 4) {
+      output.writeMessage(4, (rowlock.v1.ClaimEnd) update_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -262,6 +310,10 @@ private static final long serialVersionUID = 0L;
     if (updateCase_ == 3) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(3, (rowlock.v1.Refusal) update_);
+    }
+    if (updateCase_ == 4) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(4, (rowlock.v1.ClaimEnd) update_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -289,6 +341,10 @@ private static final long serialVersionUID = 0L;
             .equals(other.getGranted())) return false;
         break;
       case 3:
+        if (!getRefusal()
+            .equals(other.getRefusal())) return false;
+        break;
+      case 4:
         if (!getEnded()
             .equals(other.getEnded())) return false;
         break;
@@ -316,6 +372,10 @@ private static final long serialVersionUID = 0L;
         hash = (53 * hash) + getGranted().hashCode();
         break;
       case 3:
+        hash = (37 * hash) + REFUSAL_FIELD_NUMBER;
+        hash = (53 * hash) + getRefusal().hashCode();
+        break;
+      case 4:
         hash = (37 * hash) + ENDED_FIELD_NUMBER;
         hash = (53 * hash) + getEnded().hashCode();
         break;
@@ -463,6 +523,9 @@ private static final long serialVersionUID = 0L;
       if (grantedBuilder_ != null) {
         grantedBuilder_.clear();
       }
+      if (refusalBuilder_ != null) {
+        refusalBuilder_.clear();
+      }
       if (endedBuilder_ != null) {
         endedBuilder_.clear();
       }
@@ -516,6 +579,10 @@ private static final long serialVersionUID = 0L;
         result.update_ = grantedBuilder_.build();
       }
       if (updateCase_ == 3 &&
+          refusalBuilder_ != null) {
+        result.update_ = refusalBuilder_.build();
+      }
+      if (updateCase_ == 4 &&
           endedBuilder_ != null) {
         result.update_ = endedBuilder_.build();
       }
@@ -574,6 +641,10 @@ private static final long serialVersionUID = 0L;
           mergeGranted(other.getGranted());
           break;
         }
+        case REFUSAL: {
+          mergeRefusal(other.getRefusal());
+          break;
+        }
         case ENDED: {
           mergeEnded(other.getEnded());
           break;
@@ -624,11 +695,18 @@ private static final long serialVersionUID = 0L;
             } // case 18
             case 26: {
               input.readMessage(
-                  getEndedFieldBuilder().getBuilder(),
+                  getRefusalFieldBuilder().getBuilder(),
                   extensionRegistry);
               updateCase_ = 3;
               break;
             } // case 26
+            case 34: {
+              input.readMessage(
+                  getEndedFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              updateCase_ = 4;
+              break;
+            } // case 34
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1027,88 +1105,88 @@ private static final long serialVersionUID = 0L;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<
-        rowlock.v1.Refusal, rowlock.v1.Refusal.Builder, rowlock.v1.RefusalOrBuilder> endedBuilder_;
+        rowlock.v1.Refusal, rowlock.v1.Refusal.Builder, rowlock.v1.RefusalOrBuilder> refusalBuilder_;
     /**
      * <pre>
-     * The wait ended without a lease; the last message.
+     * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
      * </pre>
      *
-     * <code>.rowlock.v1.Refusal ended = 3;</code>
-     * @return Whether the ended field is set.
+     * <code>.rowlock.v1.Refusal refusal = 3;</code>
+     * @return Whether the refusal field is set.
      */
     @java.lang.Override
-    public boolean hasEnded() {
+    public boolean hasRefusal() {
       return updateCase_ == 3;
     }
     /**
      * <pre>
-     * The wait ended without a lease; the last message.
+     * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
      * </pre>
      *
-     * <code>.rowlock.v1.Refusal ended = 3;</code>
-     * @return The ended.
+     * <code>.rowlock.v1.Refusal refusal = 3;</code>
+     * @return The refusal.
      */
     @java.lang.Override
-    public rowlock.v1.Refusal getEnded() {
-      if (endedBuilder_ == null) {
+    public rowlock.v1.Refusal getRefusal() {
+      if (refusalBuilder_ == null) {
         if (updateCase_ == 3) {
           return (rowlock.v1.Refusal) update_;
         }
         return rowlock.v1.Refusal.getDefaultInstance();
       } else {
         if (updateCase_ == 3) {
-          return endedBuilder_.getMessage();
+          return refusalBuilder_.getMessage();
         }
         return rowlock.v1.Refusal.getDefaultInstance();
       }
     }
     /**
      * <pre>
-     * The wait ended without a lease; the last message.
+     * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
      * </pre>
      *
-     * <code>.rowlock.v1.Refusal ended = 3;</code>
+     * <code>.rowlock.v1.Refusal refusal = 3;</code>
      */
-    public Builder setEnded(rowlock.v1.Refusal value) {
-      if (endedBuilder_ == null) {
+    public Builder setRefusal(rowlock.v1.Refusal value) {
+      if (refusalBuilder_ == null) {
         if (value == null) {
           throw new NullPointerException();
         }
         update_ = value;
         onChanged();
       } else {
-        endedBuilder_.setMessage(value);
+        refusalBuilder_.setMessage(value);
       }
       updateCase_ = 3;
       return this;
     }
     /**
      * <pre>
-     * The wait ended without a lease; the last message.
+     * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
      * </pre>
      *
-     * <code>.rowlock.v1.Refusal ended = 3;</code>
+     * <code>.rowlock.v1.Refusal refusal = 3;</code>
      */
-    public Builder setEnded(
+    public Builder setRefusal(
         rowlock.v1.Refusal.Builder builderForValue) {
-      if (endedBuilder_ == null) {
+      if (refusalBuilder_ == null) {
         update_ = builderForValue.build();
         onChanged();
       } else {
-        endedBuilder_.setMessage(builderForValue.build());
+        refusalBuilder_.setMessage(builderForValue.build());
       }
       updateCase_ = 3;
       return this;
     }
     /**
      * <pre>
-     * The wait ended without a lease; the last message.
+     * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
      * </pre>
      *
-     * <code>.rowlock.v1.Refusal ended = 3;</code>
+     * <code>.rowlock.v1.Refusal refusal = 3;</code>
      */
-    public Builder mergeEnded(rowlock.v1.Refusal value) {
-      if (endedBuilder_ == null) {
+    public Builder mergeRefusal(rowlock.v1.Refusal value) {
+      if (refusalBuilder_ == null) {
         if (updateCase_ == 3 &&
             update_ != rowlock.v1.Refusal.getDefaultInstance()) {
           update_ = rowlock.v1.Refusal.newBuilder((rowlock.v1.Refusal) update_)
@@ -1119,9 +1197,9 @@ private static final long serialVersionUID = 0L;
         onChanged();
       } else {
         if (updateCase_ == 3) {
-          endedBuilder_.mergeFrom(value);
+          refusalBuilder_.mergeFrom(value);
         } else {
-          endedBuilder_.setMessage(value);
+          refusalBuilder_.setMessage(value);
         }
       }
       updateCase_ = 3;
@@ -1129,13 +1207,13 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The wait ended without a lease; the last message.
+     * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
      * </pre>
      *
-     * <code>.rowlock.v1.Refusal ended = 3;</code>
+     * <code>.rowlock.v1.Refusal refusal = 3;</code>
      */
-    public Builder clearEnded() {
-      if (endedBuilder_ == null) {
+    public Builder clearRefusal() {
+      if (refusalBuilder_ == null) {
         if (updateCase_ == 3) {
           updateCase_ = 0;
           update_ = null;
@@ -1146,31 +1224,31 @@ private static final long serialVersionUID = 0L;
           updateCase_ = 0;
           update_ = null;
         }
-        endedBuilder_.clear();
+        refusalBuilder_.clear();
       }
       return this;
     }
     /**
      * <pre>
-     * The wait ended without a lease; the last message.
+     * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
      * </pre>
      *
-     * <code>.rowlock.v1.Refusal ended = 3;</code>
+     * <code>.rowlock.v1.Refusal refusal = 3;</code>
      */
-    public rowlock.v1.Refusal.Builder getEndedBuilder() {
-      return getEndedFieldBuilder().getBuilder();
+    public rowlock.v1.Refusal.Builder getRefusalBuilder() {
+      return getRefusalFieldBuilder().getBuilder();
     }
     /**
      * <pre>
-     * The wait ended without a lease; the last message.
+     * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
      * </pre>
      *
-     * <code>.rowlock.v1.Refusal ended = 3;</code>
+     * <code>.rowlock.v1.Refusal refusal = 3;</code>
      */
     @java.lang.Override
-    public rowlock.v1.RefusalOrBuilder getEndedOrBuilder() {
-      if ((updateCase_ == 3) && (endedBuilder_ != null)) {
-        return endedBuilder_.getMessageOrBuilder();
+    public rowlock.v1.RefusalOrBuilder getRefusalOrBuilder() {
+      if ((updateCase_ == 3) && (refusalBuilder_ != null)) {
+        return refusalBuilder_.getMessageOrBuilder();
       } else {
         if (updateCase_ == 3) {
           return (rowlock.v1.Refusal) update_;
@@ -1180,19 +1258,19 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The wait ended without a lease; the last message.
+     * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
      * </pre>
      *
-     * <code>.rowlock.v1.Refusal ended = 3;</code>
+     * <code>.rowlock.v1.Refusal refusal = 3;</code>
      */
     private com.google.protobuf.SingleFieldBuilderV3<
         rowlock.v1.Refusal, rowlock.v1.Refusal.Builder, rowlock.v1.RefusalOrBuilder> 
-        getEndedFieldBuilder() {
-      if (endedBuilder_ == null) {
+        getRefusalFieldBuilder() {
+      if (refusalBuilder_ == null) {
         if (!(updateCase_ == 3)) {
           update_ = rowlock.v1.Refusal.getDefaultInstance();
         }
-        endedBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+        refusalBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
             rowlock.v1.Refusal, rowlock.v1.Refusal.Builder, rowlock.v1.RefusalOrBuilder>(
                 (rowlock.v1.Refusal) update_,
                 getParentForChildren(),
@@ -1200,6 +1278,184 @@ private static final long serialVersionUID = 0L;
         update_ = null;
       }
       updateCase_ = 3;
+      onChanged();
+      return refusalBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ClaimEnd, rowlock.v1.ClaimEnd.Builder, rowlock.v1.ClaimEndOrBuilder> endedBuilder_;
+    /**
+     * <pre>
+     * The claim has ended; the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     * @return Whether the ended field is set.
+     */
+    @java.lang.Override
+    public boolean hasEnded() {
+      return updateCase_ == 4;
+    }
+    /**
+     * <pre>
+     * The claim has ended; the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     * @return The ended.
+     */
+    @java.lang.Override
+    public rowlock.v1.ClaimEnd getEnded() {
+      if (endedBuilder_ == null) {
+        if (updateCase_ == 4) {
+          return (rowlock.v1.ClaimEnd) update_;
+        }
+        return rowlock.v1.ClaimEnd.getDefaultInstance();
+      } else {
+        if (updateCase_ == 4) {
+          return endedBuilder_.getMessage();
+        }
+        return rowlock.v1.ClaimEnd.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * The claim has ended; the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    public Builder setEnded(rowlock.v1.ClaimEnd value) {
+      if (endedBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        update_ = value;
+        onChanged();
+      } else {
+        endedBuilder_.setMessage(value);
+      }
+      updateCase_ = 4;
+      return this;
+    }
+    /**
+     * <pre>
+     * The claim has ended; the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    public Builder setEnded(
+        rowlock.v1.ClaimEnd.Builder builderForValue) {
+      if (endedBuilder_ == null) {
+        update_ = builderForValue.build();
+        onChanged();
+      } else {
+        endedBuilder_.setMessage(builderForValue.build());
+      }
+      updateCase_ = 4;
+      return this;
+    }
+    /**
+     * <pre>
+     * The claim has ended; the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    public Builder mergeEnded(rowlock.v1.ClaimEnd value) {
+      if (endedBuilder_ == null) {
+        if (updateCase_ == 4 &&
+            update_ != rowlock.v1.ClaimEnd.getDefaultInstance()) {
+          update_ = rowlock.v1.ClaimEnd.newBuilder((rowlock.v1.ClaimEnd) update_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          update_ = value;
+        }
+        onChanged();
+      } else {
+        if (updateCase_ == 4) {
+          endedBuilder_.mergeFrom(value);
+        } else {
+          endedBuilder_.setMessage(value);
+        }
+      }
+      updateCase_ = 4;
+      return this;
+    }
+    /**
+     * <pre>
+     * The claim has ended; the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    public Builder clearEnded() {
+      if (endedBuilder_ == null) {
+        if (updateCase_ == 4) {
+          updateCase_ = 0;
+          update_ = null;
+          onChanged();
+        }
+      } else {
+        if (updateCase_ == 4) {
+          updateCase_ = 0;
+          update_ = null;
+        }
+        endedBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The claim has ended; the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    public rowlock.v1.ClaimEnd.Builder getEndedBuilder() {
+      return getEndedFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The claim has ended; the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ClaimEndOrBuilder getEndedOrBuilder() {
+      if ((updateCase_ == 4) && (endedBuilder_ != null)) {
+        return endedBuilder_.getMessageOrBuilder();
+      } else {
+        if (updateCase_ == 4) {
+          return (rowlock.v1.ClaimEnd) update_;
+        }
+        return rowlock.v1.ClaimEnd.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * The claim has ended; the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ClaimEnd, rowlock.v1.ClaimEnd.Builder, rowlock.v1.ClaimEndOrBuilder> 
+        getEndedFieldBuilder() {
+      if (endedBuilder_ == null) {
+        if (!(updateCase_ == 4)) {
+          update_ = rowlock.v1.ClaimEnd.getDefaultInstance();
+        }
+        endedBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ClaimEnd, rowlock.v1.ClaimEnd.Builder, rowlock.v1.ClaimEndOrBuilder>(
+                (rowlock.v1.ClaimEnd) update_,
+                getParentForChildren(),
+                isClean());
+        update_ = null;
+      }
+      updateCase_ = 4;
       onChanged();
       return endedBuilder_;
     }

@@ -67,30 +67,57 @@ public interface WaitInQueueResponseOrBuilder extends
 
   /**
    * <pre>
-   * The wait ended without a lease; the last message.
+   * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
    * </pre>
    *
-   * <code>.rowlock.v1.Refusal ended = 3;</code>
+   * <code>.rowlock.v1.Refusal refusal = 3;</code>
+   * @return Whether the refusal field is set.
+   */
+  boolean hasRefusal();
+  /**
+   * <pre>
+   * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Refusal refusal = 3;</code>
+   * @return The refusal.
+   */
+  rowlock.v1.Refusal getRefusal();
+  /**
+   * <pre>
+   * Not granted, and no claim was made: the queue is full, or a wait cannot help. The last message.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Refusal refusal = 3;</code>
+   */
+  rowlock.v1.RefusalOrBuilder getRefusalOrBuilder();
+
+  /**
+   * <pre>
+   * The claim has ended; the last message.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
    * @return Whether the ended field is set.
    */
   boolean hasEnded();
   /**
    * <pre>
-   * The wait ended without a lease; the last message.
+   * The claim has ended; the last message.
    * </pre>
    *
-   * <code>.rowlock.v1.Refusal ended = 3;</code>
+   * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
    * @return The ended.
    */
-  rowlock.v1.Refusal getEnded();
+  rowlock.v1.ClaimEnd getEnded();
   /**
    * <pre>
-   * The wait ended without a lease; the last message.
+   * The claim has ended; the last message.
    * </pre>
    *
-   * <code>.rowlock.v1.Refusal ended = 3;</code>
+   * <code>.rowlock.v1.ClaimEnd ended = 4;</code>
    */
-  rowlock.v1.RefusalOrBuilder getEndedOrBuilder();
+  rowlock.v1.ClaimEndOrBuilder getEndedOrBuilder();
 
   rowlock.v1.WaitInQueueResponse.UpdateCase getUpdateCase();
 }
