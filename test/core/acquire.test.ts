@@ -247,23 +247,6 @@ describe("the same request id", () => {
     },
   );
 
-  test("of another principal is an error, so that nobody gets the lease of somebody else", () => {
-    const by = (principal: string) => ({ caller: { getPeer: () => "", principal } });
-    const lock = new OneLock();
-    expect(lock.lease({ requestId: "mine", ...by("alice") }).principal).toBe("alice");
-    const reused = { kind: "request_id_reused" };
-    expect(lock.acquire({ requestId: "mine", ...by("mallory") })).toEqual(reused);
-    expect(lock.acquire({ requestId: "mine" })).toEqual(reused);
-    expect(lock.acquire({ requestId: "mine", ...by("alice") }).kind).toBe("held");
-  });
-
-  test("that nobody has proved is known to everybody: it may be older than the policy", () => {
-    const lock = new OneLock();
-    lock.lease({ requestId: "mine" });
-    const caller = { getPeer: () => "", principal: "alice" };
-    expect(lock.acquire({ requestId: "mine", caller }).kind).toBe("held");
-  });
-
   test("at another lock is an error", () => {
     const lock = new OneLock();
     lock.lease({ requestId: "mine" });

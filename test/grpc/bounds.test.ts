@@ -20,12 +20,9 @@ test("each bound of the contract's errors is among them, once", async () => {
   const usage = new Usage();
   const quota = { claims: 1, waiters: 1, sessions: 1, records: 1, callsPerSecond: 1, newNamesPerMinute: 1 };
   usage.call({ principal: "token:a", quota });
-  const contract = readFileSync(
-    new URL("../../proto/rowlock/v1/lock_service.proto", import.meta.url),
-    "utf8",
-  );
+  const contract = readFileSync(new URL("../../proto/rowlock/v1/errors.proto", import.meta.url), "utf8");
   const [, paragraph = ""] =
-    /OVERLOADED +a bound of the server([\s\S]*?)MESSAGE_TOO_LARGE/.exec(contract) ?? [];
+    /a bound of the server is reached([\s\S]*?)ERROR_REASON_OVERLOADED/.exec(contract) ?? [];
   const promised = [...paragraph.matchAll(/`([a-z_]+)`/g)]
     .map(([, name]) => name)
     .filter((name) => name !== "bound");

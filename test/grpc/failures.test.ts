@@ -119,8 +119,8 @@ describe("an invalid request", () => {
     const failed = await stream.failure();
     expect(failed).toMatchObject({ code: "INVALID_ARGUMENT", reason: "BAD_REQUEST" });
     expect(violationsIn(failed)).toEqual({
-      "acquire.name": expect.any(String),
-      "acquire.ttl": "is -1 s; use 1 s to 24 days",
+      "request.name": expect.any(String),
+      "request.terms.ttl": "is -1 s; use 1 s to 24 days",
       min_update_interval: "is 7200 s; use 0 ms to 60 min",
     });
   });
@@ -128,7 +128,8 @@ describe("an invalid request", () => {
   test("may have every possible violation, and they still fit into the trailer", async () => {
     const long = "ü".repeat(200);
     const labels = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}${long}`, long]));
-    const request = { name: long, requestId: long, owner: long, labels, permits: 2_000_000 };
+    const terms = { owner: long, labels };
+    const request = { name: long, requestId: long, terms, permits: 2_000_000 };
     const failed = await errorOf(server.client.call("acquire", request));
     expect(failed.reason).toBe("BAD_REQUEST");
     expect(failed.violations.length).toBeGreaterThan(20);

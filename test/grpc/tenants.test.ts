@@ -1,6 +1,7 @@
 // What one tenant can take from the others: waits, captures that wait, renewals.
 
 import { afterEach, describe, expect, test } from "vitest";
+import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { Usage } from "../../server/access/usage.ts";
 import { RENEWALS_SPARE } from "../../server/grpc/grpc-bounds.ts";
@@ -100,31 +101,41 @@ describe.each(["call", "session"] as const)("captures that wait, by %s", (carrie
 });
 
 test.each(["call", "session"] as const)(
-  "the request id of another's capture shows nothing of its leases, by %s",
+  "a request id of another caller is another id, for a lock and for a capture, by %s",
   async (carrier) => {
     await start();
     const [polite, greedy] = ["polite", "greedy"].map((name) => server.clientOf(name, CARRIERS[carrier])) as [
       TestCalls,
       TestCalls,
     ];
-    const asked = { maxLeases: 1, ttl: TTL, requestId: "job-17" };
+    const asked = {
+      maxLeases: 1,
+      terms: { lasting: { case: "ttl", value: TTL } },
+      requestId: "job-17",
+    } as const;
     const { leases } = await polite.call("capture", {
       ...asked,
       from: { case: "names", value: { names: ["theirs"] } },
     });
-    const guess = (more: object) =>
-      refusalOf(
-        greedy.call("capture", { ...asked, from: { case: "names", value: { names: ["mine"] } }, ...more }),
-      );
-    for (const more of [{}, { from: { case: "names", value: { names: ["theirs"] } } }, { maxWait: LONG }])
-      expect(await guess(more)).toBe("REQUEST_ID_REUSED");
+    const theirs = await polite.lease({ name: "lock", requestId: "job-18" });
+    expect(await greedy.refusal({ name: "lock", requestId: "job-18" })).toMatchObject({
+      reason: RefusalReason.BUSY,
+    });
+    expect(await polite.lease({ name: "lock", requestId: "job-18" })).toMatchObject({
+      leaseId: theirs.leaseId,
+      requestId: "job-18",
+    });
+    const taken = async (name: string) =>
+      await greedy.call("capture", { ...asked, from: { case: "names", value: { names: [name] } } });
+    expect(await taken("theirs")).toMatchObject({ leases: [], isRepeated: false });
+    expect(await taken("mine")).toMatchObject({ leases: [{ lockName: "mine", requestId: "job-17" }] });
     const again = await polite.call("capture", {
       ...asked,
       from: { case: "names", value: { names: ["theirs"] } },
     });
     expect(again.leases.map(({ leaseId }) => leaseId)).toEqual(leases.map(({ leaseId }) => leaseId));
     await polite.call("release", { leaseId: leases[0]?.leaseId ?? "" });
-    expect(await guess({})).toBe("REQUEST_ID_REUSED");
+    expect(await taken("theirs")).toMatchObject({ leases: [{ lockName: "mine" }], isRepeated: true });
   },
 );
 
@@ -150,7 +161,7 @@ test("the waits of one caller are bounded by its share, over all carriers and co
     from: { case: "names" as const, value: { names: ["held"] } },
     maxLeases: 1,
     maxWait: LONG,
-    ttl: TTL,
+    terms: { lasting: { case: "ttl" as const, value: TTL } },
   };
   endless(bySession.call("capture", capture));
   await waitsAre(4);
@@ -332,7 +343,7 @@ rules:
     for (const call of [...byReader(reader), ...byUser(reader), ...byUser(blind), ...byOperator])
       expect(told(await call)).toEqual([]);
     const paused = await reader.refusal({ name: NAME, terms: { lasting: { case: "ttl", value: TTL } } });
-    expect(paused.limit).toMatchObject({ limit: 0, pattern: "", reason: "", version: 0n });
+    expect(paused.limit).toMatchObject({ permits: 0, pattern: "", reason: "", version: 0n });
     expect(paused.message).toContain("its limit is 0.");
     const wholly = await Promise.all(byReader(whole).filter((_, at) => ![2, 3].includes(at)));
     for (const answer of wholly)

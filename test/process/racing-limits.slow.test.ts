@@ -55,7 +55,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
         for (const client of all) {
           await client.refusal({ name: lockName, permits: 1_000 });
           const { lock } = await client.call("getLock", { name: lockName });
-          expect(lock?.limit).toMatchObject({ limit: winners[0]?.limit, version: version + 1n });
+          expect(lock?.limit).toMatchObject({ permits: winners[0]?.limit, version: version + 1n });
         }
       }
     },
@@ -90,7 +90,12 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     turning = false;
     await Promise.all(callers);
     const { lock } = await operator.call("getLock", { name: "turned" });
-    expect(lock).toMatchObject({ holderCount: 0, heldPermits: 0n, waiting: 0, limit: { limit: TURNS % 4 } });
+    expect(lock).toMatchObject({
+      holderCount: 0,
+      heldPermits: 0n,
+      waiterCount: 0,
+      limit: { permits: TURNS % 4 },
+    });
   });
 });
 

@@ -93,7 +93,7 @@ const running = (name: string, ...command: string[]) => [
 
 async function expectFree(name: string): Promise<void> {
   const { lock } = await server.client.call("getLock", { name });
-  expect(lock).toMatchObject({ holderCount: 0, waiting: 0 });
+  expect(lock).toMatchObject({ holderCount: 0, waiterCount: 0 });
 }
 
 /** Somebody else holds the lock; the result releases it. */

@@ -124,7 +124,7 @@ describe.runIf(inject("sqlite"))(`an SQLite file${NEEDS_SMALL_DISK}`, () => {
       expect(await readyPage(server, 503)).toBe("not ready: the database cannot be written: full\n");
       expect((await client.call("getLock", { name: "kept" })).lock).toMatchObject({
         holderCount: 1,
-        waiting: 1,
+        waiterCount: 1,
       });
 
       disk.makeRoom();
@@ -230,7 +230,7 @@ describe.each(binaries)("a %s", (flavour, binary) => {
     }
     expect(await readyPage(server, 200)).toBe("ready\n");
     const { lock } = await client.call("getLock", { name: "kept" });
-    expect(lock).toMatchObject({ holderCount: 1, waiting: 1, limit: { limit: 1, version: 0n } });
+    expect(lock).toMatchObject({ holderCount: 1, waiterCount: 1, limit: { permits: 1, version: 0n } });
     await goesOn(server, kept);
   });
 

@@ -425,8 +425,8 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
       const refusal = await client.refusal({ name: "busy", permits: LIMIT + 1, whenBusy });
       expect(refusal).toMatchObject({ reason: RefusalReason.NEVER_FITS });
     }
-    const ended = await client.wait(asking({ name: "busy", permits: LIMIT + 1 })).ended();
-    expect(ended).toMatchObject({ reason: RefusalReason.NEVER_FITS });
+    const refusal = await client.wait(asking({ name: "busy", permits: LIMIT + 1 })).refusal();
+    expect(refusal).toMatchObject({ reason: RefusalReason.NEVER_FITS });
     expect(await locks()).toEqual(before);
   });
 

@@ -1,6 +1,6 @@
 // The updates of one WaitInQueue, in order, with assertions about them.
 
-import type { Lease, Refusal, Ticket } from "#proto/rowlock/v1/lock_pb.js";
+import type { ClaimEnd, Lease, Refusal, Ticket } from "#proto/rowlock/v1/lock_pb.js";
 import type { WaitInQueueResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 
@@ -35,9 +35,13 @@ export class QueueStream {
     return (await this.#last("granted")) as Lease;
   }
 
-  /** The refusal, after any positions before it. */
-  async ended(): Promise<Refusal> {
-    return (await this.#last("ended")) as Refusal;
+  async refusal(): Promise<Refusal> {
+    return (await this.#last("refusal")) as Refusal;
+  }
+
+  /** The end of the claim, after any positions before it. */
+  async ended(): Promise<ClaimEnd> {
+    return (await this.#last("ended")) as ClaimEnd;
   }
 
   /** The failure that ends the stream, after any updates before it. */

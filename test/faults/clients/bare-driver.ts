@@ -8,7 +8,7 @@ import { tlsOf } from "../../../clients/typescript/conformance/tls-files.ts";
 import type { Command, Verb } from "../../../clients/typescript/conformance/verb.ts";
 import { BareCalls, type RequestOf, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { monotonicMs } from "../history/clock.ts";
-import { KeptLease, ttlOf } from "./kept-lease.ts";
+import { KeptLease, lasting, ttlOf } from "./kept-lease.ts";
 import { Repeated } from "./repeated.ts";
 
 const MODES: Readonly<Record<string, Mode>> = {
@@ -28,7 +28,8 @@ const verbs: Readonly<Record<string, Verb>> = {
     return {};
   },
   async acquire({ lock, name, mode, permits, requestId, ttlMs, waitMs, isDoubled }, answer) {
-    const acquire = { name, mode: MODES[mode] as Mode, permits, requestId, owner, ttl: ttlOf(ttlMs) };
+    const terms = { owner, lasting: lasting(ttlMs) };
+    const acquire = { name, mode: MODES[mode] as Mode, permits, requestId, terms };
     const [outcome, other] = isDoubled
       ? await calls.acquireTwice(acquire)
       : [await (waitMs === 0 ? calls.acquire(acquire) : calls.wait(acquire, waitMs))];
@@ -47,10 +48,7 @@ const verbs: Readonly<Record<string, Verb>> = {
       from: { case: "prefix", value: prefix } as const,
       maxLeases: 1,
       requestId,
-      owner,
-      ttl: ttlOf(ttlMs),
-      ifStatus,
-      statusIfLost,
+      terms: { owner, lasting: lasting(ttlMs), ifStatus, statusIfLost },
       maxWait: ttlOf(waitMs),
     };
     const { taken, isRepeated } = await calls.capture(request, waitMs);

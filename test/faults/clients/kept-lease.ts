@@ -104,6 +104,11 @@ export function ttlOf(ms: number): { seconds: bigint; nanos: number } {
   return { seconds: BigInt(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1e6 };
 }
 
+/** How long a lease lasts, as its request says it. */
+export function lasting(ms: number) {
+  return { case: "ttl" as const, value: ttlOf(ms) };
+}
+
 function msOf(duration: { readonly seconds: bigint; readonly nanos: number } | undefined): number {
   return duration ? Number(duration.seconds) * 1_000 + duration.nanos / 1e6 : Number.POSITIVE_INFINITY;
 }

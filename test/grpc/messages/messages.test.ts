@@ -424,7 +424,7 @@ describe("the reason of a limit", () => {
     const refusal = refusedMessage("etl/a", { kind: "refused", reason: "paused", limit }, 1, null);
     expect(refusal.message).toContain('its limit is 0, by the pattern "etl/*" (reason: night)');
     expect(refusal.limit).toMatchObject({
-      limit: 0,
+      permits: 0,
       source: LimitSource.PATTERN,
       pattern: "etl/*",
       version: 3n,

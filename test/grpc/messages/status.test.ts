@@ -7,6 +7,7 @@ import { status } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import { StatusSchema } from "#proto/google/rpc/status_pb.js";
+import { ClaimEndSchema, EndReason } from "#proto/rowlock/v1/lock_pb.js";
 import { rightMissing } from "../../../server/access/access-error.ts";
 import type { Claim } from "../../../server/core/claim.ts";
 import { Fault, type FaultKind } from "../../../server/engine/faults.ts";
@@ -22,7 +23,10 @@ function seen(thrown: unknown) {
   const packed = fromBinary(StatusSchema, bytes as Buffer);
   const unpacked = packed.details.map(
     (any) =>
-      anyUnpack(any, ErrorInfoSchema) ?? anyUnpack(any, BadRequestSchema) ?? anyUnpack(any, RetryInfoSchema),
+      anyUnpack(any, ErrorInfoSchema) ??
+      anyUnpack(any, BadRequestSchema) ??
+      anyUnpack(any, RetryInfoSchema) ??
+      anyUnpack(any, ClaimEndSchema),
   );
   expect(packed.code).toBe(failure.status.code);
   expect(packed.message).toBe(failure.status.details);
@@ -37,11 +41,10 @@ function seen(thrown: unknown) {
 }
 
 describe("an error of the contract", () => {
-  const ended = { endReason: "expired" } as Claim;
+  const ended = { endReason: "expired", endedAtUs: 1_000_000, endNote: "", endedBy: "" } as Claim;
   test.each([
     [callErrors.unknownClaim(), "NOT_FOUND", "UNKNOWN_CLAIM", {}],
     [callErrors.unknownLock("a"), "NOT_FOUND", "UNKNOWN_LOCK", {}],
-    [callErrors.leaseLost(ended), "FAILED_PRECONDITION", "LEASE_LOST", { end_reason: "EXPIRED" }],
     [callErrors.notGrantedYet(), "FAILED_PRECONDITION", "NOT_GRANTED_YET", {}],
     [callErrors.requestIdReused(), "ALREADY_EXISTS", "REQUEST_ID_REUSED", {}],
     [callErrors.versionMismatch(7n), "ABORTED", "VERSION_MISMATCH", { version: "7" }],
@@ -52,6 +55,15 @@ describe("an error of the contract", () => {
     [callErrors.cancelled(), "CANCELLED", "CANCELLED", {}],
   ])("is reported with its code and its reason: %s", (thrown, code, reason, metadata) => {
     expect(seen(thrown)).toMatchObject({ code, reason, metadata, others: [], incident: undefined });
+  });
+
+  test("about a lost lease says how it ended", () => {
+    expect(seen(callErrors.leaseLost(ended))).toMatchObject({
+      code: "FAILED_PRECONDITION",
+      reason: "LEASE_LOST",
+      metadata: {},
+      others: [{ $typeName: "rowlock.v1.ClaimEnd", reason: EndReason.EXPIRED, note: "", status: "" }],
+    });
   });
 
   test("that lists violations lists all of them, and names the first in its message", () => {

@@ -98,7 +98,13 @@ describe("a refusal", () => {
     expect(paused).toMatchObject({
       reason: RefusalReason.PAUSED,
       message: expect.stringMatching(/limit is 0, by the pattern "why\/\*" \(reason: night shift\)/),
-      limit: { limit: 0, source: LimitSource.PATTERN, pattern: "why/*", version: 1n, reason: "night shift" },
+      limit: {
+        permits: 0,
+        source: LimitSource.PATTERN,
+        pattern: "why/*",
+        version: 1n,
+        reason: "night shift",
+      },
     });
     await call("setLimit", {
       target: { case: "name", value: "why/b" },

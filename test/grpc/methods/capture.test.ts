@@ -81,8 +81,7 @@ describe("a capture", () => {
     });
     const wanted = {
       from: { case: "prefix" as const, value: "t/" },
-      ifStatus: ["new", "failed"],
-      statusIfLost: "crashed",
+      terms: { ifStatus: ["new", "failed"], statusIfLost: "crashed" },
     };
     expect(namesOf(await capture(wanted))).toEqual(["t/failed", "t/new"]);
     expect(
@@ -394,16 +393,23 @@ describe("an invalid capture is refused with all its violations", () => {
           ifStatus: Array.from({ length: 17 }, (_, index) => `${index}`),
         },
       },
-      ["if_status", "lock_delay", "max_wait", "min_interval", "status_if_lost", "ttl"],
+      [
+        "max_wait",
+        "terms.if_status",
+        "terms.lock_delay",
+        "terms.min_interval",
+        "terms.status_if_lost",
+        "terms.ttl",
+      ],
     ],
     [
-      "an id of 121 bytes, and an owner of 256",
+      "an id of 101 bytes, and an owner of 256",
       {
         from: { case: "prefix", value: "t/" },
-        requestId: "r".repeat(121),
+        requestId: "r".repeat(101),
         terms: { owner: "o".repeat(256) },
       },
-      ["owner", "request_id"],
+      ["request_id", "terms.owner"],
     ],
     [
       "an id that begins with a NUL",

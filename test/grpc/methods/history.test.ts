@@ -4,12 +4,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim, WaitCause } from "#proto/rowlock/v1/lock_pb.js";
 import { ChangeKind, ClaimState, EndReason, Mode } from "#proto/rowlock/v1/lock_pb.js";
+import type { RequestOf } from "../../../clients/typescript/src/bare/index.ts";
 import { type FreshDatabase, testDatabases } from "../../support/database.ts";
 import { startServer, type TestServer } from "../../support/harness.ts";
 import { openPlainConnection } from "../../support/mysql-stage.ts";
 
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
-const TTL = { ttl: seconds(60) };
+const TTL = { lasting: { case: "ttl", value: seconds(60) } } as const;
 const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
 
 describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
@@ -29,9 +30,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
   async function run(name: string, owner: string, more: object = {}): Promise<bigint> {
     const { leaseId, fencingToken } = await server.client.lease({
       name,
-      ...TTL,
-      ...more,
-      terms: { owner: owner },
+      terms: { ...TTL, ...more, owner },
     });
     await call("release", { leaseId });
     return fencingToken;
@@ -40,7 +39,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
 
   describe("ListClaims", () => {
     test("shows how a claim was granted and how it ended, with its owner and token", async () => {
-      const fencingToken = await run("past/one", "anna", { labels: { job: "7" }, permits: 1 });
+      const fencingToken = await run("past/one", "anna", { labels: { job: "7" } });
       const { claims, nextPageToken, searchedBackTo } = await call("listClaims", {
         locks: { case: "lockName", value: "past/one" },
       });
@@ -53,8 +52,8 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
             mode: Mode.PERMIT,
             permits: 1,
           },
-          ...{ owner: "anna", labels: { job: "7" }, fencingToken, endReason: EndReason.RELEASED },
-          ...{ endNote: "", endedBy: "", unclaimed: false },
+          ...{ owner: "anna", labels: { job: "7" }, fencingToken, provisional: false },
+          end: { reason: EndReason.RELEASED, note: "", endedBy: "" },
         },
       ]);
       const [claim] = claims as [Claim];
@@ -88,9 +87,9 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
 
     test("shows who force-released a claim and why, and which server kept the place of one that waited", async () => {
       const name = "past/forced";
-      await server.client.lease({ name, ...TTL, terms: { owner: "stuck" } });
+      await server.client.lease({ name, terms: { ...TTL, owner: "stuck" } });
       const stream = server.client.wait({
-        target: { case: "request", value: { name, ...TTL, terms: { owner: "next" } } },
+        target: { case: "request", value: { name, terms: { ...TTL, owner: "next" } } },
       });
       await stream.position();
       await call("forceRelease", { target: { case: "name", value: name }, reason: "hung" });
@@ -98,8 +97,8 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       await call("release", { leaseId });
       const { claims } = await call("listClaims", { locks: { case: "lockName", value: name } });
       expect(claims).toMatchObject([
-        { owner: "next", endReason: EndReason.RELEASED, replica: String(server.engine.replica) },
-        { owner: "stuck", endReason: EndReason.FORCE_RELEASED, endNote: "hung", replica: "" },
+        { owner: "next", end: { reason: EndReason.RELEASED }, replica: String(server.engine.replica) },
+        { owner: "stuck", end: { reason: EndReason.FORCE_RELEASED, note: "hung" }, replica: "" },
       ]);
       expect(claims[1]?.end?.endedBy).toContain("127.0.0.1");
     });
@@ -108,8 +107,8 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       for (const name of ["pages/b", "pages/a"])
         for (const owner of ["first", "second"]) await run(name, owner);
       for (const name of ["pages/b", "pages/a"]) {
-        await server.client.lease({ name, ...TTL, terms: { owner: "holder" } });
-        await server.client.ticket({ name, ...TTL, terms: { owner: "waiter" } });
+        await server.client.lease({ name, terms: { ...TTL, owner: "holder" } });
+        await server.client.ticket({ name, terms: { ...TTL, owner: "waiter" } });
       }
       const all = [
         ...["HELD pages/a holder", "WAITING pages/a waiter", "HELD pages/b holder", "WAITING pages/b waiter"],
@@ -137,10 +136,10 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
     test("filters by owner, labels, state and end", async () => {
       await run("filter/a", "anna", { labels: { team: "x", job: "1" } });
       await run("filter/b", "bert", { labels: { team: "x" } });
-      const held = await server.client.lease({ name: "filter/c", ...TTL, terms: { owner: "anna" } });
+      const held = await server.client.lease({ name: "filter/c", terms: { ...TTL, owner: "anna" } });
       await call("forceRelease", { target: { case: "name", value: "filter/c" }, reason: "test" });
       expect(held.lockName).toBe("filter/c");
-      await server.client.lease({ name: "filter/d", ...TTL, terms: { owner: "anna" } });
+      await server.client.lease({ name: "filter/d", terms: { ...TTL, owner: "anna" } });
       const found = async (request: object) =>
         (await call("listClaims", { locks: { case: "prefix", value: "filter/" }, ...request })).claims.map(
           ({ lockName }) => lockName,
@@ -156,19 +155,26 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
     test("says who held a lock at a time, and what ended in a time", async () => {
       const name = "past/times";
       for (const owner of ["first", "second", "third"]) {
-        const { leaseId } = await server.client.lease({ name, ...TTL, terms: { owner: owner } });
+        const { leaseId } = await server.client.lease({ name, terms: { ...TTL, owner: owner } });
         // The clock of SQLite moves in milliseconds, and a lease that ends in the one of its grant was held at no time.
         await sleep(2);
         await call("release", { leaseId });
       }
       const all = (await call("listClaims", { locks: { case: "lockName", value: name } })).claims;
       const second = all[1] as Claim;
-      const owners = async (request: object) =>
+      const owners = async (request: RequestOf<"listClaims">) =>
         (await call("listClaims", request)).claims.map(({ owner }) => owner);
+      const heldAt = (at: ReturnType<typeof seconds> | undefined) =>
+        ({ locks: { case: "heldAt", value: { lockName: name, ...(at && { at }) } } }) as const;
       expect(second.owner).toBe("second");
-      expect(await owners({ lockName: name, heldAt: second.grantedAt })).toEqual(["second"]);
-      expect(await owners({ lockName: name, heldAt: seconds(1) })).toEqual([]);
-      for (const target of [{ lockName: name }, { prefix: name }]) {
+      expect(await owners(heldAt(second.grantedAt))).toEqual(["second"]);
+      expect(await owners(heldAt(seconds(1)))).toEqual([]);
+      await expect(owners(heldAt(undefined))).rejects.toMatchObject({
+        violations: [{ field: "held_at.at" }],
+      });
+      expect(await owners({ ...heldAt(second.grantedAt), until: second.end?.endedAt })).toEqual([]);
+      for (const of of ["lockName", "prefix"] as const) {
+        const target = { locks: { case: of, value: name } };
         expect(await owners({ ...target, from: second.end?.endedAt })).toEqual(["third", "second"]);
         expect(await owners({ ...target, until: second.end?.endedAt })).toEqual(["first"]);
       }
@@ -244,7 +250,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         status: "new",
         newAttemptsLeft: { case: "attemptsLeft", value: 4 },
       });
-      await server.client.lease({ name, ...TTL, terms: { owner: "anna" } });
+      await server.client.lease({ name, terms: { ...TTL, owner: "anna" } });
       await call("forceRelease", { target: { case: "name", value: name }, reason: "hung" });
       const { changes, nextPageToken } = await call("listChanges", {
         locks: { case: "lockName", value: name },
@@ -328,9 +334,9 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         newLimit: { case: "limit", value: 1 },
         reason: "night shift",
       });
-      await server.client.lease({ name, ...TTL, terms: { owner: "anna" } });
-      await server.client.ticket({ name, ...TTL, terms: { owner: "bert" } });
-      const { ticketId } = await server.client.ticket({ name, ...TTL, terms: { owner: "carl" } });
+      await server.client.lease({ name, terms: { ...TTL, owner: "anna" } });
+      await server.client.ticket({ name, terms: { ...TTL, owner: "bert" } });
+      const { ticketId } = await server.client.ticket({ name, terms: { ...TTL, owner: "carl" } });
       const target = { lockName: name, ticketNumber: 3n };
       for (const asked of [
         { case: "ticketId", value: ticketId },
@@ -360,7 +366,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       });
       const { causes, summary } = await call("explainWait", { target: { case: "name", value: name } });
       expect(causes).toMatchObject([
-        { cause: { case: "limit", value: { limit: { limit: 0, reason: "broken" } } } },
+        { cause: { case: "limit", value: { limit: { permits: 0, reason: "broken" } } } },
       ]);
       const [limit] = causes.map(({ cause }) => (cause.case === "limit" ? cause.value : null));
       expect(limit?.setBy).toContain("127.0.0.1");
@@ -385,14 +391,14 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
     test("estimates the wait from recent leases, once there are five", async () => {
       const name = "why/estimate";
       for (let count = 0; count < 4; count++) await run(name, "quick");
-      await server.client.lease({ name, ...TTL });
-      const { ticketId } = await server.client.ticket({ name, ...TTL });
+      await server.client.lease({ name, terms: TTL });
+      const { ticketId } = await server.client.ticket({ name, terms: TTL });
       const explain = () => call("explainWait", { target: { case: "ticketId", value: ticketId } });
       expect((await explain()).estimate).toBeUndefined();
       await call("forceRelease", { target: { case: "name", value: name }, reason: "next" });
       await expect(explain()).rejects.toMatchObject({ reason: "UNKNOWN_CLAIM" });
       await call("release", { leaseId: ticketId });
-      await server.client.lease({ name, ...TTL });
+      await server.client.lease({ name, terms: TTL });
       const { estimate, causes, summary } = await call("explainWait", {
         target: { case: "name", value: name },
       });
@@ -406,8 +412,8 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
 
     test("of what does not wait is an error", async () => {
       const unknown = { code: "NOT_FOUND", reason: "UNKNOWN_CLAIM" };
-      const { leaseId } = await server.client.lease({ name: "why/not", ...TTL });
-      const { ticketId } = await server.client.ticket({ name: "why/not", ...TTL });
+      const { leaseId } = await server.client.lease({ name: "why/not", terms: TTL });
+      const { ticketId } = await server.client.ticket({ name: "why/not", terms: TTL });
       const wrongSecret = `${ticketId.slice(0, -22)}${"A".repeat(22)}`;
       for (const value of [leaseId, UNKNOWN_ID, wrongSecret])
         await expect(call("explainWait", { target: { case: "ticketId", value } })).rejects.toMatchObject(
@@ -423,8 +429,8 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
 
     test.runIf(kind !== "sqlite")("names the transaction that holds the rows of the lock", async () => {
       const name = "why/rows";
-      await server.client.lease({ name, ...TTL });
-      const { ticketId } = await server.client.ticket({ name, ...TTL });
+      await server.client.lease({ name, terms: TTL });
+      const { ticketId } = await server.client.ticket({ name, terms: TTL });
       const plain = await openPlainConnection(database.url);
       try {
         await plain.run("BEGIN");

@@ -85,8 +85,11 @@ describe("a lock", () => {
     });
     const wait = (request: object) =>
       server.client.wait({ target: { case: "request", value: { name: "soon", ...request } } });
-    const [mismatched, fitting] = [wait({ ifStatus: ["b"] }), wait({ ifStatus: ["a"] })];
-    expect(await mismatched.ended()).toMatchObject({ reason: STATUS_MISMATCH, status: "a" });
+    const [mismatched, fitting] = [
+      wait({ terms: { ifStatus: ["b"] } }),
+      wait({ terms: { ifStatus: ["a"] } }),
+    ];
+    expect(await mismatched.ended()).toMatchObject({ reason: EndReason.STATUS_MISMATCH, status: "a" });
     const lease = await fitting.granted();
     const notBefore = (await recordOf("soon"))?.notBefore;
     const at = ({ seconds: s = 0n, nanos = 0 } = {}) => Number(s) * 1e9 + nanos;
@@ -100,7 +103,7 @@ describe("Release", () => {
     const { ticketId } = await server.client.ticket({ name: "ticket" });
     const release = call("release", { leaseId: ticketId, status: "done" });
     await expect(release).rejects.toMatchObject({ code: "FAILED_PRECONDITION", reason: "NOT_GRANTED_YET" });
-    expect((await call("getLock", { name: "ticket" })).lock).toMatchObject({ waiting: 1 });
+    expect((await call("getLock", { name: "ticket" })).lock).toMatchObject({ waiterCount: 1 });
     expect(await call("release", { leaseId: ticketId })).toMatchObject({ released: true });
   });
 

@@ -95,7 +95,7 @@ describe("SetLimit", () => {
       limit: 3,
       version: 1n,
       heldPermits: 0n,
-      waiting: 0n,
+      waiterCount: 0n,
       draining: false,
     });
     await server.client.lease({ name: "limit", permits: 2 });
@@ -129,7 +129,7 @@ describe("SetLimit", () => {
       });
     }
     const { lock } = await call("getLock", { name: "versions" });
-    expect(lock?.limit).toMatchObject({ limit: 2, version: 1n });
+    expect(lock?.limit).toMatchObject({ permits: 2, version: 1n });
   });
 
   test("of a pattern applies to the names that match it, unless a name or a longer pattern has a limit", async () => {
@@ -182,7 +182,7 @@ describe("SetLimit", () => {
       version: 2n,
     });
     const { lock } = await call("getLock", { name: "unset" });
-    expect(lock?.limit).toMatchObject({ limit: 1, source: LimitSource.DEFAULT, version: 2n });
+    expect(lock?.limit).toMatchObject({ permits: 1, source: LimitSource.DEFAULT, version: 2n });
   });
 });
 
@@ -203,10 +203,10 @@ describe("GetLock", () => {
     const { lock } = await call("getLock", { name: "show" });
     expect(lock).toMatchObject({
       name: "show",
-      limit: { limit: 2, source: LimitSource.NAME, version: 1n, reason: "two at a time" },
+      limit: { permits: 2, source: LimitSource.NAME, version: 1n, reason: "two at a time" },
       heldPermits: 2n,
       holderCount: 2,
-      waiting: 1,
+      waiterCount: 1,
       draining: false,
       lastFencingToken: 2n,
       holders: [
@@ -238,12 +238,12 @@ describe("GetLock", () => {
       newLimit: { case: "limit", value: 0 },
       reason: "night",
     });
-    const idle = { heldPermits: 0n, holderCount: 0, waiting: 0, draining: false, lastFencingToken: 0n };
+    const idle = { heldPermits: 0n, holderCount: 0, waiterCount: 0, draining: false, lastFencingToken: 0n };
     const { lock } = await call("getLock", { name: "unused/1" });
     expect(lock).toMatchObject({ name: "unused/1", ...idle, holders: [], waiters: [] });
-    expect(lock?.limit).toMatchObject({ limit: 0, pattern: "unused/*", version: 1n, reason: "night" });
+    expect(lock?.limit).toMatchObject({ permits: 0, pattern: "unused/*", version: 1n, reason: "night" });
     expect((await call("getLock", { name: "nobody" })).lock?.limit).toMatchObject({
-      limit: 1,
+      permits: 1,
       source: LimitSource.DEFAULT,
       version: 0n,
     });

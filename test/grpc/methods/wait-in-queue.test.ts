@@ -57,7 +57,7 @@ describe("a new request", () => {
 
   test("is refused if waiting could not help", async () => {
     const stream = server.client.wait(acquire({ name: "never", permits: 2 }));
-    expect(await stream.ended()).toMatchObject({ reason: RefusalReason.NEVER_FITS });
+    expect(await stream.refusal()).toMatchObject({ reason: RefusalReason.NEVER_FITS });
   });
 
   test("ends when waiting can no longer help, with the lowered limit and its reason", async () => {
@@ -73,9 +73,9 @@ describe("a new request", () => {
     });
     await release(leaseId);
     expect(await stream.ended()).toMatchObject({
-      reason: RefusalReason.NEVER_FITS,
+      reason: EndReason.NEVER_FITS,
       message: expect.stringContaining("the limit is lower"),
-      limit: { limit: 2, version: 2n, reason: "fewer seats" },
+      limit: { permits: 2, version: 2n, reason: "fewer seats" },
     });
   });
 
@@ -107,7 +107,7 @@ describe("a new request", () => {
       message: expect.stringMatching(
         /it is paused, as its limit is 0, by the pattern "upgraded\/\*" \(reason: upgrade\)\.$/,
       ),
-      limit: { limit: 0, pattern: "upgraded/*", reason: "upgrade" },
+      limit: { permits: 0, pattern: "upgraded/*", reason: "upgrade" },
     });
   });
 
@@ -129,7 +129,7 @@ describe("a new request", () => {
       target: { case: "name", value: "wide" },
       newLimit: { case: "limit", value: 2 },
     });
-    expect(await wide.ended()).toMatchObject({ reason: RefusalReason.NEVER_FITS });
+    expect(await wide.ended()).toMatchObject({ reason: EndReason.NEVER_FITS });
   });
 
   test("is refused if the queue is full", async () => {
@@ -138,7 +138,7 @@ describe("a new request", () => {
       await small.client.lease({ name: "full" });
       await small.client.ticket({ name: "full" });
       const stream = small.client.wait(acquire({ name: "full" }));
-      expect(await stream.ended()).toMatchObject({ reason: RefusalReason.QUEUE_FULL });
+      expect(await stream.refusal()).toMatchObject({ reason: RefusalReason.QUEUE_FULL });
     } finally {
       await small.stop();
     }

@@ -81,7 +81,7 @@ describe("a watch", () => {
     await client.call("setLimit", { ...matching("*"), newLimit: { case: "limit", value: 9 }, reason: "all" });
     const b = await watched.shows("b", ({ limit }) => limit?.permits === 9);
     expect(b.limit).toMatchObject({ source: LimitSource.PATTERN, pattern: "*", reason: "all" });
-    expect(watched.locks.get("a")?.limit).toMatchObject({ limit: 5 });
+    expect(watched.locks.get("a")?.limit).toMatchObject({ permits: 5 });
     await client.call("updateRecord", {
       name: "a",
       status: "new",

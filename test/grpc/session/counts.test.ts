@@ -4,7 +4,7 @@
 import { createHook } from "node:async_hooks";
 import { fromBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { SessionResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import { SessionResponseSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { Outbox } from "../../../server/grpc/session/outbox.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { startServer } from "../../support/harness.ts";
@@ -114,9 +114,12 @@ test("what one turn brings goes in one message, and later results in the next on
   });
   const told: number[] = [];
   for (let call = 1n; call <= 3n; call++)
-    outbox.addResult(call, 6, Buffer.from([8, 1]), () => told.push(Number(call)));
+    outbox.addResult(call, SessionResultSchema.field.release.number, Buffer.from([8, 1]), () =>
+      told.push(Number(call)),
+    );
   await new Promise((resolve) => setImmediate(resolve));
-  for (let call = 4n; call <= 9n; call++) outbox.addResult(call, 6, Buffer.from([8, 1]));
+  for (let call = 4n; call <= 9n; call++)
+    outbox.addResult(call, SessionResultSchema.field.release.number, Buffer.from([8, 1]));
   await new Promise((resolve) => setImmediate(resolve));
   expect(messages).toHaveLength(1);
   expect(told).toEqual([]);

@@ -2,10 +2,10 @@
 
 import { fromBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { SessionResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import { SessionResponseSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { Outbox } from "../../../server/grpc/session/outbox.ts";
 
-const RELEASE_FIELD = 6;
+const RELEASE_FIELD = SessionResultSchema.field.release.number;
 const RELEASED = Buffer.from([8, 1]);
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 

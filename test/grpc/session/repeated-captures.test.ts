@@ -7,7 +7,7 @@ import { heldTransactions } from "../../support/held-transactions.ts";
 import { acquire, BareSession, cancel, capture } from "../../support/session-client.ts";
 
 const TERMS = { lockDelay: { seconds: 3_600n, nanos: 0 }, statusIfLost: "failed" };
-const ASK = capture({ from: { case: "prefix", value: "t/" }, maxLeases: 2, requestId: "r", ...TERMS });
+const ASK = capture({ from: { case: "prefix", value: "t/" }, maxLeases: 2, requestId: "r", terms: TERMS });
 
 let server: TestServer;
 afterEach(async () => {
@@ -92,7 +92,12 @@ test("a repeat that is cancelled gives back nothing that another attempt has tol
     status: "new",
     newAttemptsLeft: { case: "attemptsLeft", value: 1 },
   });
-  const request = { from: { case: "prefix" as const, value: "t/" }, maxLeases: 2, requestId: "r", ...TERMS };
+  const request = {
+    from: { case: "prefix" as const, value: "t/" },
+    maxLeases: 2,
+    requestId: "r",
+    terms: TERMS,
+  };
   const [told] = (await client.call("capture", request)).leases;
   // A request that was held up on its way, and then the cancel.
   holds = true;

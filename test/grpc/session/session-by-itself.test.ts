@@ -311,7 +311,7 @@ describe("a session", () => {
     await send({
       commands: [
         acquire(1n, { name: "a" }),
-        acquire(2n, { name: "b", owner: "me", labels: { host: "b2", job: "7" } }),
+        acquire(2n, { name: "b", terms: { owner: "me", labels: { host: "b2", job: "7" } } }),
       ],
     });
     expect(acquired).toMatchObject([

@@ -83,7 +83,7 @@ describe("the opening", () => {
     });
     const calls = session.ask(
       acquire({ name: "inherits" }),
-      acquire({ name: "own", owner: "me", labels: { app: "y" } }),
+      acquire({ name: "own", terms: { owner: "me", labels: { app: "y" } } }),
     );
     for (const call of calls) await leaseOf(session, call);
     const [capture] = session.ask({
@@ -299,7 +299,11 @@ describe("a grant after a wait", () => {
     const heartbeat = setInterval(() => session.send({}), 50);
     const lease = await granted(server, session, "lapsed");
     const [lost] = await session.until((all) => all.find(({ lost }) => lost.length > 0)?.lost);
-    expect(lost).toMatchObject({ leaseId: lease.leaseId, lockName: "lapsed", reason: EndReason.LAPSED });
+    expect(lost).toMatchObject({
+      leaseId: lease.leaseId,
+      lockName: "lapsed",
+      end: { reason: EndReason.LAPSED },
+    });
     clearInterval(heartbeat);
     session.cancel();
   });
@@ -413,8 +417,8 @@ describe("a lease that is lost", () => {
     const lost = (all: readonly SessionResponse[]) => all.flatMap(({ lost }) => lost);
     await session.until((all) => (lost(all).length === 2 ? true : undefined));
     expect(lost(session.responses)).toMatchObject([
-      { leaseId: forced.leaseId, lockName: "forced", reason: EndReason.FORCE_RELEASED },
-      { leaseId: byOthers.leaseId, lockName: "by-others", reason: EndReason.RELEASED },
+      { leaseId: forced.leaseId, lockName: "forced", end: { reason: EndReason.FORCE_RELEASED } },
+      { leaseId: byOthers.leaseId, lockName: "by-others", end: { reason: EndReason.RELEASED } },
     ]);
     session.cancel();
   });
@@ -473,7 +477,7 @@ describe("a lease that ends while its answer is on its way", () => {
       await session.last(session.ask(acquire({ name: "other" }))[0] as bigint);
       if (whose === "of this session")
         expect(lostIn(session.responses)).toMatchObject([
-          { leaseId: prompt.leaseId, lockName: "prompt", reason: EndReason.FORCE_RELEASED },
+          { leaseId: prompt.leaseId, lockName: "prompt", end: { reason: EndReason.FORCE_RELEASED } },
         ]);
       before.cancel();
       session.cancel();
@@ -589,7 +593,7 @@ describe("leases of a capture", () => {
     expect(lost).toMatchObject({
       leaseId: second?.leaseId,
       lockName: "t/2",
-      reason: EndReason.FORCE_RELEASED,
+      end: { reason: EndReason.FORCE_RELEASED, note: "test" },
     });
     session.cancel();
   });

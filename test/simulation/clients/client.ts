@@ -3,7 +3,7 @@
 
 import { Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
 import { type BareCalls, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
-import { KeptLease, ttlOf } from "../../faults/clients/kept-lease.ts";
+import { KeptLease, lasting, ttlOf } from "../../faults/clients/kept-lease.ts";
 import { Repeated } from "../../faults/clients/repeated.ts";
 import type { Entry, History, Mode } from "../../faults/history/history.ts";
 import type { FencedStore } from "../../faults/work/fenced-store.ts";
@@ -174,8 +174,7 @@ export class SimClient {
       mode: MODES[mode],
       permits,
       requestId,
-      owner: this.name,
-      ttl: ttlOf(ttlMs),
+      terms: { owner: this.name, lasting: lasting(ttlMs) },
     };
     const call = { did: "acquire", lock, mode, permits, requestId, asksOnce: true };
     let kept: KeptLease | undefined;
@@ -344,10 +343,12 @@ export class SimClient {
       from: { case: "prefix", value: TASKS } as const,
       maxLeases: max,
       requestId: this.id(),
-      owner: this.name,
-      ttl: ttlOf(TTL_MS),
-      ifStatus: ["new", "again"],
-      statusIfLost: "new",
+      terms: {
+        owner: this.name,
+        lasting: lasting(TTL_MS),
+        ifStatus: ["new", "again"],
+        statusIfLost: "new",
+      },
       ...(waitMs > 0 && { maxWait: ttlOf(Math.round(waitMs)) }),
     };
     const working: { readonly task: string; readonly kept: KeptLease; belief?: Belief }[] = [];
