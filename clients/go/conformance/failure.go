@@ -32,6 +32,13 @@ func failureOf(err error) object {
 		"violations": violations,
 		"metadata":   metadata,
 	}
+	if end := failed.End; end != nil {
+		shown := object{"reason": end.Reason, "endedBy": end.EndedBy, "note": end.Note, "status": end.Status}
+		if !end.EndedAt.IsZero() {
+			shown["endedAtMs"] = end.EndedAt.UnixMilli()
+		}
+		failure["end"] = shown
+	}
 	if failed.Diagnoses != nil {
 		diagnoses := []object{}
 		for _, one := range failed.Diagnoses {

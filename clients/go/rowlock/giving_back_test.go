@@ -32,7 +32,7 @@ func heldUnder(t *testing.T, client *rowlock.Client, prefix string) uint32 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		held += info.HolderCount + info.Waiting
+		held += info.HolderCount + info.WaiterCount
 	}
 	return held
 }
@@ -159,6 +159,12 @@ func (s *acquireStage) refuse(command *rowlockv1.SessionCommand, reason rowlockv
 	}})
 }
 
+func (s *acquireStage) answerEnded(command *rowlockv1.SessionCommand, end *rowlockv1.ClaimEnd) {
+	s.answer(command, &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_Acquire{
+		Acquire: &rowlockv1.AcquireResponse{Outcome: &rowlockv1.AcquireResponse_Ended{Ended: end}},
+	}})
+}
+
 // If the lease ended before the server knew that the client has it, the lock would not record the loss.
 func TestAProvisionalLeaseWithTermsIsRenewedBeforeItIsHandedOver(t *testing.T) {
 	t.Parallel()
@@ -191,7 +197,7 @@ func TestALeaseWithoutEndIsLookedForUntilItIsFound(t *testing.T) {
 	for range 3 {
 		finding := stage.next()
 		asked := finding.GetAcquire()
-		if asked.GetRequestId() != first.GetAcquire().GetRequestId() || asked.GetWhenBusy() != rowlockv1.WhenBusy_WHEN_BUSY_ENQUEUE {
+		if asked.GetRequestId() != first.GetAcquire().GetRequestId() || asked.GetEnqueue() == nil {
 			t.Fatal(finding)
 		}
 		stage.refuse(finding, rowlockv1.RefusalReason_REFUSAL_REASON_QUEUE_FULL)
@@ -283,7 +289,7 @@ func TestACancelledWaitKeepsThePlaceForOtherCallsWithItsRequestID(t *testing.T) 
 	first, giveUpFirst := context.WithCancel(background)
 	defer giveUpFirst()
 	go wait(first)
-	until(t, "the place", func() bool { return look(t, client, nameOf(t)).Waiting == 1 })
+	until(t, "the place", func() bool { return look(t, client, nameOf(t)).WaiterCount == 1 })
 	second, giveUpSecond := context.WithCancel(background)
 	defer giveUpSecond()
 	placed := make(chan rowlock.Place, 10)
@@ -310,10 +316,10 @@ func TestACancelledWaitKeepsThePlaceForOtherCallsWithItsRequestID(t *testing.T) 
 		lock, err := client.Lock(third, nameOf(t))
 		waits <- acquireEnd{lock: lock, err: err}
 	}()
-	until(t, "a place", func() bool { return look(t, client, nameOf(t)).Waiting == 1 })
+	until(t, "a place", func() bool { return look(t, client, nameOf(t)).WaiterCount == 1 })
 	giveUpThird()
 	within(t, "the end of the third", waits)
-	until(t, "nobody to wait", func() bool { return look(t, client, nameOf(t)).Waiting == 0 })
+	until(t, "nobody to wait", func() bool { return look(t, client, nameOf(t)).WaiterCount == 0 })
 }
 
 // The second call's answer was on its way when another call under the request id released the lease. By now others may
@@ -335,7 +341,7 @@ func TestAReleasedLeaseIsNotALockAgain(t *testing.T) {
 	if again.GetAcquire().GetRequestId() != "mine" {
 		t.Fatal(again)
 	}
-	stage.refuse(again, rowlockv1.RefusalReason_REFUSAL_REASON_RELEASED)
+	stage.answerEnded(again, &rowlockv1.ClaimEnd{Reason: rowlockv1.EndReason_END_REASON_RELEASED})
 	if end := stage.end(); end.lock != nil || end.refusal.Reason != rowlock.ErrReleased {
 		t.Fatalf("%+v", end)
 	}

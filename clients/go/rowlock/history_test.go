@@ -36,13 +36,13 @@ func TestClaimsAreListedOverAllPages(t *testing.T) {
 	var begin time.Time
 	ofLock := rowlock.ListClaimsOptions{LockName: nameOf(t), PageSize: 1, CompleteFrom: func(from time.Time) { begin = from }}
 	claims := all(t, client.ListClaims(background, ofLock))
-	if begin.IsZero() || !begin.Before(claims[3].EndedAt) {
+	if begin.IsZero() || !begin.Before(claims[3].End.EndedAt) {
 		t.Errorf("history begins at %v", begin)
 	}
-	if len(claims) != 4 || claims[0].State != rowlock.ClaimHeld || claims[3].EndReason != rowlock.ErrReleased {
+	if len(claims) != 4 || claims[0].State != rowlock.ClaimHeld || claims[3].End.Reason != rowlock.ErrReleased {
 		t.Fatalf("%+v", claims)
 	}
-	if claims[0].Owner != "historian" || claims[0].Labels["team"] != "a" || claims[0].Token != 4 || !claims[0].EndedAt.IsZero() {
+	if claims[0].Owner != "historian" || claims[0].Labels["team"] != "a" || claims[0].Token != 4 || claims[0].End != nil {
 		t.Errorf("%+v", claims[0])
 	}
 	for what, one := range map[string]struct {
