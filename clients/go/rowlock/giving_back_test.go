@@ -129,7 +129,8 @@ func stageAcquire(t *testing.T, giveUpAfter time.Duration) *acquireStage {
 func (s *acquireStage) ask(options ...rowlock.LockOption) *rowlockv1.SessionCommand {
 	s.t.Helper()
 	go func() {
-		lock, refusal, err := s.client.Acquire(background, "x", append(options, rowlock.Wait(0))...)
+		options = append([]rowlock.LockOption{rowlock.Wait(0)}, options...)
+		lock, refusal, err := s.client.Acquire(background, "x", options...)
 		s.ends <- acquireEnd{lock, refusal, err}
 	}()
 	return s.next()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +58,9 @@ func TestClaimsAreListedOverAllPages(t *testing.T) {
 		"that expired":     {rowlock.ListClaimsOptions{Prefix: nameOf(t), EndReasons: []rowlock.Reason{rowlock.ErrExpired}}, 0},
 		"that ended early": {rowlock.ListClaimsOptions{Prefix: nameOf(t), Until: began.Add(-time.Hour)}, 0},
 		"held at a time":   {rowlock.ListClaimsOptions{LockName: nameOf(t), HeldAt: time.Now()}, 1},
+		"held at a time, and ended later": {
+			rowlock.ListClaimsOptions{LockName: nameOf(t), HeldAt: claims[3].GrantedAt, From: claims[3].GrantedAt, Until: time.Now()}, 1,
+		},
 	} {
 		if found := all(t, client.ListClaims(background, one.options)); len(found) != one.count {
 			t.Errorf("%s: %d instead of %d: %+v", what, len(found), one.count, found)
@@ -133,13 +137,33 @@ func TestListingsOfThePastRefuseWordsThatTheyDoNotKnow(t *testing.T) {
 		}
 	}
 	asked := 0
-	for _, err := range client.ListClaims(background, rowlock.ListClaimsOptions{HeldAt: time.Now()}) {
+	for _, err := range client.ListClaims(background, rowlock.ListClaimsOptions{LockName: strings.Repeat("x", 256)}) {
 		if asked++; !errors.Is(err, rowlock.ErrBadRequest) {
-			t.Error("HeldAt without a lock:", err)
+			t.Error("too long a name:", err)
 		}
 	}
 	if asked != 1 {
 		t.Error("a listing goes on after its error")
+	}
+}
+
+func TestListingsOfThePastAreOfOneLockOrOfAPrefix(t *testing.T) {
+	t.Parallel()
+	client := connectTo(t, sharedAddress(t))
+	for option, options := range map[string]rowlock.ListClaimsOptions{
+		"HeldAt":              {Prefix: "x", HeldAt: time.Now()},
+		"LockName and Prefix": {LockName: "x", Prefix: "x"},
+	} {
+		for _, err := range client.ListClaims(background, options) {
+			if wrong, ok := asType[*rowlock.OptionError](err); !ok || wrong.Option != option {
+				t.Error(option, err)
+			}
+		}
+	}
+	for _, err := range client.ListChanges(background, rowlock.ListChangesOptions{LockName: "x", Prefix: "x"}) {
+		if wrong, ok := asType[*rowlock.OptionError](err); !ok || wrong.Option != "LockName and Prefix" {
+			t.Error(err)
+		}
 	}
 }
 
