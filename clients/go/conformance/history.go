@@ -22,7 +22,7 @@ func (d *driver) listClaims(asked *command) (any, error) {
 		one := claimsOf([]rowlock.ClaimView{claim})[0]
 		one["lockName"], one["state"] = claim.LockName, claim.State
 		if claim.End != nil {
-			one["endReason"] = claim.End.Reason
+			one["end"] = endOf(claim.End)
 		}
 		claims = append(claims, one)
 	}

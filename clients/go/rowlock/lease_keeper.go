@@ -82,9 +82,12 @@ func (k *leaseKeeper) confirmed(leases []*rowlockv1.Lease, basis time.Duration) 
 
 func (k *leaseKeeper) lost(leases []*rowlockv1.LostLease) {
 	for _, lease := range leases {
-		how := lower(endReason(lease.GetEnd().GetReason()))
-		k.lose(lease.GetLeaseId(), lostError(claimEndOf(lease.GetEnd()), fmt.Sprintf(
-			"the lease on %q has ended (%s): stop the work that the lock protects", lease.GetLockName(), how)))
+		end, how := claimEndOf(lease.GetEnd()), ""
+		if end != nil {
+			how = fmt.Sprintf(" (%s)", lower(end.Reason))
+		}
+		k.lose(lease.GetLeaseId(), lostError(end, fmt.Sprintf(
+			"the lease on %q has ended%s: stop the work that the lock protects", lease.GetLockName(), how)))
 	}
 }
 

@@ -43,7 +43,7 @@ const (
 	ErrInternal     Reason = "INTERNAL"
 )
 
-// Reasons for which a lock was refused: see [Refusal].
+// Reasons for which a lock was refused or a claim has ended: see [Refusal] and [ClaimEndView].
 const (
 	// ErrBusy: others hold the lock or wait for it.
 	ErrBusy Reason = "BUSY"
