@@ -45,16 +45,16 @@ func refusalOfEnd(end *rowlockv1.ClaimEnd) *Refusal {
 	return refusalFor(endReason(end.GetReason()), end)
 }
 
-func refusalFor(reason Reason, refused refused) *Refusal {
+func refusalFor(reason Reason, said refused) *Refusal {
 	refusal := &Refusal{
 		Reason:     reason,
-		Message:    refused.GetMessage(),
-		Holders:    claimsOf(refused.GetHolders()),
-		RetryAfter: refused.GetRetryAfter().AsDuration(),
-		Status:     refused.GetStatus(),
+		Message:    said.GetMessage(),
+		Holders:    claimsOf(said.GetHolders()),
+		RetryAfter: said.GetRetryAfter().AsDuration(),
+		Status:     said.GetStatus(),
 	}
-	if refused.GetLimit() != nil {
-		limit := limitOf(refused.GetLimit())
+	if said.GetLimit() != nil {
+		limit := limitOf(said.GetLimit())
 		refusal.Limit = &limit
 	}
 	return refusal
