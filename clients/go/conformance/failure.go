@@ -32,6 +32,9 @@ func failureOf(err error) object {
 		"violations": violations,
 		"metadata":   metadata,
 	}
+	if failed.End != nil {
+		failure["end"] = endOf(failed.End)
+	}
 	if failed.Diagnoses != nil {
 		diagnoses := []object{}
 		for _, one := range failed.Diagnoses {
@@ -43,4 +46,13 @@ func failureOf(err error) object {
 		failure["retryAfterMs"] = msOf(failed.RetryAfter)
 	}
 	return failure
+}
+
+// endOf is how a claim ended, in the form of the protocol.
+func endOf(end *rowlock.ClaimEndView) object {
+	shown := object{"reason": end.Reason, "endedBy": end.EndedBy, "note": end.Note, "status": end.Status}
+	if !end.EndedAt.IsZero() {
+		shown["endedAtMs"] = end.EndedAt.UnixMilli()
+	}
+	return shown
 }

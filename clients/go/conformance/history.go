@@ -21,8 +21,8 @@ func (d *driver) listClaims(asked *command) (any, error) {
 		}
 		one := claimsOf([]rowlock.ClaimView{claim})[0]
 		one["lockName"], one["state"] = claim.LockName, claim.State
-		if claim.EndReason != "" {
-			one["endReason"] = claim.EndReason
+		if claim.End != nil {
+			one["end"] = endOf(claim.End)
 		}
 		claims = append(claims, one)
 	}
@@ -115,7 +115,7 @@ func causeOf(cause rowlock.WaitCause) object {
 	case cause.Queued != nil:
 		return object{"kind": "queued", "ahead": cause.Queued.Ahead, "first": ownersOf(cause.Queued.First)}
 	case cause.Limit != nil:
-		return object{"kind": "limit", "limit": cause.Limit.Limit.Limit}
+		return object{"kind": "limit", "limit": cause.Limit.Limit.Permits}
 	case !cause.NotBefore.IsZero():
 		return object{"kind": "not before"}
 	case cause.Exhausted:

@@ -65,7 +65,7 @@ func (d *driver) watch(asked *command) (any, error) {
 			locks, deleted := []object{}, append([]string{}, update.Deleted...)
 			for _, lock := range update.Locks {
 				locks = append(locks, object{
-					"name": lock.Name, "holderCount": lock.HolderCount, "waiting": lock.Waiting,
+					"name": lock.Name, "holderCount": lock.HolderCount, "waiterCount": lock.WaiterCount,
 					"lastToken": strconv.FormatUint(lock.LastToken, 10),
 				})
 			}

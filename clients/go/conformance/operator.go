@@ -70,7 +70,7 @@ func (d *driver) setLimit(asked *command) (any, error) {
 	}
 	return object{
 		"limit": set.Limit, "version": strconv.FormatUint(set.Version, 10), "heldPermits": set.HeldPermits,
-		"waiting": set.Waiting, "draining": set.Draining,
+		"waiterCount": set.WaiterCount, "draining": set.Draining,
 	}, err
 }
 
@@ -81,8 +81,8 @@ func (d *driver) getLock(asked *command) (any, error) {
 	}
 	lock, err := client.GetLock(background, asked.name())
 	return object{
-		"name": lock.Name, "limit": lock.Limit.Limit, "limitSource": lock.Limit.Source, "heldPermits": lock.HeldPermits,
-		"holderCount": lock.HolderCount, "waiting": lock.Waiting, "draining": lock.Draining,
+		"name": lock.Name, "limit": lock.Limit.Permits, "limitSource": lock.Limit.Source, "heldPermits": lock.HeldPermits,
+		"holderCount": lock.HolderCount, "waiterCount": lock.WaiterCount, "draining": lock.Draining,
 		"lastToken": strconv.FormatUint(lock.LastToken, 10),
 		"holders":   claimsOf(lock.Holders), "waiters": claimsOf(lock.Waiters), "record": recordOf(lock.Record),
 	}, err

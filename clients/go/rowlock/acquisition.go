@@ -181,7 +181,7 @@ func (a *acquisition) left() time.Duration {
 
 func (a *acquisition) command(on connection) *rowlockv1.SessionCommand {
 	if !a.isWait() {
-		request := a.asked.request(a.name, a.requestID, rowlockv1.WhenBusy_WHEN_BUSY_REFUSE)
+		request := a.asked.request(a.name, a.requestID)
 		return &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Acquire{Acquire: request}}
 	}
 	wait := &rowlockv1.WaitInQueueRequest{MinUpdateInterval: durationpb.New(seldom)}
@@ -191,11 +191,8 @@ func (a *acquisition) command(on connection) *rowlockv1.SessionCommand {
 	if a.ticketID != "" && on.via() == ViaSession {
 		wait.Target = &rowlockv1.WaitInQueueRequest_TicketId{TicketId: a.ticketID}
 	} else {
-		request := a.asked.request(a.name, a.requestID, rowlockv1.WhenBusy_WHEN_BUSY_WAIT)
-		if left := a.left(); left != Forever {
-			request.MaxWait = durationpb.New(left)
-		}
-		wait.Target = &rowlockv1.WaitInQueueRequest_Acquire{Acquire: request}
+		request := a.asked.queueRequest(a.name, a.requestID, a.left())
+		wait.Target = &rowlockv1.WaitInQueueRequest_Request{Request: request}
 	}
 	return &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_WaitInQueue{WaitInQueue: wait}}
 }
@@ -208,7 +205,11 @@ func (a *acquisition) answered(result *rowlockv1.SessionResult, basis time.Durat
 	case waited.GetGranted() != nil:
 		a.grant(waited.GetGranted(), basis)
 	case acquired.GetRefusal() != nil:
-		a.ended(acquired.GetRefusal())
+		a.refuse(refusalOf(acquired.GetRefusal()))
+	case waited.GetRefusal() != nil:
+		a.refuse(refusalOf(waited.GetRefusal()))
+	case acquired.GetEnded() != nil:
+		a.ended(acquired.GetEnded())
 	case waited.GetEnded() != nil:
 		a.ended(waited.GetEnded())
 	case waited.GetPosition() != nil:
@@ -300,19 +301,24 @@ func (a *acquisition) renew(leaseID string) {
 	})
 }
 
-func (a *acquisition) ended(refused *rowlockv1.Refusal) {
-	refusal := refusalOf(refused)
+func (a *acquisition) refuse(refusal *Refusal) {
 	if own := a.client.locks.ofName(a.name); own != nil && (refusal.Reason == ErrBusy || refusal.Reason == ErrTimedOut) {
 		refusal.HeldByYou = true
 		refusal.Message += "; " + own.heldByYou()
 	}
+	a.settle(nil, refusal, nil)
+}
+
+// ended takes the end of the claim, before or during the wait.
+func (a *acquisition) ended(end *rowlockv1.ClaimEnd) {
+	refusal := refusalOfEnd(end)
 	isLeft := !a.isWait() || a.client.turns.now() < a.until
 	// Nobody was given the lease, or the place was lost on the way. Asking again takes nothing from anybody.
 	if (refusal.Reason == ErrLapsed || refusal.Reason == ErrExpired) && isLeft && a.mayAskAgain() {
 		a.again()
 		return
 	}
-	a.settle(nil, refusal, nil)
+	a.refuse(refusal)
 }
 
 func (a *acquisition) failed(err *Error) {
@@ -352,13 +358,13 @@ func (a *acquisition) leave(err *Error) *Error {
 
 // finding is the command that finds the claim of the request id.
 func (a *acquisition) finding() *rowlockv1.SessionCommand {
-	request := a.asked.request(a.name, a.requestID, rowlockv1.WhenBusy_WHEN_BUSY_REFUSE)
+	request := a.asked.request(a.name, a.requestID)
 	if a.asked.ttl == Forever {
 		// If there is no claim, this takes a place in the queue, which is then given back. A first request that is
 		// still on its way then finds that the claim of its id has ended, and is not granted the lock.
-		request.WhenBusy = rowlockv1.WhenBusy_WHEN_BUSY_ENQUEUE
+		request.WhenBusy = &rowlockv1.AcquireRequest_Enqueue{Enqueue: &rowlockv1.Wait{}}
 	} else {
-		request.IfStatus = noStatus()
+		request.Terms.IfStatus = noStatus()
 	}
 	return &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Acquire{Acquire: request}}
 }

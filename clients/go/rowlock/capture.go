@@ -96,7 +96,7 @@ func (c *capture) failed(err *Error) {
 // lookFor finds the leases of the request id and gives them back, except for those that an answer has named.
 func (c *capture) lookFor(except []*rowlockv1.Lease) {
 	find := c.asked.request(c.requestID, 0)
-	find.IfStatus = noStatus()
+	find.Terms.IfStatus = noStatus()
 	lost := &leftBehind{
 		client: c.client,
 		asked:  &c.asked.leaseOptions,

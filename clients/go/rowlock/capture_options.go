@@ -118,15 +118,9 @@ func (o *captureOptions) shared() string {
 // request is the request under this id. A wait of 0 means not to wait.
 func (o *captureOptions) request(id string, wait time.Duration) *rowlockv1.CaptureRequest {
 	request := &rowlockv1.CaptureRequest{
-		MaxLeases:    uint32(o.count),
-		IfStatus:     o.terms.ifStatus,
-		Ttl:          durationpb.New(o.ttl),
-		RequestId:    id,
-		Owner:        o.owner,
-		Labels:       o.labels,
-		MinInterval:  o.terms.minInterval,
-		LockDelay:    o.terms.lockDelay,
-		StatusIfLost: o.terms.statusIfLost,
+		MaxLeases: uint32(o.count),
+		Terms:     o.leaseTerms(),
+		RequestId: id,
 	}
 	switch {
 	case o.names != nil:

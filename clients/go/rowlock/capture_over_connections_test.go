@@ -141,7 +141,7 @@ func TestALongCaptureAsksInPieces(t *testing.T) {
 		if piece := request.GetMaxWait().AsDuration(); piece <= 14*time.Second || piece > 15*time.Second {
 			t.Fatal(piece)
 		}
-		if request.GetMaxLeases() != 3 || len(request.GetIfStatus()) != 2 || request.GetPrefix() != "task/" {
+		if request.GetMaxLeases() != 3 || len(request.GetTerms().GetIfStatus()) != 2 || request.GetPrefix() != "task/" {
 			t.Fatal(request)
 		}
 		ids[request.GetRequestId()] = true
@@ -247,8 +247,8 @@ func TestACaptureCancelledBeforeItWasSentIsNotSent(t *testing.T) {
 func (s *capturingStage) nextFinding(requestID string) *rowlockv1.SessionCommand {
 	s.t.Helper()
 	command, request := s.nextCapture()
-	if request.GetRequestId() != requestID || request.GetMaxWait() != nil || len(request.GetIfStatus()) != 1 ||
-		request.GetIfStatus()[0] == "new" {
+	if request.GetRequestId() != requestID || request.GetMaxWait() != nil || len(request.GetTerms().GetIfStatus()) != 1 ||
+		request.GetTerms().GetIfStatus()[0] == "new" {
 		s.t.Fatal(request)
 	}
 	return command
@@ -299,7 +299,7 @@ func TestTheClientLooksForACaptureCancelledBetweenConnections(t *testing.T) {
 	within(t, "the failure", failed)
 	way.putUp()
 	again := within(t, "what finds it", scripted.commands).GetCapture()
-	if again.GetRequestId() != request.GetRequestId() || len(again.GetIfStatus()) != 1 {
+	if again.GetRequestId() != request.GetRequestId() || len(again.GetTerms().GetIfStatus()) != 1 {
 		t.Fatal(again)
 	}
 }

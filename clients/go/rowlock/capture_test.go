@@ -229,7 +229,7 @@ func TestOneErrorNamesAllMistakesOfACapture(t *testing.T) {
 		fields = append(fields, violation.Field)
 	}
 	slices.Sort(fields)
-	if want := "if_status[0] lock_delay max_leases names.names[1] status_if_lost"; strings.Join(fields, " ") != want {
+	if want := "max_leases names.names[1] terms.if_status[0] terms.lock_delay terms.status_if_lost"; strings.Join(fields, " ") != want {
 		t.Fatal(fields)
 	}
 }

@@ -163,7 +163,7 @@ func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption
 	if err != nil {
 		return nil, nil, err
 	}
-	if wrong := wrongText(asked.request(name, asked.requestID, rowlockv1.WhenBusy_WHEN_BUSY_UNSPECIFIED)); wrong != nil {
+	if wrong := wrongText(asked.request(name, asked.requestID)); wrong != nil {
 		return nil, nil, wrong
 	}
 	ctx, span := c.observer.startLock(ctx, name, asked)

@@ -20,7 +20,7 @@ func TestCloseFreesEverythingAndLeavesNothingBehind(t *testing.T) {
 		_, err := client.Lock(background, nameOf(t))
 		failed <- err
 	}()
-	until(t, "the place", func() bool { return look(t, other, nameOf(t)).Waiting == 1 })
+	until(t, "the place", func() bool { return look(t, other, nameOf(t)).WaiterCount == 1 })
 	for range 2 {
 		if err := client.Close(); err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func TestCloseFreesEverythingAndLeavesNothingBehind(t *testing.T) {
 	if err := lock.Err(); !errors.Is(err, rowlock.ErrReleased) {
 		t.Error(err)
 	}
-	if info := look(t, other, nameOf(t)); info.HolderCount != 0 || info.Waiting != 0 {
+	if info := look(t, other, nameOf(t)); info.HolderCount != 0 || info.WaiterCount != 0 {
 		t.Errorf("%+v", info)
 	}
 	if _, err := client.Lock(background, nameOf(t)); !errors.Is(err, rowlock.ErrClosed) {

@@ -14,6 +14,8 @@ import (
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
 // Error is what the methods of this package fail with, apart from [OptionError]. It is an error that a server has sent,
@@ -29,8 +31,11 @@ type Error struct {
 	Violations []Violation `json:"violations"`
 	// RetryAfter is how long to wait before another try can help, according to the server; 0 if the server sent none.
 	RetryAfter time.Duration `json:"retryAfterNs"`
-	// Metadata holds further values for programs, such as end_reason for [ErrLeaseLost].
+	// Metadata holds further values for programs, such as version for [ErrVersionMismatch].
 	Metadata map[string]string `json:"metadata"`
+	// End is how the lease ended, for [ErrLeaseLost]. If this client has not renewed the lease in time, it has only the
+	// Reason [ErrExpired].
+	End *ClaimEndView `json:"end,omitzero"`
 	// Refusal is set if a lock was refused.
 	Refusal *Refusal `json:"refusal,omitzero"`
 	// Diagnoses say what is at each address where no server answers, for [ErrNoServer].
@@ -167,6 +172,8 @@ func errorOfStatus(failed *statuspb.Status) *Error {
 					err.Message = fmt.Sprintf("%s (%s)", err.Message, advice)
 				}
 			}
+		case *rowlockv1.ClaimEnd:
+			err.End = claimEndOf(detail)
 		case *errdetails.RetryInfo:
 			err.RetryAfter = detail.GetRetryDelay().AsDuration()
 		case *errdetails.BadRequest:
@@ -176,6 +183,18 @@ func errorOfStatus(failed *statuspb.Status) *Error {
 		}
 	}
 	return err
+}
+
+// lostError is the error for a lease that has ended in this way.
+func lostError(end *ClaimEndView, message string, causes ...error) *Error {
+	err := newError(ErrLeaseLost, codes.FailedPrecondition, message, causes...)
+	err.End = end
+	return err
+}
+
+// expired is the end of a lease that was not renewed in time, as far as this client knows by itself.
+func expired() *ClaimEndView {
+	return &ClaimEndView{Reason: ErrExpired}
 }
 
 func refusedError(name string, refusal *Refusal) *Error {

@@ -61,7 +61,7 @@ func ExampleClient_Watch() {
 			log.Fatal(err)
 		}
 		for _, lock := range update.Locks {
-			fmt.Printf("%s: %d hold it, %d wait\n", lock.Name, lock.HolderCount, lock.Waiting)
+			fmt.Printf("%s: %d hold it, %d wait\n", lock.Name, lock.HolderCount, lock.WaiterCount)
 		}
 	}
 }

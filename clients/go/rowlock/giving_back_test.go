@@ -32,7 +32,7 @@ func heldUnder(t *testing.T, client *rowlock.Client, prefix string) uint32 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		held += info.HolderCount + info.Waiting
+		held += info.HolderCount + info.WaiterCount
 	}
 	return held
 }
@@ -129,7 +129,8 @@ func stageAcquire(t *testing.T, giveUpAfter time.Duration) *acquireStage {
 func (s *acquireStage) ask(options ...rowlock.LockOption) *rowlockv1.SessionCommand {
 	s.t.Helper()
 	go func() {
-		lock, refusal, err := s.client.Acquire(background, "x", append(options, rowlock.Wait(0))...)
+		options = append([]rowlock.LockOption{rowlock.Wait(0)}, options...)
+		lock, refusal, err := s.client.Acquire(background, "x", options...)
 		s.ends <- acquireEnd{lock, refusal, err}
 	}()
 	return s.next()
@@ -156,6 +157,12 @@ func (s *acquireStage) refuse(command *rowlockv1.SessionCommand, reason rowlockv
 		Acquire: &rowlockv1.AcquireResponse{Outcome: &rowlockv1.AcquireResponse_Refusal{
 			Refusal: &rowlockv1.Refusal{Reason: reason},
 		}},
+	}})
+}
+
+func (s *acquireStage) answerEnded(command *rowlockv1.SessionCommand, end *rowlockv1.ClaimEnd) {
+	s.answer(command, &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_Acquire{
+		Acquire: &rowlockv1.AcquireResponse{Outcome: &rowlockv1.AcquireResponse_Ended{Ended: end}},
 	}})
 }
 
@@ -191,7 +198,7 @@ func TestALeaseWithoutEndIsLookedForUntilItIsFound(t *testing.T) {
 	for range 3 {
 		finding := stage.next()
 		asked := finding.GetAcquire()
-		if asked.GetRequestId() != first.GetAcquire().GetRequestId() || asked.GetWhenBusy() != rowlockv1.WhenBusy_WHEN_BUSY_ENQUEUE {
+		if asked.GetRequestId() != first.GetAcquire().GetRequestId() || asked.GetEnqueue() == nil {
 			t.Fatal(finding)
 		}
 		stage.refuse(finding, rowlockv1.RefusalReason_REFUSAL_REASON_QUEUE_FULL)
@@ -283,7 +290,7 @@ func TestACancelledWaitKeepsThePlaceForOtherCallsWithItsRequestID(t *testing.T) 
 	first, giveUpFirst := context.WithCancel(background)
 	defer giveUpFirst()
 	go wait(first)
-	until(t, "the place", func() bool { return look(t, client, nameOf(t)).Waiting == 1 })
+	until(t, "the place", func() bool { return look(t, client, nameOf(t)).WaiterCount == 1 })
 	second, giveUpSecond := context.WithCancel(background)
 	defer giveUpSecond()
 	placed := make(chan rowlock.Place, 10)
@@ -310,10 +317,10 @@ func TestACancelledWaitKeepsThePlaceForOtherCallsWithItsRequestID(t *testing.T) 
 		lock, err := client.Lock(third, nameOf(t))
 		waits <- acquireEnd{lock: lock, err: err}
 	}()
-	until(t, "a place", func() bool { return look(t, client, nameOf(t)).Waiting == 1 })
+	until(t, "a place", func() bool { return look(t, client, nameOf(t)).WaiterCount == 1 })
 	giveUpThird()
 	within(t, "the end of the third", waits)
-	until(t, "nobody to wait", func() bool { return look(t, client, nameOf(t)).Waiting == 0 })
+	until(t, "nobody to wait", func() bool { return look(t, client, nameOf(t)).WaiterCount == 0 })
 }
 
 // The second call's answer was on its way when another call under the request id released the lease. By now others may
@@ -335,7 +342,7 @@ func TestAReleasedLeaseIsNotALockAgain(t *testing.T) {
 	if again.GetAcquire().GetRequestId() != "mine" {
 		t.Fatal(again)
 	}
-	stage.refuse(again, rowlockv1.RefusalReason_REFUSAL_REASON_RELEASED)
+	stage.answerEnded(again, &rowlockv1.ClaimEnd{Reason: rowlockv1.EndReason_END_REASON_RELEASED})
 	if end := stage.end(); end.lock != nil || end.refusal.Reason != rowlock.ErrReleased {
 		t.Fatalf("%+v", end)
 	}

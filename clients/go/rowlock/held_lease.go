@@ -174,10 +174,8 @@ func (l *heldLease) look() {
 	if l.isLost() || l.turns.now() < l.deadline() {
 		return
 	}
-	err := newError(ErrLeaseLost, codes.FailedPrecondition,
-		fmt.Sprintf("the lease on %q was not renewed in time, so others may hold the lock", l.lockName))
-	err.Metadata = map[string]string{"end_reason": string(ErrExpired)}
-	l.lose(err)
+	l.lose(lostError(expired(),
+		fmt.Sprintf("the lease on %q was not renewed in time, so others may hold the lock", l.lockName)))
 }
 
 func (l *heldLease) lose(err *Error) {

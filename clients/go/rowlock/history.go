@@ -33,7 +33,7 @@ type ListClaimsOptions struct {
 	// From and Until bound the time when they ended, From included. If Until lies in the past, live claims are left out.
 	From  time.Time `json:"from,omitzero"`
 	Until time.Time `json:"until,omitzero"`
-	// HeldAt is when they held the lock LockName; not with From and Until.
+	// HeldAt is when they held the lock LockName, which it needs.
 	HeldAt time.Time `json:"heldAt,omitzero"`
 	// PageSize is how many claims to ask for at once, at most 1,000; 0: as many as the server likes.
 	PageSize int32 `json:"pageSize"`
@@ -73,9 +73,22 @@ var protoClaimStates = map[ClaimState]rowlockv1.ClaimState{
 // of one moment.
 func (c *Client) ListClaims(ctx context.Context, options ListClaimsOptions) iter.Seq2[ClaimView, error] {
 	asked := &rowlockv1.ListClaimsRequest{
-		LockName: options.LockName, Prefix: options.Prefix, Owner: options.Owner, Principal: options.Principal,
-		Labels: options.Labels, PageSize: options.PageSize,
-		From: instantOf(options.From), Until: instantOf(options.Until), HeldAt: instantOf(options.HeldAt),
+		Owner: options.Owner, Principal: options.Principal, Labels: options.Labels, PageSize: options.PageSize,
+		From: instantOf(options.From), Until: instantOf(options.Until),
+	}
+	// The request has room for one of these, and would lose the others.
+	switch {
+	case options.LockName != "" && options.Prefix != "":
+		return failing[ClaimView](eitherLockOrPrefix())
+	case !options.HeldAt.IsZero() && options.LockName == "":
+		return failing[ClaimView](mistake("HeldAt", "needs the name of a lock: set LockName"))
+	case !options.HeldAt.IsZero():
+		heldAt := &rowlockv1.HeldAt{LockName: options.LockName, At: instantOf(options.HeldAt)}
+		asked.Locks = &rowlockv1.ListClaimsRequest_HeldAt{HeldAt: heldAt}
+	case options.LockName != "":
+		asked.Locks = &rowlockv1.ListClaimsRequest_LockName{LockName: options.LockName}
+	case options.Prefix != "":
+		asked.Locks = &rowlockv1.ListClaimsRequest_Prefix{Prefix: options.Prefix}
 	}
 	for _, state := range options.States {
 		value, isState := protoClaimStates[state]
@@ -85,11 +98,11 @@ func (c *Client) ListClaims(ctx context.Context, options ListClaimsOptions) iter
 		asked.States = append(asked.States, value)
 	}
 	for _, reason := range options.EndReasons {
-		value, isReason := rowlockv1.RefusalReason_value["REFUSAL_REASON_"+string(reason)]
+		value, isReason := rowlockv1.EndReason_value["END_REASON_"+string(reason)]
 		if !isReason {
 			return failing[ClaimView](mistake("EndReasons", fmt.Sprintf("%q is not a way to end", reason)))
 		}
-		asked.EndReasons = append(asked.EndReasons, rowlockv1.RefusalReason(value))
+		asked.EndReasons = append(asked.EndReasons, rowlockv1.EndReason(value))
 	}
 	// The caller may change its map while the listing goes on.
 	asked.Labels = maps.Clone(asked.Labels)
@@ -109,8 +122,16 @@ func (c *Client) ListClaims(ctx context.Context, options ListClaimsOptions) iter
 // at the first error. It is safe to repeat; pages are not a snapshot of one moment.
 func (c *Client) ListChanges(ctx context.Context, options ListChangesOptions) iter.Seq2[ChangeView, error] {
 	asked := &rowlockv1.ListChangesRequest{
-		LockName: options.LockName, Prefix: options.Prefix, ChangedBy: options.ChangedBy, PageSize: options.PageSize,
+		ChangedBy: options.ChangedBy, PageSize: options.PageSize,
 		From: instantOf(options.From), Until: instantOf(options.Until),
+	}
+	switch {
+	case options.LockName != "" && options.Prefix != "":
+		return failing[ChangeView](eitherLockOrPrefix())
+	case options.LockName != "":
+		asked.Locks = &rowlockv1.ListChangesRequest_LockName{LockName: options.LockName}
+	case options.Prefix != "":
+		asked.Locks = &rowlockv1.ListChangesRequest_Prefix{Prefix: options.Prefix}
 	}
 	for _, kind := range options.Kinds {
 		value, isKind := protoChangeKinds[kind]
@@ -136,6 +157,10 @@ func reportBegin(from *timestamppb.Timestamp, report func(time.Time)) {
 	if from != nil && report != nil {
 		report(from.AsTime())
 	}
+}
+
+func eitherLockOrPrefix() error {
+	return mistake("LockName and Prefix", "set one of them")
 }
 
 // failing is a listing that cannot be asked for.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,13 +37,13 @@ func TestClaimsAreListedOverAllPages(t *testing.T) {
 	var begin time.Time
 	ofLock := rowlock.ListClaimsOptions{LockName: nameOf(t), PageSize: 1, CompleteFrom: func(from time.Time) { begin = from }}
 	claims := all(t, client.ListClaims(background, ofLock))
-	if begin.IsZero() || !begin.Before(claims[3].EndedAt) {
+	if begin.IsZero() || !begin.Before(claims[3].End.EndedAt) {
 		t.Errorf("history begins at %v", begin)
 	}
-	if len(claims) != 4 || claims[0].State != rowlock.ClaimHeld || claims[3].EndReason != rowlock.ErrReleased {
+	if len(claims) != 4 || claims[0].State != rowlock.ClaimHeld || claims[3].End.Reason != rowlock.ErrReleased {
 		t.Fatalf("%+v", claims)
 	}
-	if claims[0].Owner != "historian" || claims[0].Labels["team"] != "a" || claims[0].Token != 4 || !claims[0].EndedAt.IsZero() {
+	if claims[0].Owner != "historian" || claims[0].Labels["team"] != "a" || claims[0].Token != 4 || claims[0].End != nil {
 		t.Errorf("%+v", claims[0])
 	}
 	for what, one := range map[string]struct {
@@ -57,6 +58,9 @@ func TestClaimsAreListedOverAllPages(t *testing.T) {
 		"that expired":     {rowlock.ListClaimsOptions{Prefix: nameOf(t), EndReasons: []rowlock.Reason{rowlock.ErrExpired}}, 0},
 		"that ended early": {rowlock.ListClaimsOptions{Prefix: nameOf(t), Until: began.Add(-time.Hour)}, 0},
 		"held at a time":   {rowlock.ListClaimsOptions{LockName: nameOf(t), HeldAt: time.Now()}, 1},
+		"held at a time, and ended later": {
+			rowlock.ListClaimsOptions{LockName: nameOf(t), HeldAt: claims[3].GrantedAt, From: claims[3].GrantedAt, Until: time.Now()}, 1,
+		},
 	} {
 		if found := all(t, client.ListClaims(background, one.options)); len(found) != one.count {
 			t.Errorf("%s: %d instead of %d: %+v", what, len(found), one.count, found)
@@ -133,13 +137,33 @@ func TestListingsOfThePastRefuseWordsThatTheyDoNotKnow(t *testing.T) {
 		}
 	}
 	asked := 0
-	for _, err := range client.ListClaims(background, rowlock.ListClaimsOptions{HeldAt: time.Now()}) {
+	for _, err := range client.ListClaims(background, rowlock.ListClaimsOptions{LockName: strings.Repeat("x", 256)}) {
 		if asked++; !errors.Is(err, rowlock.ErrBadRequest) {
-			t.Error("HeldAt without a lock:", err)
+			t.Error("too long a name:", err)
 		}
 	}
 	if asked != 1 {
 		t.Error("a listing goes on after its error")
+	}
+}
+
+func TestListingsOfThePastAreOfOneLockOrOfAPrefix(t *testing.T) {
+	t.Parallel()
+	client := connectTo(t, sharedAddress(t))
+	for option, options := range map[string]rowlock.ListClaimsOptions{
+		"HeldAt":              {Prefix: "x", HeldAt: time.Now()},
+		"LockName and Prefix": {LockName: "x", Prefix: "x"},
+	} {
+		for _, err := range client.ListClaims(background, options) {
+			if wrong, ok := asType[*rowlock.OptionError](err); !ok || wrong.Option != option {
+				t.Error(option, err)
+			}
+		}
+	}
+	for _, err := range client.ListChanges(background, rowlock.ListChangesOptions{LockName: "x", Prefix: "x"}) {
+		if wrong, ok := asType[*rowlock.OptionError](err); !ok || wrong.Option != "LockName and Prefix" {
+			t.Error(err)
+		}
 	}
 }
 

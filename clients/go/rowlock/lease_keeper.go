@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
@@ -84,11 +82,12 @@ func (k *leaseKeeper) confirmed(leases []*rowlockv1.Lease, basis time.Duration) 
 
 func (k *leaseKeeper) lost(leases []*rowlockv1.LostLease) {
 	for _, lease := range leases {
-		how := refusalReason(lease.GetReason())
-		err := newError(ErrLeaseLost, codes.FailedPrecondition, fmt.Sprintf(
-			"the lease on %q has ended (%s): stop the work that the lock protects", lease.GetLockName(), strings.ToLower(string(how))))
-		err.Metadata = map[string]string{"end_reason": string(how)}
-		k.lose(lease.GetLeaseId(), err)
+		end, how := claimEndOf(lease.GetEnd()), ""
+		if end != nil {
+			how = fmt.Sprintf(" (%s)", lower(end.Reason))
+		}
+		k.lose(lease.GetLeaseId(), lostError(end, fmt.Sprintf(
+			"the lease on %q has ended%s: stop the work that the lock protects", lease.GetLockName(), how)))
 	}
 }
 

@@ -6,6 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
 const (
@@ -69,9 +74,26 @@ func Labels(labels map[string]string) LeaseOption {
 }
 
 // RequestID stands for the claim: a call that asks again under the same id gets the same lease or place, or what that
-// id captured. It has at most 128 bytes, for a capture 120. Default: a UUID for each call.
+// id captured. It has at most 100 bytes. Default: a UUID for each call.
 func RequestID(id string) LeaseOption {
 	return func(o *leaseOptions) { o.requestID = id }
+}
+
+// leaseTerms is what the caller asks of the lease, as a new message.
+func (o *leaseOptions) leaseTerms() *rowlockv1.LeaseTerms {
+	asked := &rowlockv1.LeaseTerms{
+		Lasting:      &rowlockv1.LeaseTerms_NoExpiry{NoExpiry: &emptypb.Empty{}},
+		Owner:        o.owner,
+		Labels:       o.labels,
+		MinInterval:  o.terms.minInterval,
+		LockDelay:    o.terms.lockDelay,
+		StatusIfLost: o.terms.statusIfLost,
+		IfStatus:     o.terms.ifStatus,
+	}
+	if o.ttl != Forever {
+		asked.Lasting = &rowlockv1.LeaseTerms_Ttl{Ttl: durationpb.New(o.ttl)}
+	}
+	return asked
 }
 
 // check sets the default margin, and finds options that cannot work. It leaves all other checks to the server.

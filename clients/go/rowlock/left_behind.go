@@ -59,7 +59,7 @@ func (l *leftBehind) look() {
 		switch {
 		case err != nil && err.Reason == ErrClosed && l.until == Forever:
 			l.client.inherit(l.move)
-		case err != nil && !err.isTransient(), l.isOne && (len(found) > 0 || hasEnded(result.GetAcquire().GetRefusal())):
+		case err != nil && !err.isTransient(), l.isOne && (len(found) > 0 || result.GetAcquire().GetEnded() != nil):
 			l.end()
 		// A caller that has chosen the id may use it again, even in another program.
 		case l.asked.requestID != "" || l.client.isClosed || l.left() == 0:
@@ -110,14 +110,4 @@ func claimsIn(result *rowlockv1.SessionResult) (ids []string) {
 		ids = append(ids, lease.GetLeaseId())
 	}
 	return ids
-}
-
-// hasEnded reports whether a refusal says that the claim of the request id existed and has ended.
-func hasEnded(refused *rowlockv1.Refusal) bool {
-	switch refusalReason(refused.GetReason()) {
-	case ErrExpired, ErrReleased, ErrForceReleased, ErrLapsed, ErrCancelled, ErrTimedOut:
-		return true
-	default:
-		return false
-	}
 }

@@ -34,13 +34,13 @@ type LimitOption interface {
 	ofLimit(*changeOptions)
 }
 
-// LimitInForce is what is in force after a change. For a pattern, HeldPermits and Waiting are sums over the matching
-// locks.
+// LimitInForce is what is in force after a change. For a pattern, HeldPermits and WaiterCount are sums over the
+// matching locks.
 type LimitInForce struct {
 	Limit       uint32 `json:"limit"`
 	Version     uint64 `json:"version,string"`
 	HeldPermits uint64 `json:"heldPermits,string"`
-	Waiting     uint64 `json:"waiting,string"`
+	WaiterCount uint64 `json:"waiterCount,string"`
 	// Draining: more is held than the limit allows.
 	Draining bool `json:"draining"`
 	// ServersBehind counts, for a pattern, the servers that may still grant by the old limit; usually 0.
@@ -89,7 +89,7 @@ func (c *Client) changeLimit(
 		Limit:         answer.GetLimit(),
 		Version:       answer.GetVersion(),
 		HeldPermits:   answer.GetHeldPermits(),
-		Waiting:       answer.GetWaiting(),
+		WaiterCount:   answer.GetWaiterCount(),
 		Draining:      answer.GetDraining(),
 		ServersBehind: answer.GetServersBehind(),
 	}, err

@@ -91,25 +91,28 @@ func (o *lockOptions) shared() string {
 	return "lock " + o.requestID
 }
 
-// request is the request under this id.
-func (o *lockOptions) request(name, id string, whenBusy rowlockv1.WhenBusy) *rowlockv1.AcquireRequest {
-	request := &rowlockv1.AcquireRequest{
-		Name:         name,
-		Mode:         o.mode.proto(),
-		Permits:      uint32(o.permits),
-		RequestId:    id,
-		Owner:        o.owner,
-		Labels:       o.labels,
-		WhenBusy:     whenBusy,
-		MinInterval:  o.terms.minInterval,
-		LockDelay:    o.terms.lockDelay,
-		StatusIfLost: o.terms.statusIfLost,
-		IfStatus:     o.terms.ifStatus,
+// request is the request under this id that does not wait.
+func (o *lockOptions) request(name, id string) *rowlockv1.AcquireRequest {
+	return &rowlockv1.AcquireRequest{
+		Name:      name,
+		Mode:      o.mode.proto(),
+		Permits:   uint32(o.permits),
+		Terms:     o.leaseTerms(),
+		RequestId: id,
 	}
-	if o.ttl == Forever {
-		request.NoExpiry = true
-	} else {
-		request.Ttl = durationpb.New(o.ttl)
+}
+
+// queueRequest is the request under this id that waits for at most maxWait.
+func (o *lockOptions) queueRequest(name, id string, maxWait time.Duration) *rowlockv1.QueueRequest {
+	request := &rowlockv1.QueueRequest{
+		Name:      name,
+		Mode:      o.mode.proto(),
+		Permits:   uint32(o.permits),
+		Terms:     o.leaseTerms(),
+		RequestId: id,
+	}
+	if maxWait != Forever {
+		request.MaxWait = durationpb.New(maxWait)
 	}
 	return request
 }

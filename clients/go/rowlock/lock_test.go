@@ -57,7 +57,7 @@ func TestABusyLockIsRefused(t *testing.T) {
 	if !ok || !errors.Is(err, rowlock.ErrTimedOut) || failed.Refusal == nil {
 		t.Fatal(err)
 	}
-	if info := look(t, client, nameOf(t)); info.Waiting != 0 {
+	if info := look(t, client, nameOf(t)); info.WaiterCount != 0 {
 		t.Fatalf("%+v", info)
 	}
 }
@@ -110,7 +110,7 @@ func waitFor(t *testing.T, client *rowlock.Client, name string, length uint32) <
 		}
 		granted <- lock
 	}()
-	until(t, "a place in the queue", func() bool { return look(t, client, name).Waiting == length })
+	until(t, "a place in the queue", func() bool { return look(t, client, name).WaiterCount == length })
 	return granted
 }
 
@@ -125,13 +125,13 @@ func TestACancelledWaitLeavesNothingBehind(t *testing.T) {
 		_, err := client.Lock(ctx, nameOf(t))
 		failed <- err
 	}()
-	until(t, "the place", func() bool { return look(t, client, nameOf(t)).Waiting == 1 })
+	until(t, "the place", func() bool { return look(t, client, nameOf(t)).WaiterCount == 1 })
 	cancel(reason)
 	err := within(t, "the failure", failed)
 	if !errors.Is(err, rowlock.ErrCancelled) || !errors.Is(err, reason) || !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	until(t, "the queue to be empty", func() bool { return look(t, client, nameOf(t)).Waiting == 0 })
+	until(t, "the queue to be empty", func() bool { return look(t, client, nameOf(t)).WaiterCount == 0 })
 	lock.Close()
 	if info := look(t, client, nameOf(t)); info.HolderCount != 0 || info.LastToken != 1 {
 		t.Fatalf("%+v", info)
@@ -165,7 +165,7 @@ func TestAPanicInOnPositionEndsTheWait(t *testing.T) {
 		}()
 		client.Lock(background, nameOf(t), rowlock.OnPosition(func(rowlock.Place) { panic("told") }))
 	}()
-	until(t, "the queue to be empty", func() bool { return look(t, client, nameOf(t)).Waiting == 0 })
+	until(t, "the queue to be empty", func() bool { return look(t, client, nameOf(t)).WaiterCount == 0 })
 }
 
 func TestReadersShareALock(t *testing.T) {

@@ -19,7 +19,7 @@ func TestLimitsAreSetAndUnset(t *testing.T) {
 	}
 	mustLock(t, client, name, rowlock.Permits(2))
 	info := look(t, client, name)
-	if info.Limit != (rowlock.LimitView{Limit: 3, Source: rowlock.FromPattern, Pattern: pattern, Version: 1, Reason: "night shift"}) {
+	if info.Limit != (rowlock.LimitView{Permits: 3, Source: rowlock.FromPattern, Pattern: pattern, Version: 1, Reason: "night shift"}) {
 		t.Fatalf("%+v", info.Limit)
 	}
 	_, err = client.SetLimit(background, rowlock.ForName(name), 1, rowlock.IfVersion(7))
@@ -32,7 +32,7 @@ func TestLimitsAreSetAndUnset(t *testing.T) {
 		t.Fatalf("%+v %v", set, err)
 	}
 	_, refusal, err := client.Acquire(background, name, rowlock.Permits(5))
-	if err != nil || refusal.Reason != rowlock.ErrNeverFits || refusal.Limit.Limit != 1 {
+	if err != nil || refusal.Reason != rowlock.ErrNeverFits || refusal.Limit.Permits != 1 {
 		t.Fatalf("%+v %v", refusal, err)
 	}
 	var limits []rowlock.LimitSetting
@@ -89,7 +89,7 @@ func TestOneClaimIsEnded(t *testing.T) {
 		_, err := client.Lock(background, nameOf(t))
 		failed <- err
 	}()
-	until(t, "the place", func() bool { return look(t, client, nameOf(t)).Waiting == 1 })
+	until(t, "the place", func() bool { return look(t, client, nameOf(t)).WaiterCount == 1 })
 	waiter := look(t, client, nameOf(t)).Waiters[0]
 	ended, err := client.ForceReleaseClaim(background, nameOf(t), waiter.TicketNumber, "test")
 	if err != nil || len(ended.Ended) != 1 || ended.Ended[0].State == rowlock.ClaimHeld {

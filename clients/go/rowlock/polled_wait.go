@@ -24,8 +24,7 @@ const (
 func (u *unaryConnection) wait(ctx context.Context, call uint64, asked *rowlockv1.WaitInQueueRequest) (
 	time.Duration, *rowlockv1.SessionResult, error,
 ) {
-	request := u.owned(asked.GetAcquire())
-	request.WhenBusy = rowlockv1.WhenBusy_WHEN_BUSY_ENQUEUE
+	request := u.enqueueing(asked.GetRequest())
 	every := min(pollEveryMax, asked.GetMinUpdateInterval().AsDuration())
 	var last *rowlockv1.Ticket
 	for {
@@ -40,7 +39,11 @@ func (u *unaryConnection) wait(ctx context.Context, call uint64, asked *rowlockv
 			}), nil
 		case *rowlockv1.AcquireResponse_Refusal:
 			return basis, waitResult(&rowlockv1.WaitInQueueResponse{
-				Update: &rowlockv1.WaitInQueueResponse_Ended{Ended: outcome.Refusal},
+				Update: &rowlockv1.WaitInQueueResponse_Refusal{Refusal: outcome.Refusal},
+			}), nil
+		case *rowlockv1.AcquireResponse_Ended:
+			return basis, waitResult(&rowlockv1.WaitInQueueResponse{
+				Update: &rowlockv1.WaitInQueueResponse_Ended{Ended: outcome.Ended},
 			}), nil
 		}
 		ticket := answer.GetTicket()
@@ -53,6 +56,18 @@ func (u *unaryConnection) wait(ctx context.Context, call uint64, asked *rowlockv
 		case <-ctx.Done():
 			return basis, nil, ctx.Err()
 		}
+	}
+}
+
+// enqueueing is the Acquire that takes the place in the queue, and asks for it again.
+func (u *unaryConnection) enqueueing(asked *rowlockv1.QueueRequest) *rowlockv1.AcquireRequest {
+	return &rowlockv1.AcquireRequest{
+		Name:      asked.GetName(),
+		Mode:      asked.GetMode(),
+		Permits:   asked.GetPermits(),
+		Terms:     u.ownedTerms(asked.GetTerms()),
+		RequestId: asked.GetRequestId(),
+		WhenBusy:  &rowlockv1.AcquireRequest_Enqueue{Enqueue: &rowlockv1.Wait{MaxWait: asked.GetMaxWait()}},
 	}
 }
 

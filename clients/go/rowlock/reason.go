@@ -9,14 +9,14 @@ func (r Reason) Error() string {
 	return string(r)
 }
 
-// Reasons of the server: see the table in lock_service.proto.
+// Reasons of the server: see ErrorReason in errors.proto.
 const (
 	// ErrBadRequest: all that is wrong with the request is in [Error.Violations].
 	ErrBadRequest       Reason = "BAD_REQUEST"
 	ErrMalformedMessage Reason = "MALFORMED_MESSAGE"
 	ErrUnknownClaim     Reason = "UNKNOWN_CLAIM"
 	ErrUnknownLock      Reason = "UNKNOWN_LOCK"
-	// ErrLeaseLost: the lease has ended; end_reason in [Error.Metadata] says how.
+	// ErrLeaseLost: the lease has ended; [Error.End] says how.
 	ErrLeaseLost       Reason = "LEASE_LOST"
 	ErrNotGrantedYet   Reason = "NOT_GRANTED_YET"
 	ErrLockInUse       Reason = "LOCK_IN_USE"
@@ -43,7 +43,7 @@ const (
 	ErrInternal     Reason = "INTERNAL"
 )
 
-// Reasons for which a lock was refused: see [Refusal].
+// Reasons for which a lock was refused or a claim has ended: see [Refusal] and [ClaimEndView].
 const (
 	// ErrBusy: others hold the lock or wait for it.
 	ErrBusy Reason = "BUSY"

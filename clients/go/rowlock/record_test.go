@@ -203,12 +203,12 @@ func TestAWaitCancelledBeforeItsGrantLeavesNoRun(t *testing.T) {
 		_, err := client.Lock(ctx, nameOf(t), rowlock.MinInterval(time.Hour))
 		failed <- err
 	}()
-	until(t, "the place", func() bool { return look(t, client, nameOf(t)).Waiting == 1 })
+	until(t, "the place", func() bool { return look(t, client, nameOf(t)).WaiterCount == 1 })
 	cancel()
 	if err := within(t, "the failure", failed); !errors.Is(err, rowlock.ErrCancelled) {
 		t.Fatal(err)
 	}
-	until(t, "the queue to be empty", func() bool { return look(t, client, nameOf(t)).Waiting == 0 })
+	until(t, "the queue to be empty", func() bool { return look(t, client, nameOf(t)).WaiterCount == 0 })
 	held.Close()
 	if _, ok, err := client.TryLock(background, nameOf(t)); !ok || err != nil {
 		t.Fatal(ok, err)

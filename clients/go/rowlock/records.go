@@ -58,7 +58,7 @@ func recordOf(record *rowlockv1.LockRecord) *RecordView {
 			Token:     run.GetFencingToken(),
 			GrantedAt: timeOf(run.GetGrantedAt()),
 			EndedAt:   timeOf(run.GetEndedAt()),
-			EndReason: refusalReason(run.GetEndReason()),
+			EndReason: endReason(run.GetEndReason()),
 			Status:    run.GetStatus(),
 		}
 	}

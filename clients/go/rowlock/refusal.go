@@ -4,10 +4,13 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// Refusal is why a lock was not granted: an expected no.
+// Refusal is why a lock was not granted: an expected no. Either the server made no claim, or the claim has ended, before the
+// call or while it waited.
 type Refusal struct {
 	// Reason is what a program acts on: [ErrBusy], [ErrTimedOut], ...
 	Reason Reason `json:"reason"`
@@ -25,16 +28,33 @@ type Refusal struct {
 	HeldByYou bool `json:"heldByYou"`
 }
 
+// refused is a refusal or the end of a claim, as the server sends it to a caller who has asked for the lock.
+type refused interface {
+	GetMessage() string
+	GetHolders() []*rowlockv1.Claim
+	GetRetryAfter() *durationpb.Duration
+	GetLimit() *rowlockv1.Limit
+	GetStatus() string
+}
+
 func refusalOf(refused *rowlockv1.Refusal) *Refusal {
+	return refusalFor(refusalReason(refused.GetReason()), refused)
+}
+
+func refusalOfEnd(end *rowlockv1.ClaimEnd) *Refusal {
+	return refusalFor(endReason(end.GetReason()), end)
+}
+
+func refusalFor(reason Reason, said refused) *Refusal {
 	refusal := &Refusal{
-		Reason:     refusalReason(refused.GetReason()),
-		Message:    refused.GetMessage(),
-		Holders:    claimsOf(refused.GetHolders()),
-		RetryAfter: refused.GetRetryAfter().AsDuration(),
-		Status:     refused.GetStatus(),
+		Reason:     reason,
+		Message:    said.GetMessage(),
+		Holders:    claimsOf(said.GetHolders()),
+		RetryAfter: said.GetRetryAfter().AsDuration(),
+		Status:     said.GetStatus(),
 	}
-	if refused.GetLimit() != nil {
-		limit := limitOf(refused.GetLimit())
+	if said.GetLimit() != nil {
+		limit := limitOf(said.GetLimit())
 		refusal.Limit = &limit
 	}
 	return refusal
@@ -43,4 +63,9 @@ func refusalOf(refused *rowlockv1.Refusal) *Refusal {
 // refusalReason also converts reasons that this client does not know yet; those become a number.
 func refusalReason(reason rowlockv1.RefusalReason) Reason {
 	return Reason(strings.TrimPrefix(reason.String(), "REFUSAL_REASON_"))
+}
+
+// endReason also converts reasons that this client does not know yet; those become a number.
+func endReason(reason rowlockv1.EndReason) Reason {
+	return Reason(strings.TrimPrefix(reason.String(), "END_REASON_"))
 }

@@ -61,10 +61,8 @@ func (l *Lock) leave(ctx context.Context) error {
 		if begun.err != nil {
 			causes = []error{begun.err}
 		}
-		err := newError(ErrLeaseLost, codes.FailedPrecondition, fmt.Sprintf("the lease on %q had ended before a server "+
-			"confirmed its release, so others may have held the lock before the work had ended", l.Name()), causes...)
-		err.Metadata = map[string]string{"end_reason": string(ErrExpired)}
-		return err
+		return lostError(expired(), fmt.Sprintf("the lease on %q had ended before a server confirmed its release, so others "+
+			"may have held the lock before the work had ended", l.Name()), causes...)
 	case begun.err != nil && begun.err.Code != codes.Unavailable:
 		return begun.err
 	default:

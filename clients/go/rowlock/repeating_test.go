@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -193,8 +194,9 @@ func serveLater(t *testing.T, own rowlockv1.LockServiceServer, options ...grpc.S
 }
 
 // reasoned is an error status as the server sends it.
-func reasoned(code codes.Code, reason string) *statuspb.Status {
-	detailed, err := status.New(code, "no").WithDetails(&errdetails.ErrorInfo{Domain: "rowlock", Reason: reason})
+func reasoned(code codes.Code, reason string, more ...protoadapt.MessageV1) *statuspb.Status {
+	details := append(more, &errdetails.ErrorInfo{Domain: "rowlock", Reason: reason})
+	detailed, err := status.New(code, "no").WithDetails(details...)
 	if err != nil {
 		panic(err)
 	}

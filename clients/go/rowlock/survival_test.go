@@ -220,7 +220,7 @@ func TestManyWaitsDoNotDelayRenewals(t *testing.T) {
 			granted <- lock
 		}()
 	}
-	until(t, "all to wait", func() bool { return look(t, client, nameOf(t)).Waiting == waits })
+	until(t, "all to wait", func() bool { return look(t, client, nameOf(t)).WaiterCount == waits })
 	untilRenewed(t, client, nameOf(t)+"/kept")
 	if _, err := client.SetLimit(background, rowlock.ForName(nameOf(t)), waits+1); err != nil {
 		t.Fatal(err)

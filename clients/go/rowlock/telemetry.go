@@ -269,8 +269,8 @@ func (h *hold) endIfLost() {
 
 // lossOf is how a lease was lost, in lower case: how it has ended if the error says so.
 func lossOf(err *Error) string {
-	if how := err.Metadata["end_reason"]; how != "" {
-		return strings.ToLower(how)
+	if err.End != nil {
+		return lower(err.End.Reason)
 	}
 	return lower(err.Reason)
 }

@@ -25,8 +25,7 @@ func (t *terms) areSet() bool {
 }
 
 // MinInterval forbids grants until this long after the grant, 0 to 10 years, once the lease is released: at most one
-// run in that time. A lost lease does not set it, so that another holder may take over at once. It excludes a [TTL] of
-// [Forever].
+// run in that time. A lost lease does not set it, so that another holder may take over at once.
 func MinInterval(interval time.Duration) LeaseOption {
 	return func(o *leaseOptions) { o.terms.minInterval = durationpb.New(interval) }
 }

@@ -19,7 +19,7 @@ func (u *unaryConnection) capture(ctx context.Context, asked *rowlockv1.CaptureR
 	time.Duration, *rowlockv1.SessionResult, error,
 ) {
 	request := proto.CloneOf(asked)
-	request.Owner, request.Labels = u.ownerOf(asked), u.labelsOf(asked)
+	request.Terms = u.ownedTerms(asked.GetTerms())
 	request.MaxWait = nil
 	until := u.turns.now() + asked.GetMaxWait().AsDuration()
 	for {

@@ -242,28 +242,21 @@ func isConnectionLost(err *Error) bool {
 	return err.Code == codes.DeadlineExceeded || err.Code == codes.Unavailable && !err.isOfServer()
 }
 
-// owned adds the owner and labels that a session sends once for all claims.
+// owned is the request with the owner and labels that a session sends once for all claims.
 func (u *unaryConnection) owned(request *rowlockv1.AcquireRequest) *rowlockv1.AcquireRequest {
 	request = proto.CloneOf(request)
-	request.Owner, request.Labels = u.ownerOf(request), u.labelsOf(request)
+	request.Terms = u.ownedTerms(request.GetTerms())
 	return request
 }
 
-// claimRequest is an AcquireRequest or a CaptureRequest.
-type claimRequest interface {
-	GetOwner() string
-	GetLabels() map[string]string
-}
-
-func (u *unaryConnection) ownerOf(request claimRequest) string {
-	return cmp.Or(request.GetOwner(), u.config.Owner)
-}
-
-func (u *unaryConnection) labelsOf(request claimRequest) map[string]string {
-	labels := map[string]string{}
-	maps.Copy(labels, u.config.Labels)
-	maps.Copy(labels, request.GetLabels())
-	return labels
+// ownedTerms are the terms with that owner and those labels.
+func (u *unaryConnection) ownedTerms(terms *rowlockv1.LeaseTerms) *rowlockv1.LeaseTerms {
+	owned := proto.CloneOf(terms)
+	owned.Owner = cmp.Or(terms.GetOwner(), u.config.Owner)
+	owned.Labels = map[string]string{}
+	maps.Copy(owned.Labels, u.config.Labels)
+	maps.Copy(owned.Labels, terms.GetLabels())
+	return owned
 }
 
 // run runs a command, and returns its last result and when that was asked for. A wait reports its places on the way.

@@ -77,14 +77,14 @@ func TestWithoutStreamsALossIsReportedInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	within(t, "word of the end", lock.Done())
-	if failed, _ := asType[*rowlock.Error](lock.Err()); failed.Metadata["end_reason"] != "FORCE_RELEASED" {
+	if failed, _ := asType[*rowlock.Error](lock.Err()); failed.End == nil || failed.End.Reason != rowlock.ErrForceReleased || failed.End.Note != "test" {
 		t.Fatal(lock.Err())
 	}
 	lock = mustLock(t, client, nameOf(t), rowlock.TTL(3*time.Second), rowlock.Margin(time.Second))
 	running.signal(syscall.SIGSTOP)
 	within(t, "the loss", lock.Done())
 	running.signal(syscall.SIGCONT)
-	if failed, _ := asType[*rowlock.Error](lock.Err()); failed.Metadata["end_reason"] != "EXPIRED" {
+	if failed, _ := asType[*rowlock.Error](lock.Err()); failed.End == nil || *failed.End != (rowlock.ClaimEndView{Reason: rowlock.ErrExpired}) {
 		t.Fatal(lock.Err())
 	}
 	again := mustLock(t, client, nameOf(t))
@@ -103,12 +103,12 @@ func TestWithoutStreamsACancelledWaitLeavesNothingBehind(t *testing.T) {
 		_, err := client.Lock(ctx, nameOf(t))
 		failed <- err
 	}()
-	until(t, "the place", func() bool { return look(t, client, nameOf(t)).Waiting == 1 })
+	until(t, "the place", func() bool { return look(t, client, nameOf(t)).WaiterCount == 1 })
 	cancel()
 	if err := within(t, "the failure", failed); !errors.Is(err, rowlock.ErrCancelled) {
 		t.Fatal(err)
 	}
-	until(t, "the queue to be empty", func() bool { return look(t, client, nameOf(t)).Waiting == 0 })
+	until(t, "the queue to be empty", func() bool { return look(t, client, nameOf(t)).WaiterCount == 0 })
 	client.Close()
 	if info := look(t, connectTo(t, sharedAddress(t)), nameOf(t)); info.HolderCount != 0 {
 		t.Fatalf("%+v", info)

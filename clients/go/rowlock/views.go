@@ -52,13 +52,10 @@ type ClaimView struct {
 	// ExpiresAt is when the lease ends if it is not renewed, or the place if its waiter gives no sign of life; zero:
 	// never.
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
-	// EndedAt is when it ended, and EndReason how: [ErrReleased], [ErrExpired], ... Zero for a live claim.
-	EndedAt   time.Time `json:"endedAt,omitzero"`
-	EndReason Reason    `json:"endReason"`
-	// EndNote is the reason of its forced release, or the lock's status if that was none of those wanted.
-	EndNote string `json:"endNote"`
-	// EndedBy is who force-released it: a principal, or an address if the server asks nobody who they are.
-	EndedBy string `json:"endedBy"`
+	// Provisional: it was granted, and nobody has confirmed the lease yet.
+	Provisional bool `json:"provisional"`
+	// End is how it ended; nil for a live claim.
+	End *ClaimEndView `json:"end,omitzero"`
 	// Replica is the server that kept its place in the queue; empty for a claim that did not wait.
 	Replica string `json:"replica"`
 }
@@ -77,8 +74,8 @@ const (
 
 // LimitView is how many permits may be held at once, and where that limit comes from.
 type LimitView struct {
-	Limit  uint32      `json:"limit"`
-	Source LimitSource `json:"source"`
+	Permits uint32      `json:"permits"`
+	Source  LimitSource `json:"source"`
 	// Pattern is set if Source is [FromPattern].
 	Pattern string `json:"pattern"`
 	// Version is for [IfVersion] of the next change.
@@ -92,7 +89,7 @@ type LockView struct {
 	Limit       LimitView `json:"limit"`
 	HeldPermits uint64    `json:"heldPermits,string"`
 	HolderCount uint32    `json:"holderCount"`
-	Waiting     uint32    `json:"waiting"`
+	WaiterCount uint32    `json:"waiterCount"`
 	// Draining: more is held than the limit allows, because the limit was lowered.
 	Draining bool `json:"draining"`
 	// LastToken is the latest fencing token; 0 if none was given.
@@ -117,7 +114,7 @@ type LimitSetting struct {
 }
 
 func claimOf(claim *rowlockv1.Claim) ClaimView {
-	view := ClaimView{
+	return ClaimView{
 		LockName:     claim.GetLockName(),
 		TicketNumber: claim.GetTicketNumber(),
 		State:        claimStateOf(claim.GetState()),
@@ -130,15 +127,10 @@ func claimOf(claim *rowlockv1.Claim) ClaimView {
 		RequestedAt:  timeOf(claim.GetRequestedAt()),
 		GrantedAt:    timeOf(claim.GetGrantedAt()),
 		ExpiresAt:    timeOf(claim.GetExpiresAt()),
-		EndedAt:      timeOf(claim.GetEndedAt()),
-		EndNote:      claim.GetEndNote(),
-		EndedBy:      claim.GetEndedBy(),
+		Provisional:  claim.GetProvisional(),
+		End:          claimEndOf(claim.GetEnd()),
 		Replica:      claim.GetReplica(),
 	}
-	if view.State == ClaimEnded {
-		view.EndReason = refusalReason(claim.GetEndReason())
-	}
-	return view
 }
 
 func claimsOf(claims []*rowlockv1.Claim) []ClaimView {
@@ -151,7 +143,7 @@ func claimsOf(claims []*rowlockv1.Claim) []ClaimView {
 
 func limitOf(limit *rowlockv1.Limit) LimitView {
 	view := LimitView{
-		Limit:   limit.GetLimit(),
+		Permits: limit.GetPermits(),
 		Source:  FromDefault,
 		Pattern: limit.GetPattern(),
 		Version: limit.GetVersion(),
@@ -172,7 +164,7 @@ func lockViewOf(lock *rowlockv1.Lock) LockView {
 		Limit:       limitOf(lock.GetLimit()),
 		HeldPermits: lock.GetHeldPermits(),
 		HolderCount: lock.GetHolderCount(),
-		Waiting:     lock.GetWaiting(),
+		WaiterCount: lock.GetWaiterCount(),
 		Draining:    lock.GetDraining(),
 		LastToken:   lock.GetLastFencingToken(),
 		Holders:     claimsOf(lock.GetHolders()),

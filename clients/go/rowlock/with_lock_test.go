@@ -68,7 +68,7 @@ func TestWithLockCancelsItsWorkWhenTheLockIsLost(t *testing.T) {
 	}
 	err = within(t, "the end of the work", left)
 	failed, ok := asType[*rowlock.Error](err)
-	if !ok || failed.Reason != rowlock.ErrLeaseLost || failed.Metadata["end_reason"] != "FORCE_RELEASED" {
+	if !ok || failed.Reason != rowlock.ErrLeaseLost || failed.End == nil || failed.End.Reason != rowlock.ErrForceReleased || failed.End.Note != "test" {
 		t.Fatal(err)
 	}
 	if !errors.Is(err, context.Canceled) {

@@ -134,7 +134,7 @@ func TestACallerWhoGoesGivesThePlaceUp(t *testing.T) {
 		if err != nil || time.Now().After(deadline) {
 			t.Fatal("its place is kept:", info, err)
 		}
-		if info.Waiting == 0 {
+		if info.WaiterCount == 0 {
 			return
 		}
 	}

@@ -42,7 +42,7 @@ func (s *server) GetLock(context.Context, *rowlockv1.GetLockRequest) (*rowlockv1
 func (s *server) Acquire(ctx context.Context, asked *rowlockv1.AcquireRequest) (*rowlockv1.AcquireResponse, error) {
 	s.hear(ctx, "acquire")
 	if asked.GetName() == "free" {
-		lease := &rowlockv1.Lease{LeaseId: "secret", LockName: "free", FencingToken: 7, Ttl: asked.GetTtl(), Mode: asked.GetMode(), Permits: 1}
+		lease := &rowlockv1.Lease{LeaseId: "secret", LockName: "free", FencingToken: 7, Ttl: asked.GetTerms().GetTtl(), Mode: asked.GetMode(), Permits: 1}
 		return &rowlockv1.AcquireResponse{Outcome: &rowlockv1.AcquireResponse_Lease{Lease: lease}}, nil
 	}
 	refusal := &rowlockv1.Refusal{Reason: rowlockv1.RefusalReason_REFUSAL_REASON_EXHAUSTED}

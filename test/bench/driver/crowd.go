@@ -98,7 +98,7 @@ func (c *crowded) gather(ctx context.Context, ends []*rowlockCaller, count int) 
 		queueing.Go(func() {
 			for index := number; index < count && failures[number] == nil; index += len(ends) {
 				wait := &crowdedWait{caller: &rowlockCaller{service: end.service}}
-				wait.stream, failures[number] = wait.caller.wait(ctx, c.name, nil)
+				wait.stream, failures[number] = wait.caller.wait(ctx, c.name)
 				if failures[number] == nil {
 					wait.place = int64(wait.stream.first.Ahead)
 				}
@@ -136,7 +136,7 @@ func (c *crowded) again(ctx context.Context, wait *crowdedWait, lease *rowlockv1
 	if err := wait.caller.Release(ctx, lease.LeaseId); err != nil {
 		return false, err
 	}
-	wait.stream, err = wait.caller.wait(ctx, c.name, nil)
+	wait.stream, err = wait.caller.wait(ctx, c.name)
 	return false, err
 }
 
@@ -164,7 +164,7 @@ func (c *crowded) granted(wait *crowdedWait, isFirst bool) (*rowlockv1.Lease, er
 		case update.GetGranted() != nil:
 			c.turned()
 			return update.GetGranted(), nil
-		case update.GetEnded() != nil:
+		case update.GetRefusal() != nil, update.GetEnded() != nil:
 			return nil, nil
 		}
 		ahead = int64(update.GetPosition().Ahead)

@@ -24,7 +24,7 @@ func handOver(ctx context.Context, o options) ([]Figures, error) {
 	var took []time.Duration
 	for turn := 1; ; turn++ {
 		holder, next := ends[(turn+1)%2], ends[turn%2]
-		wait, err := next.wait(ctx, o.name(0), nil)
+		wait, err := next.wait(ctx, o.name(0))
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 	rowlockv1 "rowlock/bench/gen/rowlock/v1"
 )
 
@@ -235,9 +234,7 @@ func (k *keeper) quiet(ctx context.Context, locks Locks, name string, end time.T
 }
 
 func (c *rowlockCaller) AcquireFor(ctx context.Context, name string, ttl time.Duration) (string, error) {
-	request := acquireRequest(name, c.requests.next())
-	request.Ttl = durationpb.New(ttl)
-	return c.acquire(ctx, request)
+	return c.acquire(ctx, acquireRequestFor(name, c.requests.next(), ttl))
 }
 
 func (c *rowlockCaller) Renew(ctx context.Context, held string) error {
@@ -246,9 +243,7 @@ func (c *rowlockCaller) Renew(ctx context.Context, held string) error {
 }
 
 func (c *sessionCaller) AcquireFor(_ context.Context, name string, ttl time.Duration) (string, error) {
-	request := acquireRequest(name, c.requests.next())
-	request.Ttl = durationpb.New(ttl)
-	return c.acquire(request)
+	return c.acquire(acquireRequestFor(name, c.requests.next(), ttl))
 }
 
 func (c *sessionCaller) Renew(_ context.Context, held string) error {

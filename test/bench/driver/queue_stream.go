@@ -15,17 +15,9 @@ type queueStream struct {
 	first *rowlockv1.Ticket
 }
 
-// wait takes a place in the queue, and returns when the place is known. change may change the request.
-func (c *rowlockCaller) wait(
-	ctx context.Context, name string, change func(*rowlockv1.AcquireRequest),
-) (*queueStream, error) {
-	request := acquireRequest(name, c.requests.next())
-	if change != nil {
-		change(request)
-	}
-	stream, err := c.service.WaitInQueue(ctx, &rowlockv1.WaitInQueueRequest{
-		Target: &rowlockv1.WaitInQueueRequest_Acquire{Acquire: request},
-	})
+// wait takes a place in the queue, and returns when the place is known.
+func (c *rowlockCaller) wait(ctx context.Context, name string) (*queueStream, error) {
+	stream, err := c.service.WaitInQueue(ctx, waitRequest(name, c.requests.next()))
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +40,14 @@ func (q *queueStream) granted() (*rowlockv1.Lease, error) {
 		if lease := update.GetGranted(); lease != nil {
 			return lease, nil
 		}
-		if ended := update.GetEnded(); ended != nil {
-			return nil, fmt.Errorf("the wait has ended: %v", ended)
+		if update.GetPosition() == nil {
+			return nil, fmt.Errorf("the wait has ended: %v", update)
 		}
 	}
+}
+
+func waitRequest(name, requestID string) *rowlockv1.WaitInQueueRequest {
+	return &rowlockv1.WaitInQueueRequest{Target: &rowlockv1.WaitInQueueRequest_Request{
+		Request: &rowlockv1.QueueRequest{Name: name, RequestId: requestID},
+	}}
 }

@@ -76,13 +76,10 @@ func (c *sessionCaller) queue(name string, waits int) ([]string, error) {
 	results := make(chan *rowlockv1.SessionResult, waits)
 	for range waits {
 		first := true
+		wait := waitRequest(name, c.requests.next())
+		wait.MinUpdateInterval = durationpb.New(time.Hour)
 		c.session.begin(&rowlockv1.SessionCommand{
-			Command: &rowlockv1.SessionCommand_WaitInQueue{WaitInQueue: &rowlockv1.WaitInQueueRequest{
-				Target: &rowlockv1.WaitInQueueRequest_Acquire{Acquire: &rowlockv1.AcquireRequest{
-					Name: name, RequestId: c.requests.next(),
-				}},
-				MinUpdateInterval: durationpb.New(time.Hour),
-			}},
+			Command: &rowlockv1.SessionCommand_WaitInQueue{WaitInQueue: wait},
 		}, func(result *rowlockv1.SessionResult) {
 			if first {
 				first = false

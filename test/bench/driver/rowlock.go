@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
 	rowlockv1 "rowlock/bench/gen/rowlock/v1"
 )
 
@@ -64,8 +66,14 @@ func (c *rowlockCaller) Release(ctx context.Context, held string) error {
 
 func acquireRequest(name, requestID string) *rowlockv1.AcquireRequest {
 	return &rowlockv1.AcquireRequest{
-		Name: name, RequestId: requestID, WhenBusy: rowlockv1.WhenBusy_WHEN_BUSY_WAIT,
+		Name: name, RequestId: requestID, WhenBusy: &rowlockv1.AcquireRequest_Wait{Wait: &rowlockv1.Wait{}},
 	}
+}
+
+func acquireRequestFor(name, requestID string, ttl time.Duration) *rowlockv1.AcquireRequest {
+	request := acquireRequest(name, requestID)
+	request.Terms = &rowlockv1.LeaseTerms{Lasting: &rowlockv1.LeaseTerms_Ttl{Ttl: durationpb.New(ttl)}}
+	return request
 }
 
 func setLimitRequest(name string, limit uint32) *rowlockv1.SetLimitRequest {

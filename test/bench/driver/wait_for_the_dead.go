@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // shortestTTL is the shortest time to live that the server accepts.
@@ -39,8 +37,7 @@ func letDie(ctx context.Context, ends []*rowlockCaller, o options) ([]time.Durat
 	for index := range o.callers {
 		holder, next := ends[index%2], ends[(index+1)%2]
 		time.Sleep(shortestTTL / time.Duration(o.callers))
-		request := acquireRequest(o.name(index), holder.requests.next())
-		request.Ttl = durationpb.New(shortestTTL)
+		request := acquireRequestFor(o.name(index), holder.requests.next(), shortestTTL)
 		response, err := holder.service.Acquire(ctx, request)
 		if err != nil {
 			return nil, err
@@ -48,7 +45,7 @@ func letDie(ctx context.Context, ends []*rowlockCaller, o options) ([]time.Durat
 		if _, err := leaseIDOf(response); err != nil {
 			return nil, err
 		}
-		wait, err := next.wait(ctx, o.name(index), nil)
+		wait, err := next.wait(ctx, o.name(index))
 		if err != nil {
 			return nil, err
 		}
