@@ -141,7 +141,7 @@ class HistoryTest {
     HeldLock lock = rowlock.lock("why");
     CompletableFuture<HeldLock> waits =
         rowlock.lockAsync("why", LockOptions.builder().owner("ben").build());
-    Until.until("ben waits", () -> rowlock.getLock("why").waiting() == 1);
+    Until.until("ben waits", () -> rowlock.getLock("why").waiterCount() == 1);
     long number = rowlock.getLock("why").waiters().get(0).ticketNumber();
     WaitExplanation explained = rowlock.explainWait("why", number);
     assertEquals("ben", explained.claim().orElseThrow().owner());

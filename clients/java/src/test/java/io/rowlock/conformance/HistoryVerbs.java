@@ -110,7 +110,7 @@ record HistoryVerbs(Function<JsonObject, RowlockClient> clientOf) {
     if (cause instanceof WaitCause.Queued queued)
       return Map.of("kind", "queued", "ahead", queued.ahead(), "first", owners(queued.first()));
     if (cause instanceof WaitCause.InTheWay limit)
-      return Map.of("kind", "limit", "limit", limit.limit().limit());
+      return Map.of("kind", "limit", "limit", limit.limit().permits());
     if (cause instanceof WaitCause.UnwantedStatus status)
       return Map.of("kind", "status", "status", status.status());
     if (cause instanceof WaitCause.NotBefore) return Map.of("kind", "not before");
