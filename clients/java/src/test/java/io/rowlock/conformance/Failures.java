@@ -56,10 +56,12 @@ final class Failures {
   }
 
   static Map<String, ?> shown(ClaimEndView end) {
-    return Map.of(
-        "reason", end.reason().name(),
-        "endedBy", end.endedBy(),
-        "note", end.note(),
-        "status", end.status());
+    Map<String, Object> shown = new HashMap<>();
+    shown.put("reason", end.reason().name());
+    end.endedAt().ifPresent(at -> shown.put("endedAtMs", at.toEpochMilli()));
+    if (!end.endedBy().isEmpty()) shown.put("endedBy", end.endedBy());
+    if (!end.note().isEmpty()) shown.put("note", end.note());
+    if (!end.status().isEmpty()) shown.put("status", end.status());
+    return shown;
   }
 }

@@ -40,7 +40,7 @@ record HistoryVerbs(Function<JsonObject, RowlockClient> clientOf) {
     Map<String, Object> shown = OperatorVerbs.shown(claim);
     shown.put("lockName", claim.lockName());
     shown.put("state", claim.state().name().toLowerCase(Locale.ROOT));
-    claim.end().ifPresent(end -> shown.put("endReason", end.reason().name()));
+    claim.end().ifPresent(end -> shown.put("end", Failures.shown(end)));
     return shown;
   }
 

@@ -106,6 +106,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("mode", claim.mode().name().toLowerCase(Locale.ROOT));
     shown.put("ticketNumber", String.valueOf(claim.ticketNumber()));
     shown.put("labels", claim.labels());
+    if (claim.provisional()) shown.put("provisional", true);
     claim.token().ifPresent(token -> shown.put("token", String.valueOf(token)));
     return shown;
   }
