@@ -58,6 +58,8 @@ class HistoryTest {
     assertEquals(
         List.of("ben"),
         rowlock.listClaims(all.heldAt(granted).pageSize(1)).map(ClaimView::owner).toList());
+    Instant ended = forced.end().orElseThrow().endedAt().orElseThrow();
+    assertEquals(List.of(), rowlock.listClaims(all.heldAt(granted).until(ended)).toList());
     live.close();
     List<Instant> begins = new ArrayList<>();
     rowlock.listClaims(all.completeFrom(begins::add).owner("ben")).toList();

@@ -144,7 +144,7 @@ class LocksTest {
     assertEquals(Reason.BAD_REQUEST, bad.reason());
     assertEquals(Status.Code.INVALID_ARGUMENT, bad.code());
     List<String> fields = bad.violations().stream().map(Violation::field).toList();
-    assertEquals(List.of("acquire.name", "acquire.permits", "acquire.ttl"), fields);
+    assertEquals(List.of("request.name", "request.permits", "request.terms.ttl"), fields);
     // The stack trace includes the thread that made the call.
     assertTrue(
         List.of(bad.getStackTrace()).stream()

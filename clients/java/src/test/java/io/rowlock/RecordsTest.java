@@ -45,6 +45,12 @@ class RecordsTest {
   }
 
   @Test
+  void aLeaseWithoutEndMayHaveAMinInterval() throws InterruptedException {
+    rowlock.lock("endless", with -> with.noExpiry().minInterval(Duration.ofHours(1))).close();
+    assertEquals(Optional.empty(), rowlock.tryLock("endless"));
+  }
+
+  @Test
   void whatWasSetIsShownByVersionUntilItIsDeleted() throws InterruptedException {
     assertEquals(Optional.empty(), rowlock.getLock("set").record());
     Instant due = Instant.parse("2020-02-02T20:20:20.202020Z");
