@@ -15,17 +15,21 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import rowlock.v1.AcquireRequest;
+import rowlock.v1.ClaimEnd;
+import rowlock.v1.EndReason;
 import rowlock.v1.Lease;
+import rowlock.v1.QueueRequest;
 import rowlock.v1.RenewRequest;
 import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
 import rowlock.v1.Ticket;
+import rowlock.v1.Wait;
 import rowlock.v1.WaitInQueueRequest;
-import rowlock.v1.WhenBusy;
 
 final class Acquisition implements Ask, Asking {
   /** Nobody was given the lease, or the place was lost on the way. Asking again takes nothing from anybody. */
-  private static final Set<Reason> UNTOLD_ENDS = Set.of(Reason.LAPSED, Reason.EXPIRED);
+  private static final Set<EndReason> UNTOLD_ENDS =
+      Set.of(EndReason.END_REASON_LAPSED, EndReason.END_REASON_EXPIRED);
 
   /** Others hold the lock, or this client itself does. */
   private static final Set<Reason> IN_THE_WAY = Set.of(Reason.BUSY, Reason.TIMED_OUT);
@@ -174,34 +178,39 @@ final class Acquisition implements Ask, Asking {
   @Override
   public SessionCommand.Builder command(Connection connection) {
     SessionCommand.Builder command = SessionCommand.newBuilder();
-    if (!isWait()) return command.setAcquire(request(WhenBusy.WHEN_BUSY_REFUSE));
+    if (!isWait()) return command.setAcquire(request());
     WaitInQueueRequest.Builder wait = WaitInQueueRequest.newBuilder();
     if (ticketId != null && connection.via() == ConnectionEvent.Via.SESSION) wait.setTicketId(ticketId);
-    else wait.setAcquire(request(WhenBusy.WHEN_BUSY_WAIT));
+    else wait.setRequest(waitingRequest());
     Duration interval = asked.onPosition.isPresent() ? asked.positionInterval : SELDOM;
     return command.setWaitInQueue(wait.setMinUpdateInterval(Times.protoOf(interval)));
   }
 
   @Override
   public Optional<MessageOrBuilder> text() {
-    return Optional.of(request(WhenBusy.WHEN_BUSY_REFUSE));
+    return Optional.of(request());
   }
 
-  private AcquireRequest request(WhenBusy whenBusy) {
-    AcquireRequest.Builder request =
-        AcquireRequest.newBuilder()
+  /** The request without a wait. */
+  private AcquireRequest.Builder request() {
+    return AcquireRequest.newBuilder()
+        .setName(name)
+        .setMode(asked.mode.proto())
+        .setPermits(asked.permits)
+        .setTerms(asked.leaseTerms())
+        .setRequestId(requestId);
+  }
+
+  private QueueRequest.Builder waitingRequest() {
+    QueueRequest.Builder request =
+        QueueRequest.newBuilder()
             .setName(name)
             .setMode(asked.mode.proto())
             .setPermits(asked.permits)
-            .setRequestId(requestId)
-            .setOwner(asked.owner)
-            .putAllLabels(asked.labels)
-            .setWhenBusy(whenBusy);
-    asked.terms.addTo(request);
-    asked.ttl.ifPresentOrElse(
-        ttl -> request.setTtl(Times.protoOf(ttl)), () -> request.setNoExpiry(true));
-    if (isWait() && until < Times.FOREVER) request.setMaxWait(Times.protoOf(left()));
-    return request.build();
+            .setTerms(asked.leaseTerms())
+            .setRequestId(requestId);
+    if (until < Times.FOREVER) request.setMaxWait(Times.protoOf(left()));
+    return request;
   }
 
   @Override
@@ -209,14 +218,16 @@ final class Acquisition implements Ask, Asking {
     if (result.hasAcquire()) {
       switch (result.getAcquire().getOutcomeCase()) {
         case LEASE -> granted(result.getAcquire().getLease(), basis);
-        case REFUSAL -> ended(Refusal.of(result.getAcquire().getRefusal()));
+        case REFUSAL -> refused(Refusal.of(result.getAcquire().getRefusal()));
+        case ENDED -> ended(result.getAcquire().getEnded());
         default -> failed(unexpected(result));
       }
       return true;
     }
     switch (result.getWaitInQueue().getUpdateCase()) {
       case GRANTED -> granted(result.getWaitInQueue().getGranted(), basis);
-      case ENDED -> ended(Refusal.of(result.getWaitInQueue().getEnded()));
+      case REFUSAL -> refused(Refusal.of(result.getWaitInQueue().getRefusal()));
+      case ENDED -> ended(result.getWaitInQueue().getEnded());
       case POSITION -> {
         return isAtPlace(result.getWaitInQueue().getPosition());
       }
@@ -309,10 +320,14 @@ final class Acquisition implements Ask, Asking {
                 this::failed));
   }
 
-  private void ended(Refusal refusal) {
+  private void ended(ClaimEnd end) {
     boolean isLeft = !isWait() || clock.now() < until;
-    if (UNTOLD_ENDS.contains(refusal.reason()) && isLeft && mayAskAgain()) again();
-    else settle(new Outcome.Refused(ofYourself(refusal)));
+    if (UNTOLD_ENDS.contains(end.getReason()) && isLeft && mayAskAgain()) again();
+    else refused(Refusal.of(end));
+  }
+
+  private void refused(Refusal refusal) {
+    settle(new Outcome.Refused(ofYourself(refusal)));
   }
 
   /** A refusal that says so if this client itself holds the lock. */
@@ -345,11 +360,11 @@ final class Acquisition implements Ask, Asking {
 
   /** The command that finds the claim of the request id. */
   private SessionCommand finding() {
-    AcquireRequest.Builder request = request(WhenBusy.WHEN_BUSY_REFUSE).toBuilder().clearMaxWait();
+    AcquireRequest.Builder request = request();
     // If there is no claim, this takes a place in the queue, which is then given back. A first request that is still on
     // its way then finds that the claim of its id has ended, and is not granted the lock.
-    if (asked.ttl.isEmpty()) request.setWhenBusy(WhenBusy.WHEN_BUSY_ENQUEUE);
-    else request.clearIfStatus().addIfStatus(LeftBehind.noStatus());
+    if (asked.ttl.isEmpty()) request.setEnqueue(Wait.getDefaultInstance());
+    else request.setTerms(LeftBehind.findingTerms(asked));
     return SessionCommand.newBuilder().setAcquire(request).build();
   }
 

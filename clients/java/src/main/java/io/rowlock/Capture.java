@@ -159,13 +159,10 @@ final class Capture implements Ask, Asking {
     CaptureRequest.Builder request =
         CaptureRequest.newBuilder()
             .setMaxLeases(asked.count)
-            .setRequestId(requestId)
-            .setOwner(asked.owner)
-            .putAllLabels(asked.labels);
+            .setTerms(asked.leaseTerms())
+            .setRequestId(requestId);
     asked.prefix.ifPresent(request::setPrefix);
     asked.names.ifPresent(names -> request.setNames(LockNames.newBuilder().addAllNames(names)));
-    asked.ttl.ifPresent(ttl -> request.setTtl(Times.protoOf(ttl)));
-    asked.terms.addTo(request);
     if (asked.isWait()) {
       long left = Math.max(Times.ofMillis(1), pieceEnds - clock.now());
       request.setMaxWait(Times.protoOf(left));
@@ -219,7 +216,7 @@ final class Capture implements Ask, Asking {
   /** The command that finds the leases of the request id, and takes nothing else. */
   private SessionCommand finding() {
     CaptureRequest request =
-        request().clearMaxWait().clearIfStatus().addIfStatus(LeftBehind.noStatus()).build();
+        request().clearMaxWait().setTerms(LeftBehind.findingTerms(asked)).build();
     return SessionCommand.newBuilder().setCapture(request).build();
   }
 

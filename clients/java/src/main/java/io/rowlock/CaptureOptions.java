@@ -136,7 +136,7 @@ public final class CaptureOptions extends LeaseOptions {
      * Sets the request id. The same id always means the same leases, as long as they are held. Default: an id for each
      * call.
      *
-     * @param requestId such as a UUID; at most 120 bytes
+     * @param requestId such as a UUID; at most 100 bytes
      * @return this builder
      */
     public Builder requestId(String requestId) {

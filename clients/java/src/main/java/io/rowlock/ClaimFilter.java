@@ -3,9 +3,10 @@ package io.rowlock;
 import java.time.Instant;
 import java.util.function.Consumer;
 import rowlock.v1.ClaimState;
+import rowlock.v1.EndReason;
+import rowlock.v1.HeldAt;
 import rowlock.v1.ListClaimsRequest;
 import rowlock.v1.ListClaimsResponse;
-import rowlock.v1.RefusalReason;
 
 /** Which claims to list. Immutable: each method returns a new filter that restricts more. */
 public final class ClaimFilter {
@@ -90,7 +91,7 @@ public final class ClaimFilter {
   public ClaimFilter ended(Reason reason) {
     return new ClaimFilter(
         begin, request.toBuilder()
-            .addEndReasons(RefusalReason.valueOf("REFUSAL_REASON_" + reason.name())));
+            .addEndReasons(EndReason.valueOf(Reason.END_PREFIX + reason.name())));
   }
 
   /**
@@ -114,13 +115,18 @@ public final class ClaimFilter {
   }
 
   /**
-   * Lists only claims that held the lock at this instant. It needs one lock, and no bounds of time.
+   * Lists only claims that held the lock at this instant. It needs the name of the lock, from {@link #ofLock}.
    *
    * @param heldAt the instant
    * @return a filter
+   * @throws IllegalArgumentException for a filter of a prefix
    */
   public ClaimFilter heldAt(Instant heldAt) {
-    return new ClaimFilter(begin, request.toBuilder().setHeldAt(Times.protoOf(heldAt)));
+    if (request.hasPrefix())
+      throw new IllegalArgumentException("heldAt: it needs the name of a lock, from ClaimFilter.ofLock");
+    String name = request.hasHeldAt() ? request.getHeldAt().getLockName() : request.getLockName();
+    HeldAt held = HeldAt.newBuilder().setLockName(name).setAt(Times.protoOf(heldAt)).build();
+    return new ClaimFilter(begin, request.toBuilder().setHeldAt(held));
   }
 
   /**

@@ -21,7 +21,9 @@ import java.util.OptionalLong;
  * @param grantedAt when it was granted; empty if it never was
  * @param expiresAt when the lease ends if it is not renewed, or the place if its waiter gives no sign of life; empty:
  * never
- * @param end when and how it ended; empty for a live claim
+ * @param provisional whether it is held and nobody has confirmed yet that its holder knows of it
+ * @param end how it ended; empty for a live claim
+ * @param replica of a claim that is over, the server that kept its place in the queue; empty if it did not wait
  */
 public record ClaimView(
     String lockName,
@@ -36,7 +38,9 @@ public record ClaimView(
     Optional<Instant> requestedAt,
     Optional<Instant> grantedAt,
     Optional<Instant> expiresAt,
-    Optional<ClaimEnd> end) {
+    boolean provisional,
+    Optional<ClaimEndView> end,
+    String replica) {
   /** What a claim does. */
   public enum State {
     /** It waits in the queue. */
@@ -72,7 +76,9 @@ public record ClaimView(
         when(claim.hasRequestedAt(), claim.getRequestedAt()),
         when(claim.hasGrantedAt(), claim.getGrantedAt()),
         when(claim.hasExpiresAt(), claim.getExpiresAt()),
-        isOver ? Optional.of(ClaimEnd.of(claim)) : Optional.empty());
+        claim.getProvisional(),
+        claim.hasEnd() ? Optional.of(ClaimEndView.of(claim.getEnd())) : Optional.empty(),
+        claim.getReplica());
   }
 
   private static Optional<Instant> when(boolean isSet, com.google.protobuf.Timestamp timestamp) {

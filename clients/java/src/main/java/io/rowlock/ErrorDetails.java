@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import rowlock.v1.ClaimEnd;
 
 record ErrorDetails(
     Reason reason,
@@ -25,6 +26,7 @@ record ErrorDetails(
     Map<String, String> metadata,
     Optional<Duration> retryAfter,
     Optional<Refusal> refusal,
+    Optional<ClaimEndView> end,
     boolean isOfServer) {
   private static final String DOMAIN = "rowlock";
   private static final String PIPELINE = "Channel Pipeline:";
@@ -37,8 +39,17 @@ record ErrorDetails(
     return of(reason, code, Map.of());
   }
 
-  static ErrorDetails leaseLost(String endReason) {
-    return of(Reason.LEASE_LOST, Status.Code.FAILED_PRECONDITION, Map.of("end_reason", endReason));
+  static ErrorDetails leaseLost(ClaimEndView end) {
+    return new ErrorDetails(
+        Reason.LEASE_LOST,
+        Reason.LEASE_LOST.name(),
+        Status.Code.FAILED_PRECONDITION,
+        List.of(),
+        Map.of(),
+        Optional.empty(),
+        Optional.empty(),
+        Optional.of(end),
+        false);
   }
 
   /** These details with the request id under which a server may have granted a lock. */
@@ -46,7 +57,7 @@ record ErrorDetails(
     Map<String, String> more = new HashMap<>(metadata);
     more.put("request_id", requestId);
     return new ErrorDetails(
-        reason, reasonName, code, violations, Map.copyOf(more), retryAfter, refusal, isOfServer);
+        reason, reasonName, code, violations, Map.copyOf(more), retryAfter, refusal, end, isOfServer);
   }
 
   static ErrorDetails badRequest(List<Violation> violations) {
@@ -56,6 +67,7 @@ record ErrorDetails(
         Status.Code.INVALID_ARGUMENT,
         violations,
         Map.of(),
+        Optional.empty(),
         Optional.empty(),
         Optional.empty(),
         false);
@@ -68,7 +80,15 @@ record ErrorDetails(
 
   private static ErrorDetails of(Reason reason, Status.Code code, Map<String, String> metadata) {
     return new ErrorDetails(
-        reason, reason.name(), code, List.of(), metadata, Optional.empty(), Optional.empty(), false);
+        reason,
+        reason.name(),
+        code,
+        List.of(),
+        metadata,
+        Optional.empty(),
+        Optional.empty(),
+        Optional.empty(),
+        false);
   }
 
   static ErrorDetails of(Refusal refusal) {
@@ -80,6 +100,7 @@ record ErrorDetails(
         Map.of(),
         refusal.retryAfter(),
         Optional.of(refusal),
+        Optional.empty(),
         false);
   }
 
@@ -141,6 +162,7 @@ record ErrorDetails(
         info.map(found -> Map.copyOf(found.getMetadataMap())).orElse(Map.of()),
         find(status, RetryInfo.class).map(retry -> Times.durationOf(retry.getRetryDelay())),
         Optional.empty(),
+        find(status, ClaimEnd.class).map(ClaimEndView::of),
         info.isPresent());
   }
 

@@ -169,7 +169,7 @@ final class HeldLease {
     if (over == null && clock.now() >= deadline())
       end(
           RowlockException.leaseLost(
-              lockName, Reason.EXPIRED.name(), "was not renewed in time, so others may hold the lock."));
+              lockName, ClaimEndView.of(Reason.EXPIRED), "was not renewed in time, so others may hold the lock."));
     tell();
   }
 

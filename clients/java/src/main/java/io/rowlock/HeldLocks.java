@@ -168,7 +168,7 @@ final class HeldLocks {
       HeldLease lease = lock.lease();
       lease.lose(
           RowlockException.leaseLost(
-              lease.lockName, Reason.RELEASED.name(), "is given up, because this program exits."));
+              lease.lockName, ClaimEndView.of(Reason.RELEASED), "is given up, because this program exits."));
       drop(lock);
       if (!asked.terms.differIfLost()) giveBack(lease.id, asked);
     }

@@ -111,9 +111,10 @@ final class LeaseKeeper {
 
   void lost(Collection<LostLease> leases) {
     for (LostLease lease : leases) {
-      String how = Reason.nameOf(lease.getReason());
+      ClaimEndView end = ClaimEndView.of(lease.getEnd());
+      String how = end.reason().name();
       String message = "has ended (" + how.toLowerCase(Locale.ROOT) + "): stop the work that the lock protects.";
-      lose(lease.getLeaseId(), RowlockException.leaseLost(lease.getLockName(), how, message));
+      lose(lease.getLeaseId(), RowlockException.leaseLost(lease.getLockName(), end, message));
     }
   }
 

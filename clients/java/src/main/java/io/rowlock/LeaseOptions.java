@@ -2,6 +2,7 @@
 
 package io.rowlock;
 
+import com.google.protobuf.Empty;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -9,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import rowlock.v1.LeaseTerms;
 
 abstract class LeaseOptions {
   static final Duration TTL = Duration.ofSeconds(30);
@@ -39,6 +41,16 @@ abstract class LeaseOptions {
             builder.statusIfLost,
             List.copyOf(builder.ifStatus));
     margin = marginOf(builder);
+  }
+
+  /** All that a request asks of its lease. */
+  LeaseTerms leaseTerms() {
+    LeaseTerms.Builder lease = LeaseTerms.newBuilder().setOwner(owner).putAllLabels(labels);
+    ttl.ifPresentOrElse(
+        time -> lease.setTtl(Times.protoOf(time)),
+        () -> lease.setNoExpiry(Empty.getDefaultInstance()));
+    terms.addTo(lease);
+    return lease.build();
   }
 
   private static Duration marginOf(Builder<?> builder) {
@@ -153,7 +165,7 @@ abstract class LeaseOptions {
 
     /**
      * After a release of the lease, forbids grants until this long after it was granted. A lost lease does not set
-     * this, so that another holder may take over at once. Not for a lease without end.
+     * this, so that another holder may take over at once.
      *
      * @param interval 0 to 10 years
      * @return this builder

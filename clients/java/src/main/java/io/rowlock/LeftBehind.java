@@ -14,6 +14,7 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import rowlock.v1.Lease;
+import rowlock.v1.LeaseTerms;
 import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
 
@@ -25,16 +26,6 @@ final class LeftBehind {
   private static final long LOOK_AGAIN_FIRST = Times.ofMillis(250);
 
   private static final long LOOK_AGAIN_MAX = Times.ofMillis(30_000);
-
-  /** Refusals that say that the claim existed and has ended. */
-  private static final Set<Reason> ENDS =
-      Set.of(
-          Reason.EXPIRED,
-          Reason.RELEASED,
-          Reason.FORCE_RELEASED,
-          Reason.LAPSED,
-          Reason.CANCELLED,
-          Reason.TIMED_OUT);
 
   private final EventLoop loop;
   private final Clock clock;
@@ -156,8 +147,7 @@ final class LeftBehind {
       for (String claim : found)
         if (!except.contains(claim))
           locks.requests.unwanted(id, () -> locks.giveBack(claim, asked));
-      Reason refused = Reason.of(result.getAcquire().getRefusal().getReason());
-      if (isOne && (!found.isEmpty() || ENDS.contains(refused))) all.remove(this);
+      if (isOne && (!found.isEmpty() || result.getAcquire().hasEnded())) all.remove(this);
       else again();
     }
 
@@ -181,9 +171,12 @@ final class LeftBehind {
     }
   }
 
-  /** A status that no lock has. A request with it finds the claims of its request id, and takes nothing. */
-  static String noStatus() {
-    return UUID.randomUUID().toString();
+  /** Terms with a status that no lock has. A request with them finds the claims of its request id, and takes nothing. */
+  static LeaseTerms findingTerms(LeaseOptions asked) {
+    return asked.leaseTerms().toBuilder()
+        .clearIfStatus()
+        .addIfStatus(UUID.randomUUID().toString())
+        .build();
   }
 
   private static List<String> claimsIn(SessionResult result) {

@@ -6,7 +6,7 @@ package io.rowlock;
  * @param limit permits that may be held at once
  * @param version of the setting, for the next {@link LimitChange#ifVersion(long)}
  * @param heldPermits permits held; for a pattern the sum over the matching locks
- * @param waiting claims that wait; for a pattern the sum over the matching locks
+ * @param waiterCount claims that wait; for a pattern the sum over the matching locks
  * @param draining whether more is held than the limit allows
  * @param serversBehind for a pattern, how many servers may still grant by the old limit; usually 0
  */
@@ -14,7 +14,7 @@ public record LimitInForce(
     int limit,
     long version,
     long heldPermits,
-    long waiting,
+    long waiterCount,
     boolean draining,
     int serversBehind) {
   static LimitInForce of(rowlock.v1.SetLimitResponse response) {
@@ -22,7 +22,7 @@ public record LimitInForce(
         response.getLimit(),
         response.getVersion(),
         response.getHeldPermits(),
-        response.getWaiting(),
+        response.getWaiterCount(),
         response.getDraining(),
         response.getServersBehind());
   }

@@ -5,14 +5,14 @@ import java.util.Optional;
 /**
  * How many permits may be held at once, and where that limit comes from.
  *
- * @param limit how many; 0 pauses the lock
+ * @param permits how many; 0 pauses the lock
  * @param source where it comes from
  * @param pattern the pattern, if that is the source
  * @param version for the {@link LimitChange#ifVersion(long)} of the next change
  * @param reason the reason that came with the change
  */
 public record LimitView(
-    int limit, Source source, Optional<String> pattern, long version, String reason) {
+    int permits, Source source, Optional<String> pattern, long version, String reason) {
   /** Where a limit comes from. */
   public enum Source {
     /** Nothing was set, and the limit is 1. */
@@ -31,7 +31,7 @@ public record LimitView(
           default -> Source.DEFAULT;
         };
     return new LimitView(
-        limit.getLimit(),
+        limit.getPermits(),
         source,
         source == Source.PATTERN ? Optional.of(limit.getPattern()) : Optional.empty(),
         limit.getVersion(),

@@ -195,7 +195,7 @@ public final class LockOptions extends LeaseOptions {
      * Sets the request id. The same id always means the same claim: a call that asks again under it gets the same lease
      * or place. Default: an id for each call.
      *
-     * @param requestId such as a UUID; at most 128 bytes
+     * @param requestId such as a UUID; at most 100 bytes
      * @return this builder
      */
     public Builder requestId(String requestId) {

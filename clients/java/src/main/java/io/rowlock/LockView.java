@@ -10,7 +10,7 @@ import java.util.Optional;
  * @param limit the limit in force
  * @param heldPermits permits held; each reader or writer counts as 1
  * @param holderCount the number of holders
- * @param waiting the number of waiters
+ * @param waiterCount the number of waiters
  * @param draining whether more is held than the limit allows, because the limit was lowered
  * @param lastToken the latest fencing token; 0 if none was given
  * @param holders the oldest holders, oldest first; 100 at most, in listings 10
@@ -22,7 +22,7 @@ public record LockView(
     LimitView limit,
     long heldPermits,
     int holderCount,
-    int waiting,
+    int waiterCount,
     boolean draining,
     long lastToken,
     List<ClaimView> holders,
@@ -34,7 +34,7 @@ public record LockView(
         LimitView.of(lock.getLimit()),
         lock.getHeldPermits(),
         lock.getHolderCount(),
-        lock.getWaiting(),
+        lock.getWaiterCount(),
         lock.getDraining(),
         lock.getLastFencingToken(),
         lock.getHoldersList().stream().map(ClaimView::of).toList(),

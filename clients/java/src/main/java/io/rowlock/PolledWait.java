@@ -6,10 +6,11 @@ package io.rowlock;
 import rowlock.v1.AcquireRequest;
 import rowlock.v1.AcquireResponse;
 import rowlock.v1.LockServiceGrpc;
+import rowlock.v1.QueueRequest;
 import rowlock.v1.SessionResult;
 import rowlock.v1.Ticket;
+import rowlock.v1.Wait;
 import rowlock.v1.WaitInQueueResponse;
-import rowlock.v1.WhenBusy;
 
 final class PolledWait {
   private static final long POLL_EVERY_MAX = Times.ofMillis(1_000);
@@ -28,12 +29,25 @@ final class PolledWait {
   private boolean isStopped;
   private EventLoop.Timer timer;
 
-  PolledWait(UnaryConnection connection, long number, AcquireRequest asked, long interval) {
+  PolledWait(UnaryConnection connection, long number, QueueRequest asked, long interval) {
     this.connection = connection;
     this.number = number;
-    request = asked.toBuilder().setWhenBusy(WhenBusy.WHEN_BUSY_ENQUEUE).build();
+    request = enqueuing(asked);
     this.interval = interval;
     every = Math.max(POLL_EVERY_MIN, Math.min(POLL_EVERY_MAX, interval));
+  }
+
+  private static AcquireRequest enqueuing(QueueRequest asked) {
+    Wait.Builder wait = Wait.newBuilder();
+    if (asked.hasMaxWait()) wait.setMaxWait(asked.getMaxWait());
+    return AcquireRequest.newBuilder()
+        .setName(asked.getName())
+        .setMode(asked.getMode())
+        .setPermits(asked.getPermits())
+        .setTerms(asked.getTerms())
+        .setRequestId(asked.getRequestId())
+        .setEnqueue(wait)
+        .build();
   }
 
   void stop() {
@@ -65,7 +79,8 @@ final class PolledWait {
     WaitInQueueResponse.Builder update = WaitInQueueResponse.newBuilder();
     switch (answer.getOutcomeCase()) {
       case LEASE -> update.setGranted(answer.getLease());
-      case REFUSAL -> update.setEnded(answer.getRefusal());
+      case REFUSAL -> update.setRefusal(answer.getRefusal());
+      case ENDED -> update.setEnded(answer.getEnded());
       default -> {
         Ticket ticket = answer.getTicket();
         timer = connection.loop.after(pause(ticket), () -> connection.poll(this));

@@ -91,18 +91,17 @@ public enum Reason {
   private static final Map<String, Reason> BY_NAME =
       Arrays.stream(values()).collect(Collectors.toMap(Enum::name, Function.identity()));
   private static final String REFUSAL_PREFIX = "REFUSAL_REASON_";
+  static final String END_PREFIX = "END_REASON_";
 
   static Reason of(String name) {
     return BY_NAME.getOrDefault(name, UNKNOWN);
   }
 
   static Reason of(rowlock.v1.RefusalReason reason) {
-    return of(nameOf(reason));
+    return of(reason.name().replace(REFUSAL_PREFIX, ""));
   }
 
-  static String nameOf(rowlock.v1.RefusalReason reason) {
-    return reason == rowlock.v1.RefusalReason.UNRECOGNIZED
-        ? UNKNOWN.name()
-        : reason.name().substring(REFUSAL_PREFIX.length());
+  static Reason of(rowlock.v1.EndReason reason) {
+    return of(reason.name().replace(END_PREFIX, ""));
   }
 }

@@ -5,7 +5,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Why a lock was not granted: an expected answer, not an error.
+ * Why a lock was not granted: an expected answer, not an error. Either the server refuses it, or the claim has ended,
+ * before it was waited for or meanwhile.
  *
  * @param reason what a program acts on
  * @param message for people, and not stable
@@ -29,13 +30,40 @@ public record Refusal(
     return new Refusal(
         reason,
         refusal.getMessage(),
-        refusal.getHoldersList().stream().map(ClaimView::of).toList(),
-        refusal.hasRetryAfter()
-            ? Optional.of(Times.durationOf(refusal.getRetryAfter()))
-            : Optional.empty(),
-        refusal.hasLimit() ? Optional.of(LimitView.of(refusal.getLimit())) : Optional.empty(),
-        reason == Reason.STATUS_MISMATCH ? Optional.of(refusal.getStatus()) : Optional.empty(),
+        viewsOf(refusal.getHoldersList()),
+        refusal.hasRetryAfter() ? durationOf(refusal.getRetryAfter()) : Optional.empty(),
+        refusal.hasLimit() ? viewOf(refusal.getLimit()) : Optional.empty(),
+        statusFor(reason, refusal.getStatus()),
         false);
+  }
+
+  /** Of a lock whose claim has ended, before it was waited for or meanwhile. */
+  static Refusal of(rowlock.v1.ClaimEnd end) {
+    Reason reason = Reason.of(end.getReason());
+    return new Refusal(
+        reason,
+        end.getMessage(),
+        viewsOf(end.getHoldersList()),
+        end.hasRetryAfter() ? durationOf(end.getRetryAfter()) : Optional.empty(),
+        end.hasLimit() ? viewOf(end.getLimit()) : Optional.empty(),
+        statusFor(reason, end.getStatus()),
+        false);
+  }
+
+  private static List<ClaimView> viewsOf(List<rowlock.v1.Claim> holders) {
+    return holders.stream().map(ClaimView::of).toList();
+  }
+
+  private static Optional<Duration> durationOf(com.google.protobuf.Duration duration) {
+    return Optional.of(Times.durationOf(duration));
+  }
+
+  private static Optional<LimitView> viewOf(rowlock.v1.Limit limit) {
+    return Optional.of(LimitView.of(limit));
+  }
+
+  private static Optional<String> statusFor(Reason reason, String status) {
+    return reason == Reason.STATUS_MISMATCH ? Optional.of(status) : Optional.empty();
   }
 
   /** This refusal by a lock that this client has held itself for so long. */

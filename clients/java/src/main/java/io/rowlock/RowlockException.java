@@ -78,9 +78,9 @@ public final class RowlockException extends RuntimeException {
     return new RowlockException(message, ErrorDetails.of(refusal), null);
   }
 
-  static RowlockException leaseLost(String lockName, String endReason, String message) {
+  static RowlockException leaseLost(String lockName, ClaimEndView end, String message) {
     String full = "The lease on \"" + lockName + "\" " + message;
-    return new RowlockException(full, ErrorDetails.leaseLost(endReason), null);
+    return new RowlockException(full, ErrorDetails.leaseLost(end), null);
   }
 
   static RowlockException ttlTooShort(HeldLease lease) {
@@ -117,7 +117,7 @@ public final class RowlockException extends RuntimeException {
 
   static RowlockException hadEnded(String lockName) {
     return leaseLost(
-        lockName, Reason.EXPIRED.name(), "ended before its release, so others may have held the lock.");
+        lockName, ClaimEndView.of(Reason.EXPIRED), "ended before its release, so others may have held the lock.");
   }
 
   /** Whether a server that knew of the call may have carried it out nevertheless. */
@@ -183,7 +183,7 @@ public final class RowlockException extends RuntimeException {
   /**
    * Returns further values for programs.
    *
-   * @return such as {@code end_reason} for {@link Reason#LEASE_LOST}
+   * @return such as {@code version} for {@link Reason#VERSION_MISMATCH}
    */
   public Map<String, String> metadata() {
     return details().metadata();
@@ -205,6 +205,15 @@ public final class RowlockException extends RuntimeException {
    */
   public Optional<Refusal> refusal() {
     return details().refusal();
+  }
+
+  /**
+   * Returns how the lease ended, if it is lost.
+   *
+   * @return empty unless the reason is {@link Reason#LEASE_LOST}
+   */
+  public Optional<ClaimEndView> end() {
+    return details().end();
   }
 
   private ErrorDetails details() {

@@ -176,6 +176,6 @@ final class Telemetry {
 
   /** How a lease was lost, in lower case: how it has ended if the error says so. */
   static String lossOf(RowlockException why) {
-    return why.metadata().getOrDefault("end_reason", why.reasonName()).toLowerCase(Locale.ROOT);
+    return why.end().map(end -> end.reason().name()).orElse(why.reasonName()).toLowerCase(Locale.ROOT);
   }
 }

@@ -5,8 +5,7 @@ package io.rowlock;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import rowlock.v1.AcquireRequest;
-import rowlock.v1.CaptureRequest;
+import rowlock.v1.LeaseTerms;
 
 record Terms(
     Optional<Duration> minInterval,
@@ -24,17 +23,10 @@ record Terms(
     return differIfLost() || !ifStatus.isEmpty();
   }
 
-  void addTo(AcquireRequest.Builder request) {
-    minInterval.ifPresent(interval -> request.setMinInterval(Times.protoOf(interval)));
-    lockDelay.ifPresent(delay -> request.setLockDelay(Times.protoOf(delay)));
-    statusIfLost.ifPresent(request::setStatusIfLost);
-    request.addAllIfStatus(ifStatus);
-  }
-
-  void addTo(CaptureRequest.Builder request) {
-    minInterval.ifPresent(interval -> request.setMinInterval(Times.protoOf(interval)));
-    lockDelay.ifPresent(delay -> request.setLockDelay(Times.protoOf(delay)));
-    statusIfLost.ifPresent(request::setStatusIfLost);
-    request.addAllIfStatus(ifStatus);
+  void addTo(LeaseTerms.Builder lease) {
+    minInterval.ifPresent(interval -> lease.setMinInterval(Times.protoOf(interval)));
+    lockDelay.ifPresent(delay -> lease.setLockDelay(Times.protoOf(delay)));
+    statusIfLost.ifPresent(lease::setStatusIfLost);
+    lease.addAllIfStatus(ifStatus);
   }
 }

@@ -25,7 +25,9 @@ import java.util.function.Consumer;
 import rowlock.v1.AcquireRequest;
 import rowlock.v1.CaptureRequest;
 import rowlock.v1.GetLockRequest;
+import rowlock.v1.LeaseTerms;
 import rowlock.v1.LockServiceGrpc;
+import rowlock.v1.QueueRequest;
 import rowlock.v1.RenewRequest;
 import rowlock.v1.RenewedLease;
 import rowlock.v1.RenewedLeases;
@@ -154,7 +156,7 @@ final class UnaryConnection implements Connection {
         PolledWait wait = new PolledWait(
                 this,
                 number,
-                signed(command.getWaitInQueue().getAcquire()),
+                signed(command.getWaitInQueue().getRequest()),
                 Times.ofProto(command.getWaitInQueue().getMinUpdateInterval()));
         waits.put(number, wait);
         poll(wait);
@@ -251,16 +253,22 @@ final class UnaryConnection implements Connection {
   }
 
   /** Adds the owner and labels that a session sends once for all claims. */
+  private LeaseTerms signed(LeaseTerms terms) {
+    LeaseTerms.Builder signed = terms.toBuilder();
+    if (terms.getOwner().isEmpty()) signed.setOwner(owner);
+    return signed.putAllLabels(labels).putAllLabels(terms.getLabelsMap()).build();
+  }
+
   private AcquireRequest signed(AcquireRequest request) {
-    AcquireRequest.Builder builder = request.toBuilder();
-    if (request.getOwner().isEmpty()) builder.setOwner(owner);
-    return builder.putAllLabels(labels).putAllLabels(request.getLabelsMap()).build();
+    return request.toBuilder().setTerms(signed(request.getTerms())).build();
+  }
+
+  private QueueRequest signed(QueueRequest request) {
+    return request.toBuilder().setTerms(signed(request.getTerms())).build();
   }
 
   private CaptureRequest signed(CaptureRequest request) {
-    CaptureRequest.Builder builder = request.toBuilder();
-    if (request.getOwner().isEmpty()) builder.setOwner(owner);
-    return builder.putAllLabels(labels).putAllLabels(request.getLabelsMap()).build();
+    return request.toBuilder().setTerms(signed(request.getTerms())).build();
   }
 
   private static long within(CaptureRequest request) {

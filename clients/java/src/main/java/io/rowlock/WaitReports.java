@@ -158,7 +158,7 @@ final class WaitReports {
       return new Place(
           queued.map(WaitCause.Queued::ahead).orElse(0),
           queued.map(WaitCause.Queued::permitsAhead).orElse(0L),
-          explained.lock().waiting(),
+          explained.lock().waiterCount(),
           Duration.ofNanos(waited()));
     }
   }

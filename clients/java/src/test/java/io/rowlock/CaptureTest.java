@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import rowlock.v1.CaptureRequest;
 import rowlock.v1.CaptureResponse;
 import rowlock.v1.Lease;
+import rowlock.v1.LeaseTerms;
 import rowlock.v1.ReleaseRequest;
 import rowlock.v1.ReleaseResponse;
 import rowlock.v1.RenewResponse;
@@ -103,14 +104,16 @@ class CaptureTest {
         CaptureRequest.newBuilder()
             .setPrefix("task/")
             .setMaxLeases(3)
-            .setTtl(Times.protoOf(Duration.ofSeconds(60)))
-            .setOwner("anna")
-            .putLabels("job", "7")
-            .setMinInterval(Times.protoOf(Duration.ofHours(1)))
-            .setLockDelay(Times.protoOf(Duration.ofMinutes(1)))
-            .setStatusIfLost("failed")
-            .addIfStatus("")
-            .addIfStatus("new")
+            .setTerms(
+                LeaseTerms.newBuilder()
+                    .setTtl(Times.protoOf(Duration.ofSeconds(60)))
+                    .setOwner("anna")
+                    .putLabels("job", "7")
+                    .setMinInterval(Times.protoOf(Duration.ofHours(1)))
+                    .setLockDelay(Times.protoOf(Duration.ofMinutes(1)))
+                    .setStatusIfLost("failed")
+                    .addIfStatus("")
+                    .addIfStatus("new"))
             .setRequestId("run")
             .build();
     assertEquals(expected, command.getCapture());
@@ -197,8 +200,8 @@ class CaptureTest {
       finding = script.next();
       assertEquals(id, finding.getCapture().getRequestId());
       assertFalse(finding.getCapture().hasMaxWait());
-      assertEquals(1, finding.getCapture().getIfStatusCount());
-      assertNotEquals("new", finding.getCapture().getIfStatus(0));
+      assertEquals(1, finding.getCapture().getTerms().getIfStatusCount());
+      assertNotEquals("new", finding.getCapture().getTerms().getIfStatus(0));
       if (look < 3) script.answer(finding, captured());
     }
     script.answer(finding, captured(lease("a", 30)));
@@ -214,7 +217,7 @@ class CaptureTest {
     script.reconnect();
     CaptureRequest finding = script.next().getCapture();
     assertEquals(id, finding.getRequestId());
-    assertEquals(1, finding.getIfStatusCount());
+    assertEquals(1, finding.getTerms().getIfStatusCount());
   }
 
   @Test

@@ -226,11 +226,11 @@ class CapturesTest {
         Set.of(
             "names.names[1]",
             "max_leases",
-            "ttl",
-            "min_interval",
-            "lock_delay",
-            "status_if_lost",
-            "if_status[0]"),
+            "terms.ttl",
+            "terms.min_interval",
+            "terms.lock_delay",
+            "terms.status_if_lost",
+            "terms.if_status[0]"),
         Set.copyOf(bad.violations().stream().map(Violation::field).toList()));
     RowlockException fromNothing =
         assertThrows(RowlockException.class, () -> direct.capture(with -> with.count(1)));

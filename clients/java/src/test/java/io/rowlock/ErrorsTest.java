@@ -14,10 +14,13 @@ import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import rowlock.v1.ClaimEnd;
+import rowlock.v1.EndReason;
 import rowlock.v1.RefusalReason;
 
 class ErrorsTest {
@@ -55,6 +58,31 @@ class ErrorsTest {
   }
 
   @Test
+  void ofALostLeaseSayHowItEnded() {
+    Instant at = Instant.ofEpochSecond(1_700_000_000);
+    ClaimEnd end =
+        ClaimEnd.newBuilder()
+            .setReason(EndReason.END_REASON_FORCE_RELEASED)
+            .setEndedAt(Times.protoOf(at))
+            .setEndedBy("admin")
+            .setNote("too long")
+            .build();
+    var status = status(Status.Code.FAILED_PRECONDITION, "LEASE_LOST", "rowlock");
+    assertEquals(Optional.empty(), ErrorDetails.errorOf(status.build()).end());
+    status.addDetails(Any.pack(end));
+    for (RowlockException error :
+        List.of(
+            ErrorDetails.errorOf(status.build()),
+            ErrorDetails.errorOf(StatusProto.toStatusRuntimeException(status.build())).again())) {
+      assertEquals(Reason.LEASE_LOST, error.reason());
+      assertEquals(
+          Optional.of(
+              new ClaimEndView(Reason.FORCE_RELEASED, Optional.of(at), "admin", "too long", "")),
+          error.end());
+    }
+  }
+
+  @Test
   void mayHaveAReasonThatThisClientDoesNotKnow() {
     var status = status(Status.Code.ABORTED, "BRAND_NEW", "rowlock").build();
     RowlockException error = ErrorDetails.errorOf(status);
@@ -82,11 +110,16 @@ class ErrorsTest {
   }
 
   @Test
-  void namesOfRefusalsAreThoseOfTheServer() {
+  void namesOfRefusalsAndEndsAreThoseOfTheServer() {
     for (RefusalReason reason : RefusalReason.values()) {
       boolean isSent =
           reason != RefusalReason.UNRECOGNIZED
               && reason != RefusalReason.REFUSAL_REASON_UNSPECIFIED;
+      assertEquals(isSent, Reason.of(reason) != Reason.UNKNOWN, reason.name());
+    }
+    for (EndReason reason : EndReason.values()) {
+      boolean isSent =
+          reason != EndReason.UNRECOGNIZED && reason != EndReason.END_REASON_UNSPECIFIED;
       assertEquals(isSent, Reason.of(reason) != Reason.UNKNOWN, reason.name());
     }
   }

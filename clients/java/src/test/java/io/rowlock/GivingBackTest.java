@@ -24,8 +24,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import rowlock.v1.AcquireResponse;
+import rowlock.v1.ClaimEnd;
+import rowlock.v1.EndReason;
 import rowlock.v1.Lease;
-import rowlock.v1.RefusalReason;
 import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
 
@@ -231,7 +232,7 @@ class GivingBackTest {
     LockOptions shared = LockOptions.builder().requestId("shared").build();
     HeldLock holder = looker.lock("shared");
     CompletableFuture<HeldLock> first = looker.lockAsync("shared", shared);
-    until("a place", () -> looker.getLock("shared").waiting() == 1);
+    until("a place", () -> looker.getLock("shared").waiterCount() == 1);
     CompletableFuture<Place> place = new CompletableFuture<>();
     CompletableFuture<HeldLock> second =
         looker.lockAsync(
@@ -242,9 +243,9 @@ class GivingBackTest {
     try (HeldLock lock = second.get()) {
       CompletableFuture<HeldLock> third =
           looker.lockAsync("shared", LockOptions.builder().requestId("third").build());
-      until("a place", () -> looker.getLock("shared").waiting() == 1);
+      until("a place", () -> looker.getLock("shared").waiterCount() == 1);
       third.cancel(true);
-      until("nobody waits", () -> looker.getLock("shared").waiting() == 0);
+      until("nobody waits", () -> looker.getLock("shared").waiterCount() == 0);
     }
   }
 
@@ -309,9 +310,7 @@ class GivingBackTest {
           SessionResult.newBuilder()
               .setAcquire(
                   AcquireResponse.newBuilder()
-                      .setRefusal(
-                          rowlock.v1.Refusal.newBuilder()
-                              .setReason(RefusalReason.REFUSAL_REASON_RELEASED))));
+                      .setEnded(ClaimEnd.newBuilder().setReason(EndReason.END_REASON_RELEASED))));
       Refusal refusal = assertInstanceOf(Outcome.Refused.class, second.get()).refusal();
       assertEquals(Reason.RELEASED, refusal.reason());
     }

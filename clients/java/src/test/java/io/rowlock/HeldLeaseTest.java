@@ -55,7 +55,7 @@ class HeldLeaseTest {
     assertEquals(List.of(LockState.UNCERTAIN, LockState.LOST), told);
     RowlockException why = held.why().orElseThrow();
     assertEquals(Reason.LEASE_LOST, why.reason());
-    assertEquals("EXPIRED", why.metadata().get("end_reason"));
+    assertEquals(Optional.of(ClaimEndView.of(Reason.EXPIRED)), why.end());
   }
 
   @Test

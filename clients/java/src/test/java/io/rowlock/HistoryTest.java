@@ -58,6 +58,8 @@ class HistoryTest {
     assertEquals(
         List.of("ben"),
         rowlock.listClaims(all.heldAt(granted).pageSize(1)).map(ClaimView::owner).toList());
+    Instant ended = forced.end().orElseThrow().endedAt().orElseThrow();
+    assertEquals(List.of(), rowlock.listClaims(all.heldAt(granted).until(ended)).toList());
     live.close();
     List<Instant> begins = new ArrayList<>();
     rowlock.listClaims(all.completeFrom(begins::add).owner("ben")).toList();
@@ -141,7 +143,7 @@ class HistoryTest {
     HeldLock lock = rowlock.lock("why");
     CompletableFuture<HeldLock> waits =
         rowlock.lockAsync("why", LockOptions.builder().owner("ben").build());
-    Until.until("ben waits", () -> rowlock.getLock("why").waiting() == 1);
+    Until.until("ben waits", () -> rowlock.getLock("why").waiterCount() == 1);
     long number = rowlock.getLock("why").waiters().get(0).ticketNumber();
     WaitExplanation explained = rowlock.explainWait("why", number);
     assertEquals("ben", explained.claim().orElseThrow().owner());

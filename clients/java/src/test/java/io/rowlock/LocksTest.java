@@ -39,7 +39,7 @@ class LocksTest {
   }
 
   private void untilWaiting(String name, int count) throws InterruptedException {
-    until(count + " wait for " + name, () -> rowlock.getLock(name).waiting() == count);
+    until(count + " wait for " + name, () -> rowlock.getLock(name).waiterCount() == count);
   }
 
   /** The remaining time grows with each renewal. */
@@ -144,7 +144,7 @@ class LocksTest {
     assertEquals(Reason.BAD_REQUEST, bad.reason());
     assertEquals(Status.Code.INVALID_ARGUMENT, bad.code());
     List<String> fields = bad.violations().stream().map(Violation::field).toList();
-    assertEquals(List.of("acquire.name", "acquire.permits", "acquire.ttl"), fields);
+    assertEquals(List.of("request.name", "request.permits", "request.terms.ttl"), fields);
     // The stack trace includes the thread that made the call.
     assertTrue(
         List.of(bad.getStackTrace()).stream()
@@ -250,11 +250,11 @@ class LocksTest {
           assertInstanceOf(InterruptedException.class, lost.getSuppressed()[0]);
           // The interrupt was for the work, which is over.
           assertFalse(Thread.currentThread().isInterrupted());
-          return lost.metadata().get("end_reason");
+          return lost.end().orElseThrow().reason();
         });
     begun.await();
     assertEquals(1, rowlock.forceRelease("forced", "test").ended().size());
-    assertEquals("FORCE_RELEASED", ends.take());
+    assertEquals(Reason.FORCE_RELEASED, ends.take());
     assertEquals(2, rowlock.tryLock("forced").orElseThrow().token());
   }
 
@@ -433,7 +433,7 @@ class LocksTest {
       assertEquals(3, three.permits());
     }
     rowlock.setLimit(LimitChange.ofPattern("pool/*").unset());
-    assertEquals(1, rowlock.getLock("pool/a").limit().limit());
+    assertEquals(1, rowlock.getLock("pool/a").limit().permits());
   }
 
   @Test
@@ -458,7 +458,7 @@ class LocksTest {
     assertEquals(Reason.CLOSED, assertInstanceOf(RowlockException.class, why).reason());
     LockView lock = rowlock.getLock("closed");
     assertEquals(0, lock.holderCount());
-    assertEquals(0, lock.waiting());
+    assertEquals(0, lock.waiterCount());
   }
 
   @Test

@@ -6,12 +6,12 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import rowlock.v1.AcquireRequest;
+import rowlock.v1.QueueRequest;
 import rowlock.v1.Ticket;
 
 class PolledWaitTest {
   private static PolledWait waiting(long interval) {
-    return new PolledWait(null, 1, AcquireRequest.getDefaultInstance(), Times.ofMillis(interval));
+    return new PolledWait(null, 1, QueueRequest.getDefaultInstance(), Times.ofMillis(interval));
   }
 
   @ParameterizedTest

@@ -45,6 +45,12 @@ class RecordsTest {
   }
 
   @Test
+  void aLeaseWithoutEndMayHaveAMinInterval() throws InterruptedException {
+    rowlock.lock("endless", with -> with.noExpiry().minInterval(Duration.ofHours(1))).close();
+    assertEquals(Optional.empty(), rowlock.tryLock("endless"));
+  }
+
+  @Test
   void whatWasSetIsShownByVersionUntilItIsDeleted() throws InterruptedException {
     assertEquals(Optional.empty(), rowlock.getLock("set").record());
     Instant due = Instant.parse("2020-02-02T20:20:20.202020Z");
@@ -130,7 +136,7 @@ class RecordsTest {
     assertEquals(Reason.NOT_BEFORE, refusal.reason());
     assertTrue(refusal.retryAfter().orElseThrow().compareTo(Duration.ofMinutes(50)) > 0);
     CompletableFuture<HeldLock> waits = rowlock.lockAsync("hourly", LockOptions.defaults());
-    until("it waits", () -> rowlock.getLock("hourly").waiting() == 1);
+    until("it waits", () -> rowlock.getLock("hourly").waiterCount() == 1);
     rowlock.updateRecord(RecordChanges.of("hourly").unsetNotBefore());
     assertEquals(2, waits.get().token());
   }
@@ -205,9 +211,9 @@ class RecordsTest {
   void aWaitCancelledBeforeItsGrantLeavesNoRun() throws Exception {
     HeldLock held = rowlock.lock("given up");
     CompletableFuture<HeldLock> waits = rowlock.lockAsync("given up", HOURLY);
-    until("it waits", () -> rowlock.getLock("given up").waiting() == 1);
+    until("it waits", () -> rowlock.getLock("given up").waiterCount() == 1);
     waits.cancel(true);
-    until("it does not", () -> rowlock.getLock("given up").waiting() == 0);
+    until("it does not", () -> rowlock.getLock("given up").waiterCount() == 0);
     assertTrue(held.release());
     assertTrue(rowlock.tryLock("given up").isPresent());
   }

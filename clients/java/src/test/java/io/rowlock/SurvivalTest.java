@@ -52,7 +52,7 @@ class SurvivalTest {
     for (int index = 1; index <= 20; index++) {
       line.add(rowlock.lockAsync("kept", LockOptions.defaults()));
       int count = index;
-      until("all wait", () -> direct.getLock("kept").waiting() == count);
+      until("all wait", () -> direct.getLock("kept").waiterCount() == count);
     }
     pipe.cut();
     assertEquals(LockState.UNCERTAIN, states.take());
@@ -86,12 +86,12 @@ class SurvivalTest {
 
   @Test
   void aCallThatMustNotBeRepeatedFailsIfItsAnswerIsLost() throws Exception {
-    assertEquals(1, rowlock.getLock("doubt").limit().limit());
+    assertEquals(1, rowlock.getLock("doubt").limit().permits());
     pipe.mute();
     CompletableFuture<LimitInForce> unsafe =
         CompletableFuture.supplyAsync(
             () -> rowlock.setLimit(LimitChange.ofName("doubt").to(5)));
-    until("it was done", () -> direct.getLock("doubt").limit().limit() == 5);
+    until("it was done", () -> direct.getLock("doubt").limit().permits() == 5);
     pipe.cut();
     Throwable why = assertThrows(ExecutionException.class, unsafe::get).getCause();
     assertEquals(Reason.CONNECTION_LOST, assertInstanceOf(RowlockException.class, why).reason());
@@ -155,14 +155,14 @@ class SurvivalTest {
 
   @Test
   void whatIsSafeIsRepeated() throws Exception {
-    assertEquals(1, rowlock.getLock("safe").limit().limit());
+    assertEquals(1, rowlock.getLock("safe").limit().permits());
     pipe.mute();
     CompletableFuture<HeldLock> safe =
         rowlock.lockAsync("safe", LockOptions.builder().noWait().build());
     CompletableFuture<LimitInForce> unsafe =
         CompletableFuture.supplyAsync(() -> rowlock.setLimit(LimitChange.ofName("safe").to(5)));
     until("it was granted", () -> direct.getLock("safe").holderCount() == 1);
-    until("it was set", () -> direct.getLock("safe").limit().limit() == 5);
+    until("it was set", () -> direct.getLock("safe").limit().permits() == 5);
     pipe.cut();
     pipe.mend();
     assertEquals(1, safe.get().token());

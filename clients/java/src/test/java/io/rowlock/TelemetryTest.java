@@ -150,7 +150,7 @@ class TelemetryTest {
       for (int count = 1; count < 20; count++) {
         waits.add(waiter.lockAsync("crowd", LockOptions.builder().build()));
         int waiting = count;
-        until("it waits", () -> rowlock.getLock("crowd").waiting() == waiting);
+        until("it waits", () -> rowlock.getLock("crowd").waiterCount() == waiting);
       }
       waits.add(
           waiter.lockAsync(
@@ -242,7 +242,7 @@ class TelemetryTest {
   void aCancelledWaitIsAnOutcomeOfItsOwn() throws Exception {
     try (HeldLock lock = rowlock.lock("cancelled")) {
       CompletableFuture<HeldLock> wait = rowlock.lockAsync("cancelled", LockOptions.defaults());
-      until("it waits", () -> rowlock.getLock("cancelled").waiting() == 1);
+      until("it waits", () -> rowlock.getLock("cancelled").waiterCount() == 1);
       assertEquals(1, metric("waiting"));
       wait.cancel(true);
       SpanData asked = spans("rowlock.lock", 2).get(1);

@@ -91,7 +91,7 @@ class UnaryTest {
         RowlockClient direct = RowlockClient.connect(server.address)) {
       HeldLock first = direct.lock("wait");
       CompletableFuture<HeldLock> second = direct.lockAsync("wait", LockOptions.defaults());
-      until("one waits", () -> direct.getLock("wait").waiting() == 1);
+      until("one waits", () -> direct.getLock("wait").waiterCount() == 1);
       BlockingQueue<Place> places = new LinkedBlockingQueue<>();
       CompletableFuture<HeldLock> third =
           rowlock.lockAsync(
@@ -117,9 +117,9 @@ class UnaryTest {
         RowlockClient rowlock = RowlockClient.connect(proxy.address());
         HeldLock held = rowlock.lock("give up")) {
       CompletableFuture<HeldLock> waiting = rowlock.lockAsync("give up", LockOptions.defaults());
-      until("it waits", () -> rowlock.getLock("give up").waiting() == 1);
+      until("it waits", () -> rowlock.getLock("give up").waiterCount() == 1);
       waiting.cancel(true);
-      until("it does not", () -> rowlock.getLock("give up").waiting() == 0);
+      until("it does not", () -> rowlock.getLock("give up").waiterCount() == 0);
       RowlockException late =
           assertThrows(
               RowlockException.class,
@@ -188,7 +188,10 @@ class UnaryTest {
       direct.forceRelease("renewed", "test");
       assertEquals("lost", lost.get());
       RowlockException why = assertThrows(RowlockException.class, lock::requireHeld);
-      assertEquals("FORCE_RELEASED", why.metadata().get("end_reason"));
+      ClaimEndView end = why.end().orElseThrow();
+      assertEquals(Reason.FORCE_RELEASED, end.reason());
+      assertEquals("test", end.note());
+      assertTrue(end.endedAt().isPresent());
     }
   }
 }

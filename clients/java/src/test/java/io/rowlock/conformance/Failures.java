@@ -8,6 +8,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
+import io.rowlock.ClaimEndView;
 import io.rowlock.RowlockException;
 
 final class Failures {
@@ -33,6 +34,7 @@ final class Failures {
                           "sentence", found.sentence()))
               .toList();
       shown.put("diagnoses", diagnoses);
+      error.end().ifPresent(end -> shown.put("end", shown(end)));
       error.retryAfter().ifPresent(after -> shown.put("retryAfterMs", after.toMillis()));
       return shown;
     }
@@ -51,5 +53,15 @@ final class Failures {
         List.of(),
         "metadata",
         Map.of());
+  }
+
+  static Map<String, ?> shown(ClaimEndView end) {
+    Map<String, Object> shown = new HashMap<>();
+    shown.put("reason", end.reason().name());
+    end.endedAt().ifPresent(at -> shown.put("endedAtMs", at.toEpochMilli()));
+    if (!end.endedBy().isEmpty()) shown.put("endedBy", end.endedBy());
+    if (!end.note().isEmpty()) shown.put("note", end.note());
+    if (!end.status().isEmpty()) shown.put("status", end.status());
+    return shown;
   }
 }

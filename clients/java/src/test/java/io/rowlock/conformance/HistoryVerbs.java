@@ -40,7 +40,7 @@ record HistoryVerbs(Function<JsonObject, RowlockClient> clientOf) {
     Map<String, Object> shown = OperatorVerbs.shown(claim);
     shown.put("lockName", claim.lockName());
     shown.put("state", claim.state().name().toLowerCase(Locale.ROOT));
-    claim.end().ifPresent(end -> shown.put("endReason", end.reason().name()));
+    claim.end().ifPresent(end -> shown.put("end", Failures.shown(end)));
     return shown;
   }
 
@@ -110,7 +110,7 @@ record HistoryVerbs(Function<JsonObject, RowlockClient> clientOf) {
     if (cause instanceof WaitCause.Queued queued)
       return Map.of("kind", "queued", "ahead", queued.ahead(), "first", owners(queued.first()));
     if (cause instanceof WaitCause.InTheWay limit)
-      return Map.of("kind", "limit", "limit", limit.limit().limit());
+      return Map.of("kind", "limit", "limit", limit.limit().permits());
     if (cause instanceof WaitCause.UnwantedStatus status)
       return Map.of("kind", "status", "status", status.status());
     if (cause instanceof WaitCause.NotBefore) return Map.of("kind", "not before");

@@ -67,7 +67,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
         "limit", limit.limit(),
         "version", String.valueOf(limit.version()),
         "heldPermits", limit.heldPermits(),
-        "waiting", limit.waiting(),
+        "waiterCount", limit.waiterCount(),
         "draining", limit.draining());
   }
 
@@ -85,11 +85,11 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
   private static Map<String, ?> shown(LockView lock) {
     Map<String, Object> shown = new HashMap<>();
     shown.put("name", lock.name());
-    shown.put("limit", lock.limit().limit());
+    shown.put("limit", lock.limit().permits());
     shown.put("limitSource", lock.limit().source().name().toLowerCase(Locale.ROOT));
     shown.put("heldPermits", lock.heldPermits());
     shown.put("holderCount", lock.holderCount());
-    shown.put("waiting", lock.waiting());
+    shown.put("waiterCount", lock.waiterCount());
     shown.put("draining", lock.draining());
     shown.put("lastToken", String.valueOf(lock.lastToken()));
     shown.put("holders", lock.holders().stream().map(OperatorVerbs::shown).toList());
@@ -106,6 +106,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     shown.put("mode", claim.mode().name().toLowerCase(Locale.ROOT));
     shown.put("ticketNumber", String.valueOf(claim.ticketNumber()));
     shown.put("labels", claim.labels());
+    if (claim.provisional()) shown.put("provisional", true);
     claim.token().ifPresent(token -> shown.put("token", String.valueOf(token)));
     return shown;
   }

@@ -71,7 +71,7 @@ final class WatchVerbs {
     return Map.of(
         "name", lock.name(),
         "holderCount", lock.holderCount(),
-        "waiting", lock.waiting(),
+        "waiterCount", lock.waiterCount(),
         "lastToken", String.valueOf(lock.lastToken()));
   }
 }

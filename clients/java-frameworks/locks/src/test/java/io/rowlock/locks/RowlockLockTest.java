@@ -49,7 +49,7 @@ class RowlockLockTest {
   }
 
   private boolean isWaitedFor(String name) {
-    return client.getLock(name).waiting() == 1;
+    return client.getLock(name).waiterCount() == 1;
   }
 
   /** On another thread, because this one will be interrupted. */

@@ -285,7 +285,7 @@ class WithLockTest {
                       assertThatThrownBy(jobs::waiting).isInstanceOf(CancellationException.class);
                       return Thread.interrupted();
                     });
-            until("it waits", () -> client.getLock("patient").waiting() == 1);
+            until("it waits", () -> client.getLock("patient").waiterCount() == 1);
             thread.shutdownNow();
             assertThat(isInterrupted.get()).isTrue();
           }
