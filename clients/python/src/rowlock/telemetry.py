@@ -370,8 +370,10 @@ def _lock_attributes(name: str, mode: str, permits: int) -> dict[str, str | int]
 
 
 def _loss_of(loss: RowlockError) -> str:
-    """Return how a lease was lost, in lower case: how it has ended if the error says so."""
-    return loss.metadata.get("end_reason", _reason_of(loss)).lower()
+    """Return how a lease was lost, in lower case: how it has ended, or else the error by which the client knows of it."""
+    if loss.end is not None:
+        return str(loss.end.reason).lower()
+    return _reason_of(loss.__cause__ if isinstance(loss.__cause__, RowlockError) else loss).lower()
 
 
 def _reason_of(error: BaseException) -> str:
