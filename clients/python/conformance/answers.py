@@ -98,7 +98,7 @@ def update_json(update: WatchUpdate) -> dict[str, Any]:
             {
                 "name": each.name,
                 "holderCount": each.holder_count,
-                "waiting": each.waiting,
+                "waiting": each.waiter_count,
                 "lastToken": str(each.last_token),
             }
             for each in update.locks
@@ -110,11 +110,11 @@ def update_json(update: WatchUpdate) -> dict[str, Any]:
 def lock_json(lock: LockView) -> dict[str, Any]:
     return {
         "name": lock.name,
-        "limit": lock.limit.limit,
+        "limit": lock.limit.permits,
         "limitSource": lock.limit.source,
         "heldPermits": lock.held_permits,
         "holderCount": lock.holder_count,
-        "waiting": lock.waiting,
+        "waiting": lock.waiter_count,
         "draining": lock.draining,
         "lastToken": str(lock.last_token),
         "holders": [{**claim_json(each), "token": str(each.token)} for each in lock.holders],

@@ -28,7 +28,7 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
 
 async def waiting(client: rowlock.aio.Client, name: str, count: int) -> None:
     async def holds() -> bool:
-        return (await client.get_lock(name)).waiting == count
+        return (await client.get_lock(name)).waiter_count == count
 
     await until(holds)
 

@@ -72,7 +72,7 @@ def test_that_is_refused_says_why(client: rowlock.Client, name: str) -> None:
         with pytest.raises(rowlock.LockRefused) as never:
             client.try_lock(name, permits=5)
         assert never.value.refusal.limit is not None
-        assert never.value.refusal.limit.limit == 1
+        assert never.value.refusal.limit.permits == 1
 
 
 def test_with_mistakes_is_an_error_that_names_all_of_them(client: rowlock.Client) -> None:
@@ -117,7 +117,7 @@ def test_waiters_keep_their_order_and_learn_each_place(client: rowlock.Client, n
         waits = []
         for seen in places:
             waits.append(pool.submit(client.lock, name, on_position=seen.append, position_interval=0.0))
-            until(lambda: client.get_lock(name).waiting == len(waits))
+            until(lambda: client.get_lock(name).waiter_count == len(waits))
         first.release()
         second = waits[0].result(10)
         until(lambda: [place.ahead for place in places[1]] == [1, 0])
@@ -133,19 +133,19 @@ def test_what_is_raised_on_a_position_ends_the_wait(client: rowlock.Client, name
     with client.lock(name):
         with pytest.raises(KeyError, match="enough"):
             client.lock(name, on_position=refuse)
-        until(lambda: client.get_lock(name).waiting == 0)
+        until(lambda: client.get_lock(name).waiter_count == 0)
 
 
 def test_another_thread_can_cancel_a_wait(client: rowlock.Client, name: str) -> None:
     cancel = rowlock.Cancellation()
     with client.lock(name), ThreadPoolExecutor() as pool:
         wait = pool.submit(client.lock, name, cancel=cancel)
-        until(lambda: client.get_lock(name).waiting == 1)
+        until(lambda: client.get_lock(name).waiter_count == 1)
         cancel.cancel()
         with pytest.raises(rowlock.RowlockError) as given_up:
             wait.result(10)
         assert given_up.value.reason == Reason.CANCELLED
-        until(lambda: client.get_lock(name).waiting == 0)
+        until(lambda: client.get_lock(name).waiter_count == 0)
         with pytest.raises(rowlock.RowlockError):
             client.lock(name, cancel=cancel)
 
@@ -180,7 +180,7 @@ def test_an_interrupt_gives_up_the_wait(client: rowlock.Client, name: str) -> No
     assert main is not None
 
     def interrupt() -> None:
-        until(lambda: client.get_lock(name).waiting == 1)
+        until(lambda: client.get_lock(name).waiter_count == 1)
         signal.pthread_kill(main, signal.SIGINT)
 
     with client.lock(name):
@@ -189,7 +189,7 @@ def test_an_interrupt_gives_up_the_wait(client: rowlock.Client, name: str) -> No
         with pytest.raises(KeyboardInterrupt):
             client.lock(name)
         thread.join()
-        until(lambda: client.get_lock(name).waiting == 0)
+        until(lambda: client.get_lock(name).waiter_count == 0)
 
 
 def test_that_an_operator_ends_is_lost_and_its_scope_says_so(client: rowlock.Client, name: str) -> None:
@@ -307,7 +307,7 @@ def test_the_past_is_listed_and_a_wait_explained(client: rowlock.Client, name: s
     assert (limit.kind, limit.what, limit.reason) == ("limit", LimitChange(None, 0), "night")
     (paused,) = client.explain_wait(name).causes
     assert isinstance(paused, rowlock.LimitInTheWay)
-    assert (paused.limit.limit, paused.set_by) == (0, limit.changed_by)
+    assert (paused.limit.permits, paused.set_by) == (0, limit.changed_by)
     with pytest.raises(rowlock.RowlockError) as unknown:
         client.explain_wait(name, ticket_number=99)
     assert unknown.value.reason == Reason.UNKNOWN_CLAIM
@@ -334,13 +334,13 @@ def test_closing_releases_everything_and_ends_all_threads(
     lock.on_state(lambda _: None)
     with ThreadPoolExecutor(1) as pool:
         wait = pool.submit(other.lock, name)
-        until(lambda: client.get_lock(name).waiting == 1)
+        until(lambda: client.get_lock(name).waiter_count == 1)
         other.close()
         with pytest.raises(rowlock.RowlockError) as closed:
             wait.result(10)
     assert closed.value.reason == Reason.CLOSED
     seen = client.get_lock(name)
-    assert (seen.holder_count, seen.waiting) == (0, 0)
+    assert (seen.holder_count, seen.waiter_count) == (0, 0)
     assert lock.state is LockState.LOST
     assert not lock.release()
     with pytest.raises(rowlock.RowlockError):

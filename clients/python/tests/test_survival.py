@@ -24,13 +24,13 @@ def test_locks_and_places_are_kept_when_the_server_dies_and_comes_back(
         waits = []
         for _ in range(3):
             waits.append(pool.submit(client.lock, "kept"))
-            until(lambda: client.get_lock("kept").waiting == len(waits))
+            until(lambda: client.get_lock("kept").waiter_count == len(waits))
         own_server.kill()
         until(lambda: lock.state is LockState.UNCERTAIN)
         own_server.start_again()
         until(lambda: lock.state is LockState.HELD)
         until(lambda: told == [LockState.UNCERTAIN, LockState.HELD])
-        until(lambda: client.get_lock("kept").waiting == 3)
+        until(lambda: client.get_lock("kept").waiter_count == 3)
         assert lock.release()
         for index, wait in enumerate(waits):
             granted = wait.result(30)
