@@ -150,7 +150,7 @@ def test_its_scope_reports_a_lost_lock_and_releases_the_others(client: rowlock.C
         assert tasks.locks[0].lost.wait(10)
         # Also if nobody has looked at the lock.
         assert not tasks.locks[0].release(status="done")
-    assert lost.value.metadata == {"end_reason": "FORCE_RELEASED"}
+    assert (lost.value.end and lost.value.end.reason) == Reason.FORCE_RELEASED
     assert [lock.holder_count for lock in client.list_locks(prefix)] == [0, 0]
 
 

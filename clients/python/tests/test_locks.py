@@ -15,7 +15,7 @@ from conftest import MakeClient
 from rowlock_server import RowlockServer, until
 
 import rowlock
-from rowlock import FOREVER, ForcedRelease, LimitChange, Lock, LockState, Place, Reason, Refusal
+from rowlock import FOREVER, ClaimEndView, ForcedRelease, LimitChange, Lock, LockState, Place, Reason, Refusal
 from rowlock.options import asked_of
 from rowlock.telemetry import LockSpan
 
@@ -80,9 +80,9 @@ def test_with_mistakes_is_an_error_that_names_all_of_them(client: rowlock.Client
         client.lock("", permits=2_000_000, ttl=0.001)
     assert wrong.value.reason == Reason.BAD_REQUEST
     assert {each.field for each in wrong.value.violations} == {
-        "acquire.name",
-        "acquire.permits",
-        "acquire.ttl",
+        "request.name",
+        "request.permits",
+        "request.terms.ttl",
     }
 
 
@@ -196,11 +196,16 @@ def test_that_an_operator_ends_is_lost_and_its_scope_says_so(client: rowlock.Cli
     told: list[LockState] = []
     with pytest.raises(rowlock.LockLost) as lost, client.lock(name) as lock:
         lock.on_state(told.append)
-        assert len(client.force_release(name, "test").ended) == 1
+        assert [claim.end for claim in client.force_release(name, "test").ended] == [None]
         assert lock.lost.wait(10)
         with pytest.raises(rowlock.LockLost):
             lock.check()
-    assert lost.value.metadata == {"end_reason": "FORCE_RELEASED"}
+    end = lost.value.end
+    assert end is not None
+    assert (end.reason, end.note, end.status) == (Reason.FORCE_RELEASED, "test", "")
+    assert end.ended_at is not None
+    (past,) = client.list_claims(name=name)
+    assert past.end == end
     until(lambda: told == [LockState.LOST])
 
 
@@ -279,19 +284,25 @@ def test_the_past_is_listed_and_a_wait_explained(client: rowlock.Client, name: s
     (past,) = client.list_claims(
         name=name, end_reasons=[Reason.RELEASED], labels={"job": "7"}, states=["ended"]
     )
-    assert (past.state, past.token, past.end_reason, past.ended_by) == ("ended", token, Reason.RELEASED, "")
+    assert past.end is not None
+    ended_at = past.end.ended_at
+    assert ended_at is not None
+    assert (past.state, past.token) == ("ended", token)
+    assert past.end == ClaimEndView(Reason.RELEASED, ended_at)
     assert past.granted_at is not None
-    assert past.ended_at is not None
-    assert list(client.list_claims(name=name, held_at=past.ended_at)) == []
+    assert list(client.list_claims(name=name, held_at=ended_at)) == []
     assert [claim.token for claim in client.list_claims(name=name, held_at=past.granted_at)] == [token]
-    assert list(client.list_claims(prefix=name, until=past.ended_at)) == []
+    # Times restrict this, too.
+    assert list(client.list_claims(name=name, held_at=past.granted_at, until=ended_at)) == []
+    assert list(client.list_claims(prefix=name, until=ended_at)) == []
     begins: list[datetime] = []
     list(client.list_claims(name=name, complete_from=begins.append))
     list(client.list_changes(name=name, complete_from=begins.append))
     assert [past.granted_at - begin < timedelta(days=8) for begin in begins] == [True, True]
-    assert all(begin < past.ended_at for begin in begins)
+    assert all(begin < ended_at for begin in begins)
     with pytest.raises(rowlock.LockLost), client.lock(name):
         held = next(client.list_claims(prefix=name))
+        assert held.end is None
         assert [claim.state for claim in client.list_claims(prefix=name, page_size=1)] == ["held", "ended"]
         explained = client.explain_wait(name)
         (cause,) = explained.causes

@@ -203,8 +203,8 @@ def test_mistakes_are_named_all_at_once(client: rowlock.Client, name: str) -> No
     with pytest.raises(rowlock.RowlockError) as wrong:
         client.lock(name, min_interval=-1, lock_delay=4e8, status_if_lost=long, if_status=[long])
     assert {each.field for each in wrong.value.violations} == {
-        "acquire.min_interval",
-        "acquire.lock_delay",
-        "acquire.status_if_lost",
-        "acquire.if_status[0]",
+        "request.terms.min_interval",
+        "request.terms.lock_delay",
+        "request.terms.status_if_lost",
+        "request.terms.if_status[0]",
     }

@@ -10,7 +10,7 @@ from conftest import MakeClient
 from rowlock_server import RowlockServer, until
 
 import rowlock
-from rowlock import ConnectionEvent, LockState, Reason
+from rowlock import ClaimEndView, ConnectionEvent, LockState, Reason
 
 
 def test_locks_and_places_are_kept_when_the_server_dies_and_comes_back(
@@ -46,7 +46,7 @@ def test_a_lock_is_lost_before_its_lease_can_have_ended(
     own_server.freeze()
     assert lock.lost.wait(30)
     assert isinstance(lock.lost.error, rowlock.LockLost)
-    assert lock.lost.error.metadata == {"end_reason": "EXPIRED"}
+    assert lock.lost.error.end == ClaimEndView(Reason.EXPIRED)
     own_server.thaw()
     assert not lock.release()
     assert client.lock("frozen").token == 2
