@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from answers import claim_json, record_json
+from answers import claim_json, end_json, record_json
 
 from rowlock import (
     ChangeView,
@@ -32,7 +32,7 @@ def past_claim_json(claim: ClaimView) -> dict[str, Any]:
         "state": claim.state,
         "labels": dict(claim.labels),
         **({} if claim.token is None else {"token": str(claim.token)}),
-        **({} if claim.end is None else {"endReason": str(claim.end.reason)}),
+        **({} if claim.end is None else {"end": end_json(claim.end)}),
     }
 
 

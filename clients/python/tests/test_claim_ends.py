@@ -205,7 +205,8 @@ def test_a_wait_by_polls_ends_as_one_in_a_session(
 def test_a_listed_claim_has_its_end() -> None:
     ended = claim_view(Claim(state=lock_pb2.CLAIM_STATE_ENDED, fencing_token=4, end=_FORCED))
     assert (ended.state, ended.token, ended.end) == ("ended", 4, _FORCED_VIEW)
-    assert claim_view(Claim(state=lock_pb2.CLAIM_STATE_HELD)).end is None
+    held = claim_view(Claim(state=lock_pb2.CLAIM_STATE_HELD, provisional=True))
+    assert (held.end, held.provisional, ended.provisional) == (None, True, False)
 
 
 def test_a_listing_is_of_one_lock_or_of_one_prefix() -> None:

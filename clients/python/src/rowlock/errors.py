@@ -204,7 +204,7 @@ def released_too_late(lock_name: str) -> LockLost:
 def ended_before_release(lock_name: str) -> LockLost:
     """Return the error of a lease of which only the answer to its release says that it had ended."""
     return _loss(
-        f'The lease on "{lock_name}" ended before its release, so others may have held the lock.', None
+        f'The lease on "{lock_name}" ended before its release, so others may have held the lock.', _EXPIRED
     )
 
 

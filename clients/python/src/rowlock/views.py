@@ -53,6 +53,8 @@ class ClaimView:
     granted_at: datetime | None
     expires_at: datetime | None
     """When the lease ends unless it is renewed, or the place unless its waiter gives a sign of life; None: never."""
+    provisional: bool = False
+    """Granted, and nobody has confirmed the lease yet."""
     end: ClaimEndView | None = None
     """How it ended; None for a live claim."""
     replica: str = ""
@@ -178,6 +180,7 @@ def claim_view(claim: lock_pb2.Claim) -> ClaimView:
         requested_at=instant_of(claim.requested_at) if claim.HasField("requested_at") else None,
         granted_at=instant_of(claim.granted_at) if claim.HasField("granted_at") else None,
         expires_at=instant_of(claim.expires_at) if claim.HasField("expires_at") else None,
+        provisional=claim.provisional,
         end=claim_end_view(claim.end) if claim.HasField("end") else None,
         replica=claim.replica,
     )
