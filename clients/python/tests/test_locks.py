@@ -396,3 +396,18 @@ def test_many_grants_at_once_are_not_looked_at_again_for_each(client: rowlock.Cl
     for future in futures:
         future.result(30)
     assert looks < 20 * count
+
+
+def test_asked_for_under_a_request_id_whose_claim_is_over_is_refused_with_its_end(
+    client: rowlock.Client, name: str
+) -> None:
+    # A lease without end may have terms, too.
+    client.lock(name, request_id=name, ttl=FOREVER, min_interval=3_600).release()
+    for wait in (0.0, 60.0):
+        ended = client.acquire(name, request_id=name, ttl=FOREVER, wait=wait)
+        assert isinstance(ended, Refusal)
+        assert ended.reason == Reason.RELEASED
+        assert ended.message
+    record = client.get_lock(name).record
+    assert record is not None
+    assert record.not_before is not None
