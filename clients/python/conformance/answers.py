@@ -9,7 +9,17 @@ from typing import Any
 
 import rowlock
 import rowlock.aio
-from rowlock import ClaimView, LockView, Place, RecordView, Refusal, RowlockError, Waiting, WatchUpdate
+from rowlock import (
+    ClaimEndView,
+    ClaimView,
+    LockView,
+    Place,
+    RecordView,
+    Refusal,
+    RowlockError,
+    Waiting,
+    WatchUpdate,
+)
 
 AnyLock = rowlock.Lock | rowlock.aio.Lock
 AnyCaptured = rowlock.Captured | rowlock.aio.Captured
@@ -32,10 +42,21 @@ def error_json(error: BaseException) -> dict[str, Any]:
         "violations": [{"field": each.field, "description": each.description} for each in error.violations],
         "retryAfterMs": ms(error.retry_after),
         "metadata": dict(error.metadata),
+        "end": error.end and end_json(error.end),
         "diagnoses": [
             {"address": each.address, "kind": each.kind, "sentence": each.sentence}
             for each in error.diagnoses
         ],
+    }
+
+
+def end_json(end: ClaimEndView) -> dict[str, Any]:
+    return {
+        "reason": end.reason,
+        "endedAtMs": end.ended_at and round(end.ended_at.timestamp() * 1_000),
+        "endedBy": end.ended_by,
+        "note": end.note,
+        "status": end.status,
     }
 
 
@@ -98,7 +119,7 @@ def update_json(update: WatchUpdate) -> dict[str, Any]:
             {
                 "name": each.name,
                 "holderCount": each.holder_count,
-                "waiting": each.waiting,
+                "waiterCount": each.waiter_count,
                 "lastToken": str(each.last_token),
             }
             for each in update.locks
@@ -110,11 +131,11 @@ def update_json(update: WatchUpdate) -> dict[str, Any]:
 def lock_json(lock: LockView) -> dict[str, Any]:
     return {
         "name": lock.name,
-        "limit": lock.limit.limit,
+        "limit": lock.limit.permits,
         "limitSource": lock.limit.source,
         "heldPermits": lock.held_permits,
         "holderCount": lock.holder_count,
-        "waiting": lock.waiting,
+        "waiterCount": lock.waiter_count,
         "draining": lock.draining,
         "lastToken": str(lock.last_token),
         "holders": [{**claim_json(each), "token": str(each.token)} for each in lock.holders],

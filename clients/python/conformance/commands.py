@@ -241,7 +241,7 @@ class Commands:
             "limit": limit.limit,
             "version": str(limit.version),
             "heldPermits": limit.held_permits,
-            "waiting": limit.waiting,
+            "waiterCount": limit.waiter_count,
             "draining": limit.draining,
         }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from answers import claim_json, record_json
+from answers import claim_json, end_json, record_json
 
 from rowlock import (
     ChangeView,
@@ -32,7 +32,7 @@ def past_claim_json(claim: ClaimView) -> dict[str, Any]:
         "state": claim.state,
         "labels": dict(claim.labels),
         **({} if claim.token is None else {"token": str(claim.token)}),
-        **({} if claim.end_reason is None else {"endReason": str(claim.end_reason)}),
+        **({} if claim.end is None else {"end": end_json(claim.end)}),
     }
 
 
@@ -85,7 +85,7 @@ def _cause_json(cause: WaitCause) -> dict[str, Any]:
         case QueuedBehind():
             return {"kind": "queued", "ahead": cause.ahead, "first": _owners(cause.first)}
         case LimitInTheWay():
-            return {"kind": "limit", "limit": cause.limit.limit}
+            return {"kind": "limit", "limit": cause.limit.permits}
         case NotBefore():
             return {"kind": "not before"}
         case Exhausted():

@@ -28,7 +28,7 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
 
 async def waiting(client: rowlock.aio.Client, name: str, count: int) -> None:
     async def holds() -> bool:
-        return (await client.get_lock(name)).waiting == count
+        return (await client.get_lock(name)).waiter_count == count
 
     await until(holds)
 
@@ -117,7 +117,7 @@ def test_the_loss_of_a_lock_cancels_its_scope_and_is_reported(server: RowlockSer
                 async with client.lock(name):
                     await client.force_release(name, "test")
                     await asyncio.sleep(60)
-            assert lost.value.metadata == {"end_reason": "FORCE_RELEASED"}
+            assert (lost.value.end and lost.value.end.reason) == Reason.FORCE_RELEASED
             # The task continues as if it had not been cancelled.
             await asyncio.sleep(0)
 

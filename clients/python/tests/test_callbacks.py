@@ -43,7 +43,7 @@ def test_on_connection_may_exit(server: RowlockServer, connect: MakeClient, name
 def test_on_position_that_exits_ends_the_wait(client: rowlock.Client, name: str) -> None:
     with client.lock(name), pytest.raises(SystemExit):
         client.lock(name, on_position=_exit)
-    until(lambda: client.get_lock(name).waiting == 0)
+    until(lambda: client.get_lock(name).waiter_count == 0)
 
 
 def test_headers_that_exit_are_an_error(server: RowlockServer, connect: MakeClient, name: str) -> None:

@@ -150,7 +150,7 @@ def test_its_scope_reports_a_lost_lock_and_releases_the_others(client: rowlock.C
         assert tasks.locks[0].lost.wait(10)
         # Also if nobody has looked at the lock.
         assert not tasks.locks[0].release(status="done")
-    assert lost.value.metadata == {"end_reason": "FORCE_RELEASED"}
+    assert (lost.value.end and lost.value.end.reason) == Reason.FORCE_RELEASED
     assert [lock.holder_count for lock in client.list_locks(prefix)] == [0, 0]
 
 
@@ -199,7 +199,11 @@ def test_mistakes_are_named_all_at_once(client: rowlock.Client) -> None:
     with pytest.raises(rowlock.RowlockError) as wrong:
         client.capture(names=["a", "b", "x" * 256], count=101, if_status="x" * 64)
     assert wrong.value.reason == Reason.BAD_REQUEST
-    assert {each.field for each in wrong.value.violations} == {"if_status[0]", "max_leases", "names.names[2]"}
+    assert {each.field for each in wrong.value.violations} == {
+        "terms.if_status[0]",
+        "max_leases",
+        "names.names[2]",
+    }
     with pytest.raises(rowlock.RowlockError) as missing:
         client.capture()
     assert [each.field for each in missing.value.violations] == ["from"]

@@ -163,7 +163,7 @@ def test_a_place_survives_what_looks_hopeless(own_server: RowlockServer, connect
     outcome: list[object] = []
     waiting = threading.Thread(target=lambda: outcome.append(client.acquire("job")))
     waiting.start()
-    until(lambda: other.get_lock("job").waiting == 1)
+    until(lambda: other.get_lock("job").waiter_count == 1)
     connections = client._bridge.engine._connections
     until(lambda: connections.is_open)
 

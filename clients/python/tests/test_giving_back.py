@@ -110,14 +110,14 @@ def test_cancelling_one_of_several_waits_with_one_request_id_keeps_the_place(
         with pytest.raises(rowlock.RowlockError):
             waits[0].result(10)
         asking.get_lock(name)
-        assert client.get_lock(name).waiting == 1
+        assert client.get_lock(name).waiter_count == 1
         cancels[1].cancel()
         with pytest.raises(rowlock.RowlockError):
             waits[1].result(10)
         asking.get_lock(name)
-        assert client.get_lock(name).waiting == 1
+        assert client.get_lock(name).waiter_count == 1
         asking.close()
-        assert client.get_lock(name).waiting == 0
+        assert client.get_lock(name).waiter_count == 0
         with pytest.raises(rowlock.RowlockError):
             waits[2].result(10)
 

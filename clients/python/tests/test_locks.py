@@ -15,7 +15,7 @@ from conftest import MakeClient
 from rowlock_server import RowlockServer, until
 
 import rowlock
-from rowlock import FOREVER, ForcedRelease, LimitChange, Lock, LockState, Place, Reason, Refusal
+from rowlock import FOREVER, ClaimEndView, ForcedRelease, LimitChange, Lock, LockState, Place, Reason, Refusal
 from rowlock.options import asked_of
 from rowlock.telemetry import LockSpan
 
@@ -72,7 +72,7 @@ def test_that_is_refused_says_why(client: rowlock.Client, name: str) -> None:
         with pytest.raises(rowlock.LockRefused) as never:
             client.try_lock(name, permits=5)
         assert never.value.refusal.limit is not None
-        assert never.value.refusal.limit.limit == 1
+        assert never.value.refusal.limit.permits == 1
 
 
 def test_with_mistakes_is_an_error_that_names_all_of_them(client: rowlock.Client) -> None:
@@ -80,9 +80,9 @@ def test_with_mistakes_is_an_error_that_names_all_of_them(client: rowlock.Client
         client.lock("", permits=2_000_000, ttl=0.001)
     assert wrong.value.reason == Reason.BAD_REQUEST
     assert {each.field for each in wrong.value.violations} == {
-        "acquire.name",
-        "acquire.permits",
-        "acquire.ttl",
+        "request.name",
+        "request.permits",
+        "request.terms.ttl",
     }
 
 
@@ -117,7 +117,7 @@ def test_waiters_keep_their_order_and_learn_each_place(client: rowlock.Client, n
         waits = []
         for seen in places:
             waits.append(pool.submit(client.lock, name, on_position=seen.append, position_interval=0.0))
-            until(lambda: client.get_lock(name).waiting == len(waits))
+            until(lambda: client.get_lock(name).waiter_count == len(waits))
         first.release()
         second = waits[0].result(10)
         until(lambda: [place.ahead for place in places[1]] == [1, 0])
@@ -133,19 +133,19 @@ def test_what_is_raised_on_a_position_ends_the_wait(client: rowlock.Client, name
     with client.lock(name):
         with pytest.raises(KeyError, match="enough"):
             client.lock(name, on_position=refuse)
-        until(lambda: client.get_lock(name).waiting == 0)
+        until(lambda: client.get_lock(name).waiter_count == 0)
 
 
 def test_another_thread_can_cancel_a_wait(client: rowlock.Client, name: str) -> None:
     cancel = rowlock.Cancellation()
     with client.lock(name), ThreadPoolExecutor() as pool:
         wait = pool.submit(client.lock, name, cancel=cancel)
-        until(lambda: client.get_lock(name).waiting == 1)
+        until(lambda: client.get_lock(name).waiter_count == 1)
         cancel.cancel()
         with pytest.raises(rowlock.RowlockError) as given_up:
             wait.result(10)
         assert given_up.value.reason == Reason.CANCELLED
-        until(lambda: client.get_lock(name).waiting == 0)
+        until(lambda: client.get_lock(name).waiter_count == 0)
         with pytest.raises(rowlock.RowlockError):
             client.lock(name, cancel=cancel)
 
@@ -180,7 +180,7 @@ def test_an_interrupt_gives_up_the_wait(client: rowlock.Client, name: str) -> No
     assert main is not None
 
     def interrupt() -> None:
-        until(lambda: client.get_lock(name).waiting == 1)
+        until(lambda: client.get_lock(name).waiter_count == 1)
         signal.pthread_kill(main, signal.SIGINT)
 
     with client.lock(name):
@@ -189,18 +189,23 @@ def test_an_interrupt_gives_up_the_wait(client: rowlock.Client, name: str) -> No
         with pytest.raises(KeyboardInterrupt):
             client.lock(name)
         thread.join()
-        until(lambda: client.get_lock(name).waiting == 0)
+        until(lambda: client.get_lock(name).waiter_count == 0)
 
 
 def test_that_an_operator_ends_is_lost_and_its_scope_says_so(client: rowlock.Client, name: str) -> None:
     told: list[LockState] = []
     with pytest.raises(rowlock.LockLost) as lost, client.lock(name) as lock:
         lock.on_state(told.append)
-        assert len(client.force_release(name, "test").ended) == 1
+        assert [claim.end for claim in client.force_release(name, "test").ended] == [None]
         assert lock.lost.wait(10)
         with pytest.raises(rowlock.LockLost):
             lock.check()
-    assert lost.value.metadata == {"end_reason": "FORCE_RELEASED"}
+    end = lost.value.end
+    assert end is not None
+    assert (end.reason, end.note, end.status) == (Reason.FORCE_RELEASED, "test", "")
+    assert end.ended_at is not None
+    (past,) = client.list_claims(name=name)
+    assert past.end == end
     until(lambda: told == [LockState.LOST])
 
 
@@ -279,19 +284,25 @@ def test_the_past_is_listed_and_a_wait_explained(client: rowlock.Client, name: s
     (past,) = client.list_claims(
         name=name, end_reasons=[Reason.RELEASED], labels={"job": "7"}, states=["ended"]
     )
-    assert (past.state, past.token, past.end_reason, past.ended_by) == ("ended", token, Reason.RELEASED, "")
+    assert past.end is not None
+    ended_at = past.end.ended_at
+    assert ended_at is not None
+    assert (past.state, past.token) == ("ended", token)
+    assert past.end == ClaimEndView(Reason.RELEASED, ended_at)
     assert past.granted_at is not None
-    assert past.ended_at is not None
-    assert list(client.list_claims(name=name, held_at=past.ended_at)) == []
+    assert list(client.list_claims(name=name, held_at=ended_at)) == []
     assert [claim.token for claim in client.list_claims(name=name, held_at=past.granted_at)] == [token]
-    assert list(client.list_claims(prefix=name, until=past.ended_at)) == []
+    # Times restrict this, too.
+    assert list(client.list_claims(name=name, held_at=past.granted_at, until=ended_at)) == []
+    assert list(client.list_claims(prefix=name, until=ended_at)) == []
     begins: list[datetime] = []
     list(client.list_claims(name=name, complete_from=begins.append))
     list(client.list_changes(name=name, complete_from=begins.append))
     assert [past.granted_at - begin < timedelta(days=8) for begin in begins] == [True, True]
-    assert all(begin < past.ended_at for begin in begins)
+    assert all(begin < ended_at for begin in begins)
     with pytest.raises(rowlock.LockLost), client.lock(name):
         held = next(client.list_claims(prefix=name))
+        assert held.end is None
         assert [claim.state for claim in client.list_claims(prefix=name, page_size=1)] == ["held", "ended"]
         explained = client.explain_wait(name)
         (cause,) = explained.causes
@@ -307,7 +318,7 @@ def test_the_past_is_listed_and_a_wait_explained(client: rowlock.Client, name: s
     assert (limit.kind, limit.what, limit.reason) == ("limit", LimitChange(None, 0), "night")
     (paused,) = client.explain_wait(name).causes
     assert isinstance(paused, rowlock.LimitInTheWay)
-    assert (paused.limit.limit, paused.set_by) == (0, limit.changed_by)
+    assert (paused.limit.permits, paused.set_by) == (0, limit.changed_by)
     with pytest.raises(rowlock.RowlockError) as unknown:
         client.explain_wait(name, ticket_number=99)
     assert unknown.value.reason == Reason.UNKNOWN_CLAIM
@@ -334,13 +345,13 @@ def test_closing_releases_everything_and_ends_all_threads(
     lock.on_state(lambda _: None)
     with ThreadPoolExecutor(1) as pool:
         wait = pool.submit(other.lock, name)
-        until(lambda: client.get_lock(name).waiting == 1)
+        until(lambda: client.get_lock(name).waiter_count == 1)
         other.close()
         with pytest.raises(rowlock.RowlockError) as closed:
             wait.result(10)
     assert closed.value.reason == Reason.CLOSED
     seen = client.get_lock(name)
-    assert (seen.holder_count, seen.waiting) == (0, 0)
+    assert (seen.holder_count, seen.waiter_count) == (0, 0)
     assert lock.state is LockState.LOST
     assert not lock.release()
     with pytest.raises(rowlock.RowlockError):
@@ -385,3 +396,18 @@ def test_many_grants_at_once_are_not_looked_at_again_for_each(client: rowlock.Cl
     for future in futures:
         future.result(30)
     assert looks < 20 * count
+
+
+def test_asked_for_under_a_request_id_whose_claim_is_over_is_refused_with_its_end(
+    client: rowlock.Client, name: str
+) -> None:
+    # A lease without end may have terms, too.
+    client.lock(name, request_id=name, ttl=FOREVER, min_interval=3_600).release()
+    for wait in (0.0, 60.0):
+        ended = client.acquire(name, request_id=name, ttl=FOREVER, wait=wait)
+        assert isinstance(ended, Refusal)
+        assert ended.reason == Reason.RELEASED
+        assert ended.message
+    record = client.get_lock(name).record
+    assert record is not None
+    assert record.not_before is not None

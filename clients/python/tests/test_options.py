@@ -150,7 +150,7 @@ def test_durations_are_seconds_or_timedeltas() -> None:
     asked = asked_of(
         "job", wait=timedelta(minutes=2), ttl=timedelta(seconds=5), min_interval=timedelta(hours=1)
     )
-    assert (asked.wait, asked.request.ttl.seconds, asked.terms.min_interval) == (120.0, 5, 3_600.0)
+    assert (asked.wait, asked.request.terms.ttl.seconds, asked.terms.min_interval) == (120.0, 5, 3_600.0)
     assert asked_of("job").wait == FOREVER
     assert asked_of("job", wait=None).wait == FOREVER
     assert capture_asked_of(prefix="", wait=timedelta(seconds=1)).wait == 1.0

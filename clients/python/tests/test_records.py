@@ -99,7 +99,7 @@ def test_is_due_again_after_its_interval(client: rowlock.Client, name: str) -> N
     assert 3_000 < refusal.retry_after <= _HOUR
     with ThreadPoolExecutor() as pool:
         wait = pool.submit(client.lock, name)
-        until(lambda: client.get_lock(name).waiting == 1)
+        until(lambda: client.get_lock(name).waiter_count == 1)
         client.update_record(name, not_before=None)
         assert wait.result(30).token == 2
     client.update_record(name, not_before_in=_HOUR)
@@ -150,12 +150,12 @@ def test_a_wait_cancelled_before_its_grant_leaves_no_run(client: rowlock.Client,
     held = client.lock(name)
     with ThreadPoolExecutor() as pool:
         wait = pool.submit(client.lock, name, min_interval=_HOUR, cancel=cancel)
-        until(lambda: client.get_lock(name).waiting == 1)
+        until(lambda: client.get_lock(name).waiter_count == 1)
         cancel.cancel()
         with pytest.raises(rowlock.RowlockError):
             wait.result(30)
         # Sooner than after the grace period.
-        until(lambda: client.get_lock(name).waiting == 0, within=8.0)
+        until(lambda: client.get_lock(name).waiter_count == 0, within=8.0)
     held.release()
     assert client.try_lock(name) is not None
 
@@ -203,8 +203,8 @@ def test_mistakes_are_named_all_at_once(client: rowlock.Client, name: str) -> No
     with pytest.raises(rowlock.RowlockError) as wrong:
         client.lock(name, min_interval=-1, lock_delay=4e8, status_if_lost=long, if_status=[long])
     assert {each.field for each in wrong.value.violations} == {
-        "acquire.min_interval",
-        "acquire.lock_delay",
-        "acquire.status_if_lost",
-        "acquire.if_status[0]",
+        "request.terms.min_interval",
+        "request.terms.lock_delay",
+        "request.terms.status_if_lost",
+        "request.terms.if_status[0]",
     }

@@ -10,7 +10,7 @@ from conftest import MakeClient
 from rowlock_server import RowlockServer, until
 
 import rowlock
-from rowlock import ConnectionEvent, LockState, Reason
+from rowlock import ClaimEndView, ConnectionEvent, LockState, Reason
 
 
 def test_locks_and_places_are_kept_when_the_server_dies_and_comes_back(
@@ -24,13 +24,13 @@ def test_locks_and_places_are_kept_when_the_server_dies_and_comes_back(
         waits = []
         for _ in range(3):
             waits.append(pool.submit(client.lock, "kept"))
-            until(lambda: client.get_lock("kept").waiting == len(waits))
+            until(lambda: client.get_lock("kept").waiter_count == len(waits))
         own_server.kill()
         until(lambda: lock.state is LockState.UNCERTAIN)
         own_server.start_again()
         until(lambda: lock.state is LockState.HELD)
         until(lambda: told == [LockState.UNCERTAIN, LockState.HELD])
-        until(lambda: client.get_lock("kept").waiting == 3)
+        until(lambda: client.get_lock("kept").waiter_count == 3)
         assert lock.release()
         for index, wait in enumerate(waits):
             granted = wait.result(30)
@@ -46,7 +46,7 @@ def test_a_lock_is_lost_before_its_lease_can_have_ended(
     own_server.freeze()
     assert lock.lost.wait(30)
     assert isinstance(lock.lost.error, rowlock.LockLost)
-    assert lock.lost.error.metadata == {"end_reason": "EXPIRED"}
+    assert lock.lost.error.end == ClaimEndView(Reason.EXPIRED)
     own_server.thaw()
     assert not lock.release()
     assert client.lock("frozen").token == 2

@@ -177,7 +177,7 @@ def test_a_cancelled_wait_is_an_outcome_of_its_own(
         program.clear()
         waiting = program.metric("waiting")
         wait = pool.submit(client.lock, name, cancel=cancel)
-        until(lambda: client.get_lock(name).waiting == 1)
+        until(lambda: client.get_lock(name).waiter_count == 1)
         assert program.metric("waiting") == waiting + 1
         cancel.cancel()
         assert isinstance(wait.exception(30), rowlock.RowlockError)

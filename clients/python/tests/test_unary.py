@@ -54,7 +54,7 @@ def test_waits_report_places_and_get_whole_leases(
     first = client.lock(name)
     with ThreadPoolExecutor() as pool:
         second = pool.submit(client.lock, name, on_position=places.append, position_interval=0.1)
-        until(lambda: client.get_lock(name).waiting == 1)
+        until(lambda: client.get_lock(name).waiter_count == 1)
         third = pool.submit(client.lock, name, wait=0.3)
         with pytest.raises(rowlock.LockTimeout):
             third.result(30)
@@ -70,11 +70,11 @@ def test_a_cancelled_wait_frees_its_place(proxy: RefusingProxy, connect: MakeCli
     client, cancel = connect(proxy.address), rowlock.Cancellation()
     with client.lock(name), ThreadPoolExecutor() as pool:
         wait = pool.submit(client.lock, name, cancel=cancel)
-        until(lambda: client.get_lock(name).waiting == 1)
+        until(lambda: client.get_lock(name).waiter_count == 1)
         cancel.cancel()
         with pytest.raises(rowlock.RowlockError):
             wait.result(30)
-        until(lambda: client.get_lock(name).waiting == 0)
+        until(lambda: client.get_lock(name).waiter_count == 0)
 
 
 def test_leases_are_renewed_one_by_one_and_their_loss_is_noticed(
@@ -142,9 +142,9 @@ def test_a_proxy_that_goes_away_is_left_for_another_server(
     lock = client.lock(name, ttl=10.0)
     with ThreadPoolExecutor() as pool:
         wait = pool.submit(client.lock, name)
-        until(lambda: client.get_lock(name).waiting == 1)
+        until(lambda: client.get_lock(name).waiter_count == 1)
         proxy.stop()
-        assert client.get_lock(name).waiting == 1
+        assert client.get_lock(name).waiter_count == 1
         until(lambda: lock.state is LockState.HELD)
         assert lock.release()
         assert wait.result(30).token == 2

@@ -30,7 +30,7 @@ def test_a_long_wait_says_who_holds_the_lock(
     with ThreadPoolExecutor() as pool:
         with client.lock(name):
             ahead = pool.submit(connect(server.address).lock, name)
-            until(lambda: client.get_lock(name).waiting == 1)
+            until(lambda: client.get_lock(name).waiter_count == 1)
             wait = pool.submit(patient.lock, name, on_waiting=told.put)
             waiting = told.get(timeout=30)
         ahead.result(30).release()
@@ -59,7 +59,7 @@ def test_of_several_waits_for_one_lock_only_the_first_is_in_the_log(
             waits = []
             for waiting in range(1, 20):
                 waits.append(pool.submit(patient.lock, name))
-                until(lambda waiting=waiting: client.get_lock(name).waiting == waiting)  # type: ignore[misc]
+                until(lambda waiting=waiting: client.get_lock(name).waiter_count == waiting)  # type: ignore[misc]
             waits.append(pool.submit(patient.lock, name, on_waiting=told.put))
             # It is told after those before it had their turns.
             told.get(timeout=30)

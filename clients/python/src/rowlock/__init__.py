@@ -65,6 +65,7 @@ from rowlock.signals import release_on_signal
 from rowlock.times import FOREVER, Seconds
 from rowlock.token_source import TokenFile
 from rowlock.views import (
+    ClaimEndView,
     ClaimState,
     ClaimView,
     ForceReleased,
@@ -88,6 +89,7 @@ __all__ = [
     "Captured",
     "ChangeKind",
     "ChangeView",
+    "ClaimEndView",
     "ClaimState",
     "ClaimView",
     "Client",

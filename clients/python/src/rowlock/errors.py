@@ -13,11 +13,15 @@ from rowlock.diagnosis import Diagnosis, sentences_of
 from rowlock.reason import Reason, reason_of
 from rowlock.refusal import Refusal
 from rowlock.times import seconds_of
+from rowlock.v1.lock_pb2 import ClaimEnd
+from rowlock.views import ClaimEndView, claim_end_view
 
 _DOMAIN = "rowlock"
 _DETAILS = "grpc-status-details-bin"
 _CODES: dict[int, str] = {code.value[0]: code.name for code in grpc.StatusCode}
 _TRANSIENT_CODE = "UNAVAILABLE"
+# The end of a lease that the client itself counts as lost.
+_EXPIRED = ClaimEndView(Reason.EXPIRED)
 # What to do about credentials that a server refuses. The server's own sentence knows nothing of this client.
 _WHAT_TO_DO: dict[Reason | str, str] = {
     Reason.CREDENTIALS_MISSING: "set the token option of connect, or a client certificate in its tls",
@@ -47,6 +51,7 @@ class RowlockError(Exception):
         *,
         violations: tuple[Violation, ...] = (),
         metadata: Mapping[str, str] | None = None,
+        end: ClaimEndView | None = None,
         retry_after: float | None = None,
         diagnoses: tuple[Diagnosis, ...] = (),
     ) -> None:
@@ -60,7 +65,9 @@ class RowlockError(Exception):
         self.violations = violations
         """All invalid fields of the request, for BAD_REQUEST."""
         self.metadata: Mapping[str, str] = metadata or {}
-        """Details for programs, such as `end_reason` of LEASE_LOST and `version` of VERSION_MISMATCH."""
+        """Details for programs, such as `version` of VERSION_MISMATCH and `bound` of OVERLOADED."""
+        self.end = end
+        """For LEASE_LOST: how the lease ended, if known."""
         self.retry_after = retry_after
         """Seconds after which the server says that another try can help; None if it does not say."""
         self.diagnoses = diagnoses
@@ -88,7 +95,7 @@ class RowlockError(Exception):
 
 
 class LockLost(RowlockError):
-    """LEASE_LOST: others may hold the lock. `metadata["end_reason"]` says how it was lost, if known."""
+    """LEASE_LOST: others may hold the lock. `end` says how the lease ended, if known."""
 
 
 class LockRefused(RowlockError):
@@ -163,31 +170,46 @@ def may_be_held(why: RowlockError, lock_name: str, request_id: str, is_given_bac
     return error
 
 
-def lost(lock_name: str, how: str) -> LockLost:
+def lost(lock_name: str, end: ClaimEndView) -> LockLost:
     """Return the error of a lease that the server reports as ended."""
-    message = f'The lease on "{lock_name}" has ended ({how.lower()}): stop the work that the lock protects.'
-    return LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", message, metadata={"end_reason": how})
+    how = str(end.reason).lower()
+    return _loss(f'The lease on "{lock_name}" has ended ({how}): stop the work that the lock protects.', end)
+
+
+def not_renewed(lock_name: str) -> LockLost:
+    """Return the error of a lease whose deadline has passed."""
+    return _loss(
+        f'The lease on "{lock_name}" was not renewed in time, so others may hold the lock.', _EXPIRED
+    )
 
 
 def lost_by(lock_name: str, why: RowlockError) -> LockLost:
     """Return an error that ends a lease as the loss of that lease."""
     if isinstance(why, LockLost):
         return why
-    message = f'The lease on "{lock_name}" has ended: {why.message}'
-    loss = LockLost(
-        Reason.LEASE_LOST, "FAILED_PRECONDITION", message, metadata={"end_reason": str(why.reason)}
-    )
+    loss = _loss(f'The lease on "{lock_name}" has ended: {why.message}', None)
     loss.__cause__ = why
     return loss
 
 
 def released_too_late(lock_name: str) -> LockLost:
     """Return the error of a release of which no server has heard before others may have had the lock."""
-    message = (
+    return _loss(
         f'The release of "{lock_name}" was not answered before the end of its lease, '
-        "so others may have held the lock."
+        "so others may have held the lock.",
+        _EXPIRED,
     )
-    return LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", message, metadata={"end_reason": "EXPIRED"})
+
+
+def ended_before_release(lock_name: str) -> LockLost:
+    """Return the error of a lease of which only the answer to its release says that it had ended."""
+    return _loss(
+        f'The lease on "{lock_name}" ended before its release, so others may have held the lock.', _EXPIRED
+    )
+
+
+def _loss(message: str, end: ClaimEndView | None) -> LockLost:
+    return LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", message, end=end)
 
 
 def given_back(why: RowlockError) -> RowlockError:
@@ -205,10 +227,12 @@ def given_back(why: RowlockError) -> RowlockError:
 
 def of_status(status: Status) -> RowlockError:
     """Return the error in a status that a server or gRPC has sent."""
-    info, retry, bad = ErrorInfo(), RetryInfo(), BadRequest()
+    info, retry, bad, end = ErrorInfo(), RetryInfo(), BadRequest(), ClaimEnd()
+    has_end = False
     for detail in status.details:
         for message in (info, retry, bad):
             detail.Unpack(message)
+        has_end = detail.Unpack(end) or has_end
     reason = reason_of(info.reason) if info.domain == _DOMAIN else Reason.UNKNOWN
     kind = LockLost if reason == Reason.LEASE_LOST else RowlockError
     return kind(
@@ -217,6 +241,7 @@ def of_status(status: Status) -> RowlockError:
         f"{status.message} ({_WHAT_TO_DO[reason]})" if reason in _WHAT_TO_DO else status.message,
         violations=tuple(Violation(each.field, each.description) for each in bad.field_violations),
         metadata=dict(info.metadata),
+        end=claim_end_view(end) if has_end else None,
         retry_after=seconds_of(retry.retry_delay) if retry.HasField("retry_delay") else None,
     )
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TypedDict, TypeVar, cast
 
 from rowlock.changes import ChangeKind
-from rowlock.reason import Reason
+from rowlock.reason import END_REASON_PREFIX, Reason
 from rowlock.times import instant_of, seconds_of, timestamp_of
 from rowlock.v1 import lock_pb2
 from rowlock.v1.lock_pb2 import (
@@ -19,11 +19,13 @@ from rowlock.v1.lock_pb2 import (
     CLAIM_STATE_ENDED,
     CLAIM_STATE_HELD,
     CLAIM_STATE_WAITING,
+    END_REASON_UNSPECIFIED,
 )
 from rowlock.v1.lock_service_pb2 import (
     ClaimReference,
     ExplainWaitRequest,
     ExplainWaitResponse,
+    HeldAt,
     ListChangesRequest,
     ListChangesResponse,
     ListClaimsRequest,
@@ -42,7 +44,11 @@ _STATES: dict[str, lock_pb2.ClaimState] = {
     "held": CLAIM_STATE_HELD,
     "ended": CLAIM_STATE_ENDED,
 }
-_REASON_PREFIX = "REFUSAL_REASON_"
+_END_REASONS: dict[str, lock_pb2.EndReason] = {
+    name.removeprefix(END_REASON_PREFIX): cast("lock_pb2.EndReason", value)
+    for name, value in lock_pb2.EndReason.items()
+    if value != END_REASON_UNSPECIFIED
+}
 _Value = TypeVar("_Value")
 
 
@@ -66,7 +72,7 @@ class ListClaimsOptions(TypedDict, total=False):
     until: datetime
     """Ended claims that ended before this time; if it lies in the past, live claims are left out."""
     held_at: datetime
-    """Claims that held the lock `name` at this time; not with `since` and `until`."""
+    """Claims that held the lock `name` at this time. It needs the `name`."""
     page_size: int
     """How many to ask for at once, at most 1,000; 0 means 100."""
     complete_from: Callable[[datetime], object]
@@ -216,35 +222,31 @@ def report_begin(
 def claims_request(options: ListClaimsOptions) -> ListClaimsRequest:
     """Return the request for the first page of claims."""
     request = ListClaimsRequest(
-        lock_name=options.get("name", ""),
-        prefix=options.get("prefix", ""),
         owner=options.get("owner", ""),
         principal=options.get("principal", ""),
         labels=options.get("labels"),
         page_size=options.get("page_size", 0),
     )
     request.states.extend(_value("states", _STATES, state) for state in options.get("states", ()))
-    reasons: dict[str, lock_pb2.RefusalReason] = {
-        name.removeprefix(_REASON_PREFIX): cast("lock_pb2.RefusalReason", value)
-        for name, value in lock_pb2.RefusalReason.items()
-    }
     request.end_reasons.extend(
-        _value("end_reasons", reasons, str(reason)) for reason in options.get("end_reasons", ())
+        _value("end_reasons", _END_REASONS, str(reason)) for reason in options.get("end_reasons", ())
     )
-    _set_times(request, options)
+    _set_locks(request, options)
     if (held_at := options.get("held_at")) is not None:
-        request.held_at.CopyFrom(timestamp_of(held_at))
+        if not request.lock_name:
+            raise ValueError("held_at: needs the name of the lock")
+        request.held_at.CopyFrom(HeldAt(lock_name=request.lock_name, at=timestamp_of(held_at)))
+    _set_times(request, options)
     return request
 
 
 def changes_request(options: ListChangesOptions) -> ListChangesRequest:
     """Return the request for the first page of changes."""
     request = ListChangesRequest(
-        lock_name=options.get("name", ""),
-        prefix=options.get("prefix", ""),
         changed_by=options.get("changed_by", ""),
         page_size=options.get("page_size", 0),
     )
+    _set_locks(request, options)
     request.kinds.extend(_value("kinds", _KINDS, kind) for kind in options.get("kinds", ()))
     _set_times(request, options)
     return request
@@ -310,6 +312,19 @@ def _cause_view(cause: lock_pb2.WaitCause) -> WaitCause | None:
             return RowsHeld(rows.connection_id or None, rows.user or None, held_for)
         case _:
             return None
+
+
+def _set_locks(
+    request: ListClaimsRequest | ListChangesRequest, options: ListClaimsOptions | ListChangesOptions
+) -> None:
+    """Set which locks; an empty name or prefix counts as not given. A request holds only one of them."""
+    name, prefix = options.get("name"), options.get("prefix")
+    if name and prefix:
+        raise ValueError("name, prefix: set only one of them")
+    if name:
+        request.lock_name = name
+    elif prefix:
+        request.prefix = prefix
 
 
 def _set_times(

@@ -134,7 +134,7 @@ class Lock:
         is_ours = self._scope.leave(error)
         loss = self._leave()()
         if loss and (error is None or is_ours):
-            raise loss from error
+            raise loss from error or loss.__cause__
         note(error, loss)
 
     def _leave(self) -> Callable[[], LockLost | None]:

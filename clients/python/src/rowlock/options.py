@@ -36,7 +36,7 @@ from rowlock.mode import MODES, Mode, proto_mode
 from rowlock.records import RECORD_KINDS, RecordOptions, Terms, terms_of
 from rowlock.times import FOREVER, Seconds, duration_of
 from rowlock.token_source import TokenFile, TokenSource, is_loopback
-from rowlock.v1 import lock_service_pb2
+from rowlock.v1 import lock_pb2, lock_service_pb2
 
 if TYPE_CHECKING:
     from rowlock.waiting import Waiting
@@ -451,14 +451,8 @@ def asked_of(name: str, own: OwnOption = CANCEL, /, *, is_try: bool = False, **o
         name=right["name"],
         mode=proto_mode(right.get("mode", "permit")),
         permits=right.get("permits", 0),
-        owner=right.get("owner", ""),
-        labels=right.get("labels", {}),
+        terms=_lease_terms(ttl, terms, right),
     )
-    if math.isinf(ttl):
-        request.no_expiry = True
-    else:
-        request.ttl.CopyFrom(duration_of(ttl))
-    terms.put_into(request)
     # The protocol takes an empty id as none.
     request_id = right.get("request_id") or None
     if request_id is not None:
@@ -492,17 +486,25 @@ def capture_asked_of(own: OwnOption = CANCEL, /, **options: Any) -> AskedCapture
         prefix=right.get("prefix"),
         names=lock_service_pb2.LockNames(names=right["names"]) if "names" in right else None,
         max_leases=right.get("count", 1),
-        ttl=duration_of(ttl),
-        owner=right.get("owner", ""),
-        labels=right.get("labels", {}),
+        terms=_lease_terms(ttl, terms, right),
     )
-    terms.put_into(request)
     request_id = right.get("request_id") or None
     if request_id is not None:
         request.request_id = request_id
     return AskedCapture(
         request, right.get("wait", 0.0), margin, request_id, terms, right.get(own.name, own.default)
     )
+
+
+def _lease_terms(ttl: float, terms: Terms, right: Mapping[str, Any]) -> lock_pb2.LeaseTerms:
+    """Return what the checked options ask of a lease."""
+    asked = lock_pb2.LeaseTerms(owner=right.get("owner", ""), labels=right.get("labels", {}))
+    if math.isinf(ttl):
+        asked.no_expiry.SetInParent()
+    else:
+        asked.ttl.CopyFrom(duration_of(ttl))
+    terms.put_into(asked)
+    return asked
 
 
 def watch_asked_of(prefix: str, own: OwnOption, **options: Any) -> Any:

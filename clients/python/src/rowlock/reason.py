@@ -6,6 +6,9 @@ from enum import Enum
 
 from rowlock.v1 import lock_pb2
 
+END_REASON_PREFIX = "END_REASON_"
+"""What the protocol's names of ends begin with."""
+
 
 class Reason(str, Enum):
     """The reasons that this version knows.
@@ -13,7 +16,7 @@ class Reason(str, Enum):
     Each equals its name as a string. A reason that only a newer server knows is a plain string.
     """
 
-    # Errors of the server; the table in lock_service.proto explains them.
+    # Errors of the server; errors.proto explains them.
     BAD_REQUEST = "BAD_REQUEST"
     MALFORMED_MESSAGE = "MALFORMED_MESSAGE"
     UNKNOWN_CLAIM = "UNKNOWN_CLAIM"
@@ -78,10 +81,19 @@ def reason_of(name: str) -> Reason | str:
         return name
 
 
-def end_of(reason: lock_pb2.RefusalReason) -> Reason | str:
-    """Return the reason of a refusal or of a claim's end, from its protocol value."""
+def refusal_reason_of(reason: lock_pb2.RefusalReason) -> Reason | str:
+    """Return the reason of a refusal, from its protocol value."""
     try:
         name = lock_pb2.RefusalReason.Name(reason)
     except ValueError:
         return str(int(reason))
     return reason_of(name.removeprefix("REFUSAL_REASON_"))
+
+
+def end_reason_of(reason: lock_pb2.EndReason) -> Reason | str:
+    """Return how a claim ended, from its protocol value."""
+    try:
+        name = lock_pb2.EndReason.Name(reason)
+    except ValueError:
+        return str(int(reason))
+    return reason_of(name.removeprefix(END_REASON_PREFIX))

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypedDict, Union
+from typing import Any, TypedDict
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from rowlock.checks import Wrong, checked, count_from, refuse, seconds, text, text_or_texts
-from rowlock.reason import Reason, end_of
+from rowlock.reason import Reason, end_reason_of
 from rowlock.times import Seconds, duration_of, instant_of, timestamp_of
 from rowlock.v1 import lock_pb2
-from rowlock.v1.lock_service_pb2 import (
-    AcquireRequest,
-    CaptureRequest,
-    ReleaseRequest,
-    UpdateRecordRequest,
-)
+from rowlock.v1.lock_service_pb2 import ReleaseRequest, UpdateRecordRequest
 
 
 class RecordOptions(TypedDict, total=False):
@@ -115,8 +110,8 @@ class Terms:
         """Whether the end of the lease leaves a mark in the lock's record, provided that the lease was confirmed."""
         return self.remembers_loss or len(self.if_status) > 0
 
-    def put_into(self, request: AskedForTerms) -> None:
-        """Set the fields of the request."""
+    def put_into(self, request: lock_pb2.LeaseTerms) -> None:
+        """Set the fields of the terms in a request."""
         if self.min_interval is not None:
             request.min_interval.CopyFrom(duration_of(self.min_interval))
         if self.lock_delay is not None:
@@ -124,9 +119,6 @@ class Terms:
         if self.status_if_lost is not None:
             request.status_if_lost = self.status_if_lost
         request.if_status.extend(self.if_status)
-
-
-AskedForTerms = Union[AcquireRequest, CaptureRequest]  # noqa: UP007 - Evaluated at run time.
 
 
 def terms_of(options: Mapping[str, Any]) -> Terms:
@@ -208,6 +200,6 @@ def _last_run_view(run: lock_pb2.LastRun) -> LastRunView:
         token=run.fencing_token,
         granted_at=instant_of(run.granted_at) if run.HasField("granted_at") else None,
         ended_at=instant_of(run.ended_at) if run.HasField("ended_at") else None,
-        end_reason=end_of(run.end_reason),
+        end_reason=end_reason_of(run.end_reason),
         status=run.status,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rowlock.reason import Reason, end_of
+from rowlock.reason import Reason, end_reason_of, refusal_reason_of
 from rowlock.times import seconds_of
 from rowlock.v1 import lock_pb2
 from rowlock.views import ClaimView, LimitView, claim_view, limit_view
@@ -16,7 +16,7 @@ class Refusal:
 
     reason: Reason | str
     """BUSY, PAUSED, QUEUE_FULL, TIMED_OUT or NEVER_FITS; or, because of the lock's record, NOT_BEFORE, EXHAUSTED or
-    STATUS_MISMATCH. If the request id had a claim that has ended, it is how that claim ended.
+    STATUS_MISMATCH. If the claim has ended, during the wait or before under the same request id, it is how it ended.
     """
     message: str
     """Text for people. Its wording may change."""
@@ -34,14 +34,22 @@ class Refusal:
 
 def refusal_of(refused: lock_pb2.Refusal) -> Refusal:
     """Return a refusal of the server as a plain value."""
-    reason = end_of(refused.reason)
+    return _refusal(refusal_reason_of(refused.reason), refused)
+
+
+def refusal_of_end(ended: lock_pb2.ClaimEnd) -> Refusal:
+    """Return the end of a claim, for the caller who has asked for its lock, as a refusal."""
+    return _refusal(end_reason_of(ended.reason), ended)
+
+
+def _refusal(reason: Reason | str, said: lock_pb2.Refusal | lock_pb2.ClaimEnd) -> Refusal:
     return Refusal(
         reason=reason,
-        message=refused.message,
-        holders=tuple(map(claim_view, refused.holders)),
-        retry_after=seconds_of(refused.retry_after) if refused.HasField("retry_after") else None,
-        limit=limit_view(refused.limit) if refused.HasField("limit") else None,
-        status=refused.status if reason == Reason.STATUS_MISMATCH else None,
+        message=said.message,
+        holders=tuple(map(claim_view, said.holders)),
+        retry_after=seconds_of(said.retry_after) if said.HasField("retry_after") else None,
+        limit=limit_view(said.limit) if said.HasField("limit") else None,
+        status=said.status if reason == Reason.STATUS_MISMATCH else None,
     )
 
 

@@ -324,19 +324,20 @@ class HoldSpan:
         attributes["rowlock.fencing_token"] = lease.token
         span = _otel.tracer.start_span("rowlock.hold", attributes=attributes)
 
-        def end(loss: RowlockError, at: int) -> None:
+        def end(loss: RowlockError, how: str, at: int) -> None:
             is_lost = loss.reason != Reason.RELEASED
             span.set_attribute("rowlock.lost", is_lost)
             if is_lost:
-                span.set_attribute("rowlock.reason", _loss_of(loss))
+                span.set_attribute("rowlock.reason", how)
                 span.set_status(trace.StatusCode.ERROR, str(loss.reason))
             span.end(at)
 
         def changed(state: LockState) -> None:
             loss = lease.loss
             if state is LockState.LOST and loss:
-                at = time.time_ns()
-                telemetry.run_later(lambda: end(loss, at))
+                # Now, as the scope of the lock may raise the loss from another cause later.
+                how, at = _loss_of(loss), time.time_ns()
+                telemetry.run_later(lambda: end(loss, how, at))
 
         if span.is_recording():
             lease.listen(changed)
@@ -370,8 +371,10 @@ def _lock_attributes(name: str, mode: str, permits: int) -> dict[str, str | int]
 
 
 def _loss_of(loss: RowlockError) -> str:
-    """Return how a lease was lost, in lower case: how it has ended if the error says so."""
-    return loss.metadata.get("end_reason", _reason_of(loss)).lower()
+    """Return how a lease was lost, in lower case: how it has ended, or else the error by which the client knows of it."""
+    if loss.end is not None:
+        return str(loss.end.reason).lower()
+    return _reason_of(loss.__cause__ if isinstance(loss.__cause__, RowlockError) else loss).lower()
 
 
 def _reason_of(error: BaseException) -> str:

@@ -8,13 +8,29 @@ from datetime import datetime
 from typing import Literal
 
 from rowlock.mode import Mode, mode_of
-from rowlock.reason import Reason, end_of
+from rowlock.reason import Reason, end_reason_of
 from rowlock.records import RecordView, record_view
 from rowlock.times import instant_of, seconds_of
 from rowlock.v1 import lock_pb2, lock_service_pb2
 
 ClaimState = Literal["waiting", "held", "ended"]
 """Whether a claim waits, is held, or is over. Only `list_claims` shows claims that are over."""
+
+
+@dataclass(frozen=True)
+class ClaimEndView:
+    """How a claim ended."""
+
+    reason: Reason | str
+    """RELEASED, EXPIRED, FORCE_RELEASED, LAPSED, CANCELLED, TIMED_OUT, NEVER_FITS, EXHAUSTED or STATUS_MISMATCH."""
+    ended_at: datetime | None = None
+    """When, by the database's clock; None if only the client has concluded that the lease is lost."""
+    ended_by: str = ""
+    """Who force-released it: a principal, or an address if the server asks nobody who they are."""
+    note: str = ""
+    """The reason of its forced release."""
+    status: str = ""
+    """The lock's status at that time, for STATUS_MISMATCH."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +53,10 @@ class ClaimView:
     granted_at: datetime | None
     expires_at: datetime | None
     """When the lease ends unless it is renewed, or the place unless its waiter gives a sign of life; None: never."""
-    ended_at: datetime | None = None
-    """When and how it ended; None for a live claim."""
-    end_reason: Reason | str | None = None
-    end_note: str = ""
-    """The reason of its forced release, or the lock's status if that was none of those wanted."""
-    ended_by: str = ""
-    """Who force-released it: a principal, or an address if the server asks nobody who they are."""
+    provisional: bool = False
+    """Granted, and nobody has confirmed the lease yet."""
+    end: ClaimEndView | None = None
+    """How it ended; None for a live claim."""
     replica: str = ""
     """The server that kept its place in the queue; empty for a claim that did not wait."""
 
@@ -52,7 +65,7 @@ class ClaimView:
 class LimitView:
     """How many permits may be held at once, and which setting says so."""
 
-    limit: int
+    permits: int
     source: Literal["default", "pattern", "name"]
     pattern: str | None
     version: int
@@ -68,7 +81,7 @@ class LockView:
     limit: LimitView
     held_permits: int
     holder_count: int
-    waiting: int
+    waiter_count: int
     draining: bool
     """More permits are held than the limit allows, as somebody lowered it."""
     last_token: int
@@ -99,7 +112,7 @@ class LimitInForce:
     limit: int
     version: int
     held_permits: int
-    waiting: int
+    waiter_count: int
     draining: bool
     servers_behind: int
     """For a pattern: how many servers may still grant by the old limit; usually 0."""
@@ -135,6 +148,17 @@ class HandedOver:
     token: int
 
 
+def claim_end_view(end: lock_pb2.ClaimEnd) -> ClaimEndView:
+    """Return the end of a claim as a plain value."""
+    return ClaimEndView(
+        reason=end_reason_of(end.reason),
+        ended_at=instant_of(end.ended_at) if end.HasField("ended_at") else None,
+        ended_by=end.ended_by,
+        note=end.note,
+        status=end.status,
+    )
+
+
 def claim_view(claim: lock_pb2.Claim) -> ClaimView:
     """Return a claim as a plain value."""
     state: ClaimState = "waiting"
@@ -142,8 +166,7 @@ def claim_view(claim: lock_pb2.Claim) -> ClaimView:
         state = "held"
     elif claim.state == lock_pb2.CLAIM_STATE_ENDED:
         state = "ended"
-    is_over = state == "ended"
-    is_granted = state == "held" or (is_over and claim.fencing_token != 0)
+    is_granted = state == "held" or (state == "ended" and claim.fencing_token != 0)
     return ClaimView(
         lock_name=claim.lock_name,
         ticket_number=claim.ticket_number,
@@ -157,10 +180,8 @@ def claim_view(claim: lock_pb2.Claim) -> ClaimView:
         requested_at=instant_of(claim.requested_at) if claim.HasField("requested_at") else None,
         granted_at=instant_of(claim.granted_at) if claim.HasField("granted_at") else None,
         expires_at=instant_of(claim.expires_at) if claim.HasField("expires_at") else None,
-        ended_at=instant_of(claim.ended_at) if claim.HasField("ended_at") else None,
-        end_reason=end_of(claim.end_reason) if is_over else None,
-        end_note=claim.end_note,
-        ended_by=claim.ended_by,
+        provisional=claim.provisional,
+        end=claim_end_view(claim.end) if claim.HasField("end") else None,
         replica=claim.replica,
     )
 
@@ -173,7 +194,7 @@ def limit_view(limit: lock_pb2.Limit) -> LimitView:
     elif limit.source == lock_pb2.LIMIT_SOURCE_NAME:
         source = "name"
     pattern = limit.pattern if source == "pattern" else None
-    return LimitView(limit.limit, source, pattern, limit.version, limit.reason)
+    return LimitView(limit.permits, source, pattern, limit.version, limit.reason)
 
 
 def lock_view(lock: lock_pb2.Lock) -> LockView:
@@ -183,7 +204,7 @@ def lock_view(lock: lock_pb2.Lock) -> LockView:
         limit=limit_view(lock.limit),
         held_permits=lock.held_permits,
         holder_count=lock.holder_count,
-        waiting=lock.waiting,
+        waiter_count=lock.waiter_count,
         draining=lock.draining,
         last_token=lock.last_fencing_token,
         holders=tuple(map(claim_view, lock.holders)),
@@ -209,7 +230,7 @@ def limit_in_force(answer: lock_service_pb2.SetLimitResponse) -> LimitInForce:
         limit=answer.limit,
         version=answer.version,
         held_permits=answer.held_permits,
-        waiting=answer.waiting,
+        waiter_count=answer.waiter_count,
         draining=answer.draining,
         servers_behind=answer.servers_behind,
     )

@@ -9,8 +9,8 @@ import math
 
 from rowlock.event_loop import Timer
 from rowlock.times import seconds_of
-from rowlock.v1.lock_pb2 import WHEN_BUSY_ENQUEUE, Ticket
-from rowlock.v1.lock_service_pb2 import AcquireRequest, WaitInQueueRequest
+from rowlock.v1.lock_pb2 import Ticket
+from rowlock.v1.lock_service_pb2 import AcquireRequest, Wait, WaitInQueueRequest
 
 # Seconds between polls: fewer if the caller wants positions more often, and more if many waits poll.
 _POLL_EVERY_MIN = 0.1
@@ -28,14 +28,19 @@ class PolledWait:
     def __init__(self, number: int, asked: WaitInQueueRequest, now: float, traceparent: str) -> None:
         self.number = number
         self.traceparent = traceparent
-        self.request = AcquireRequest()
-        self.request.CopyFrom(asked.acquire)
-        self.request.when_busy = WHEN_BUSY_ENQUEUE
+        queued = asked.request
+        has_end = queued.HasField("max_wait")
+        self.request = AcquireRequest(
+            name=queued.name,
+            mode=queued.mode,
+            permits=queued.permits,
+            terms=queued.terms,
+            request_id=queued.request_id,
+            enqueue=Wait(max_wait=queued.max_wait if has_end else None),
+        )
         self.interval = seconds_of(asked.min_update_interval)
         """The shortest time between two reports of a place."""
-        self.until = math.inf
-        if self.request.HasField("max_wait"):
-            self.until = now + seconds_of(self.request.max_wait) + _LATE
+        self.until = now + seconds_of(queued.max_wait) + _LATE if has_end else math.inf
         self.reported: Ticket | None = None
         self.reported_at = -math.inf
         self.timer: Timer | None = None

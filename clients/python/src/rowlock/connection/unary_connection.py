@@ -193,10 +193,11 @@ class UnaryConnection:
 
     def _complete(self, request: AcquireRequest | CaptureRequest) -> None:
         """Add the owner and the labels, which a session sends once."""
-        request.owner = request.owner or self._owner
+        terms = request.terms
+        terms.owner = terms.owner or self._owner
         for key, value in self._labels.items():
-            if key not in request.labels:
-                request.labels[key] = value
+            if key not in terms.labels:
+                terms.labels[key] = value
 
     def _ask(self, command: SessionCommand, method: _Method) -> None:
         kind = str(command.WhichOneof("command"))
@@ -322,12 +323,9 @@ class UnaryConnection:
                 case "lease" if answer.lease.provisional:
                     # The next poll confirms the lease.
                     self._poll_soon(wait)
-                case "lease":
-                    update = WaitInQueueResponse(granted=answer.lease)
-                    self._last(wait, SessionResult(call=wait.number, wait_in_queue=update), sent_at)
                 case _:
-                    update = WaitInQueueResponse(ended=answer.refusal)
-                    self._last(wait, SessionResult(call=wait.number, wait_in_queue=update), sent_at)
+                    result = SessionResult(call=wait.number, wait_in_queue=_last_update(answer))
+                    self._last(wait, result, sent_at)
 
         return done
 
@@ -423,6 +421,19 @@ class UnaryConnection:
 
     def _answer(self, result: SessionResult, sent_at: float) -> None:
         self._listener.responded(self, SessionResponse(results=[result]), sent_at)
+
+
+def _last_update(answer: AcquireResponse) -> WaitInQueueResponse:
+    """Return the last message of a wait whose poll had this answer."""
+    match answer.WhichOneof("outcome"):
+        case "lease":
+            return WaitInQueueResponse(granted=answer.lease)
+        case "refusal":
+            return WaitInQueueResponse(refusal=answer.refusal)
+        case "ended":
+            return WaitInQueueResponse(ended=answer.ended)
+        case _:
+            return WaitInQueueResponse()
 
 
 def _is_of_the_way(error: RowlockError) -> bool:

@@ -24,22 +24,13 @@ from rowlock.errors import RowlockError, may_be_held, ttl_too_short
 from rowlock.event_loop import EventLoop
 from rowlock.options import Asked, Place
 from rowlock.reason import Reason
-from rowlock.refusal import Refusal, refusal_of, refused_to_holder
+from rowlock.refusal import Refusal, refusal_of, refusal_of_end, refused_to_holder
 from rowlock.telemetry import LockSpan
 from rowlock.times import duration_of, seconds_of
-from rowlock.v1.lock_pb2 import (
-    WHEN_BUSY_ENQUEUE,
-    WHEN_BUSY_REFUSE,
-    WHEN_BUSY_WAIT,
-    Lease,
-    Ticket,
-    WhenBusy,
-)
-from rowlock.v1.lock_pb2 import (
-    Refusal as RefusalMessage,
-)
+from rowlock.v1.lock_pb2 import Lease, Ticket
 from rowlock.v1.lock_service_pb2 import (
     AcquireRequest,
+    QueueRequest,
     RenewRequest,
     SessionCommand,
     SessionResult,
@@ -176,39 +167,50 @@ class Acquisition:
 
     def _command(self, connection: Connection) -> SessionCommand:
         if not self._is_wait:
-            return SessionCommand(acquire=self._request(WHEN_BUSY_REFUSE))
+            return SessionCommand(acquire=self._request())
         wait = WaitInQueueRequest(min_update_interval=self._update_interval)
         # Only a session can follow a ticket; elsewhere the request id leads to the same place.
         if self._ticket_id and connection.via == "session":
             wait.ticket_id = self._ticket_id
         else:
-            wait.acquire.CopyFrom(self._request(WHEN_BUSY_WAIT))
+            wait.request.CopyFrom(self._queue_request())
         return SessionCommand(wait_in_queue=wait)
 
     @property
     def _update_interval(self) -> Duration:
         return duration_of(self._asked.position_interval if self._moved else _SELDOM)
 
-    def _request(self, when_busy: WhenBusy) -> AcquireRequest:
+    def _request(self) -> AcquireRequest:
         request = AcquireRequest()
         request.CopyFrom(self._asked.request)
         request.request_id = self._request_id
-        request.when_busy = when_busy
-        if self._is_wait and not math.isinf(self._until):
+        return request
+
+    def _queue_request(self) -> QueueRequest:
+        asked = self._asked.request
+        request = QueueRequest(
+            name=asked.name,
+            mode=asked.mode,
+            permits=asked.permits,
+            terms=asked.terms,
+            request_id=self._request_id,
+        )
+        if not math.isinf(self._until):
             request.max_wait.CopyFrom(duration_of(self._left))
         return request
 
     def _answered(self, result: SessionResult, basis: float) -> bool:
         answer, update = result.acquire, result.wait_in_queue
+        said = answer if result.HasField("acquire") else update
         match answer.WhichOneof("outcome") or update.WhichOneof("update"):
             case "lease":
                 self._granted(answer.lease, basis)
             case "granted":
                 self._granted(update.granted, basis)
             case "refusal":
-                self._ended(answer.refusal)
+                self._refused(refusal_of(said.refusal))
             case "ended":
-                self._ended(update.ended)
+                self._ended(refusal_of_end(said.ended))
             case "position":
                 return self._placed(update.position)
             case other:
@@ -276,12 +278,15 @@ class Acquisition:
             )
         )
 
-    def _ended(self, refused: RefusalMessage) -> None:
-        refusal = refusal_of(refused)
+    def _ended(self, end: Refusal) -> None:
+        """Take the end of the claim: ask again if nobody has ended it."""
         is_left = not self._is_wait or self._now() < self._until
-        if refusal.reason in _UNTOLD_ENDS and is_left and self._may_ask_again:
+        if end.reason in _UNTOLD_ENDS and is_left and self._may_ask_again:
             self._again()
-            return
+        else:
+            self._refused(end)
+
+    def _refused(self, refusal: Refusal) -> None:
         name = self._asked.request.name
         held_for = self._holder.held_for(name) if refusal.reason in _OF_HOLDERS else None
         self._resolve(refusal if held_for is None else refused_to_holder(name, refusal, held_for))
@@ -294,7 +299,7 @@ class Acquisition:
 
     @property
     def _is_endless(self) -> bool:
-        return self._asked.request.no_expiry
+        return self._asked.request.terms.HasField("no_expiry")
 
     def _leave(self, error: RowlockError) -> RowlockError:
         """Give back the claim that a server may have granted, and return the error for the caller.
@@ -308,7 +313,7 @@ class Acquisition:
         if is_own and self._ticket_id:
             self._give_back(self._ticket_id)
         elif is_own and self._is_endless and not self._is_shared(self):
-            self._holder.give_back_unheard(self._request(WHEN_BUSY_ENQUEUE))
+            self._holder.give_back_unheard(self._request())
         if not self._is_endless:
             return error
         return may_be_held(error, self._asked.request.name, self._request_id, is_own)

@@ -17,7 +17,7 @@ from datetime import timedelta
 from enum import Enum
 
 from rowlock.clock import Clock
-from rowlock.errors import LockLost, RowlockError
+from rowlock.errors import RowlockError, not_renewed
 from rowlock.mode import mode_of
 from rowlock.reason import Reason
 from rowlock.records import Terms
@@ -181,11 +181,7 @@ class HeldLease:
         with self._mutex:
             if self.loss or self._ttl == math.inf or self._now() < self.deadline:
                 return
-            message = f'The lease on "{self.lock_name}" was not renewed in time, so others may hold the lock.'
-            why = LockLost(
-                Reason.LEASE_LOST, "FAILED_PRECONDITION", message, metadata={"end_reason": "EXPIRED"}
-            )
-            self.lose(why)
+            self.lose(not_renewed(self.lock_name))
 
     def lose(self, why: RowlockError) -> None:
         """End the lease. Only the first reason counts."""

@@ -15,7 +15,7 @@ from rowlock.connection.connections import Connections
 from rowlock.engine.held_lease import HeldLease, LockState
 from rowlock.errors import RowlockError, lost, lost_by, of_status
 from rowlock.event_loop import EventLoop, Timer
-from rowlock.reason import Reason, end_of
+from rowlock.reason import Reason
 from rowlock.v1.lock_pb2 import Lease
 from rowlock.v1.lock_service_pb2 import (
     LostLease,
@@ -25,6 +25,7 @@ from rowlock.v1.lock_service_pb2 import (
     SessionCommand,
     SessionResult,
 )
+from rowlock.views import claim_end_view
 
 # Seconds between checks of the clock while a lease is held, to notice that the machine was suspended.
 _LOOK_EVERY = 1.0
@@ -89,7 +90,7 @@ class LeaseKeeper:
     def lost(self, leases: Iterable[LostLease]) -> None:
         """Lose the leases that the server reports as ended."""
         for lease in leases:
-            self._lose(lease.lease_id, lost(lease.lock_name, str(end_of(lease.reason))))
+            self._lose(lease.lease_id, lost(lease.lock_name, claim_end_view(lease.end)))
 
     def stop(self) -> None:
         """Stop renewing until another lease is kept."""

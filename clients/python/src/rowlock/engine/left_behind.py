@@ -18,7 +18,6 @@ from rowlock.connection.preparation import Preparation
 from rowlock.errors import of_status, status_of
 from rowlock.options import Settings
 from rowlock.reason import Reason
-from rowlock.v1.lock_pb2 import WHEN_BUSY_ENQUEUE
 from rowlock.v1.lock_service_pb2 import AcquireRequest, AcquireResponse, ReleaseRequest
 from rowlock.v1.lock_service_pb2_grpc import LockServiceStub
 
@@ -131,8 +130,7 @@ class LeftBehind:
         """
         request = AcquireRequest()
         request.CopyFrom(asked)
-        request.when_busy = WHEN_BUSY_ENQUEUE
-        request.ClearField("max_wait")
-        request.owner = asked.owner or self._settings.owner
+        request.enqueue.SetInParent()
+        request.terms.owner = asked.terms.owner or self._settings.owner
         answer: AcquireResponse = stub.Acquire(request, metadata=metadata, timeout=self._answer_within)
         return answer.ticket.ticket_id or answer.lease.lease_id

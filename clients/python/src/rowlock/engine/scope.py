@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.held_locks import Released
-from rowlock.errors import LockLost, RowlockError
+from rowlock.errors import LockLost, RowlockError, ended_before_release
 from rowlock.reason import Reason
 
 
@@ -18,8 +18,7 @@ def loss_by(lease: HeldLease, released: Released) -> LockLost | None:
     """Return a loss that only the answer to the release reveals, if any."""
     if not released.had_ended:
         return None
-    message = f'The lease on "{lease.lock_name}" ended before its release, so others may have held the lock.'
-    return LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", message)
+    return ended_before_release(lease.lock_name)
 
 
 def is_harmless(error: RowlockError) -> bool:
