@@ -65,7 +65,7 @@ describe("ten workers", () => {
     const lock = async () => (await server.client.call("getLock", { name })).lock;
     await operator(/^rowlock (limit etl\/load 2 .*)$/m);
     const run = started("warehouse.db");
-    await until(async () => (await lock())?.waiting === 8);
+    await until(async () => (await lock())?.waiterCount === 8);
     await operator(/^rowlock (limit etl\/load 5 .*)$/m);
     await until(() => Math.max(...atATime(run.out.split("\n"))) === 5);
     expect(await run.ended).toEqual([0, null]);

@@ -126,7 +126,7 @@ describe("by unary calls", () => {
     expect(await rowlock.forceRelease({ name: "forced" }, "stuck")).toMatchObject({ remaining: 0 });
     expect(await aborted(lock.signal)).toMatchObject({
       reason: "LEASE_LOST",
-      metadata: { end_reason: "FORCE_RELEASED" },
+      end: { reason: "FORCE_RELEASED" },
     });
   });
 

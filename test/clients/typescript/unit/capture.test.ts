@@ -63,14 +63,17 @@ describe("a request", () => {
     expect(request()).toMatchObject({
       from: { case: "prefix", value: "" },
       maxLeases: 1,
-      ttl: { seconds: 30n },
-      owner: "",
-      labels: {},
-      ifStatus: [],
+      terms: {
+        lasting: { case: "ttl", value: { seconds: 30n } },
+        owner: "",
+        labels: {},
+        ifStatus: [],
+      },
     });
     expect(request().requestId).not.toBe("");
-    for (const field of ["maxWait", "minInterval", "lockDelay", "statusIfLost"] as const)
-      expect(request()[field]).toBeUndefined();
+    expect(request().maxWait).toBeUndefined();
+    for (const field of ["minInterval", "lockDelay", "statusIfLost"] as const)
+      expect(request().terms?.[field]).toBeUndefined();
   });
 
   test("includes all options", () => {
