@@ -309,9 +309,7 @@ export class Acquisition {
     if (this.#ticketId) {
       if (isOwn) this.#giveBack(this.#ticketId);
     } else if (asked.ttl === "forever" && isOwn && !this.#options.isShared(this))
-      giveBackUnheard(
-        create(AcquireRequestSchema, { ...this.#request(), whenBusy: { case: "enqueue", value: {} } }),
-      );
+      giveBackUnheard(create(AcquireRequestSchema, this.#request()));
     return asked.ttl === "forever" ? error.mayBeHeld(name, this.#requestId, isOwn) : error;
   }
 

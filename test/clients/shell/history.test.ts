@@ -139,6 +139,8 @@ describe("claims", () => {
     expect(asked).toMatchObject([
       { locks: { case: "heldAt", value: { lockName: "etl/load", at: stamp("03:12:00") } }, states: [] },
     ]);
+    await history(script, "etl/load", "--at", "2026-11-24T03:12", "--since", "2026-11-24T03:15");
+    expect(asked[1]).toMatchObject({ locks: { case: "heldAt" }, from: stamp("03:15:00") });
     const nobody = await history({ listClaims: () => ({}) }, "etl/load", "--at", "2026-11-24T03:12");
     expect(nobody).toEqual({
       code: 0,
@@ -182,10 +184,12 @@ describe("claims", () => {
     expect(live).toMatchObject({ state: "held", token: 12, waitedMs: 0, heldMs: expect.any(Number) });
     expect(ended).toMatchObject({
       state: "ended",
-      endedAt: at("03:15:04").toISOString(),
-      endReason: "FORCE_RELEASED",
-      endNote: "its host is dead",
-      endedBy: "token:anna",
+      end: {
+        reason: "FORCE_RELEASED",
+        endedAt: at("03:15:04").toISOString(),
+        endedBy: "token:anna",
+        note: "its host is dead",
+      },
       replica: "3",
       waitedMs: 4_000,
       heldMs: 300_000,
@@ -354,7 +358,7 @@ describe("changes", () => {
     const { asked, script } = changes();
     const { code } = await history(script, "etl/load", ...flags, "--since", "1d");
     expect(code).toBe(0);
-    expect(asked).toMatchObject([{ lockName: "etl/load", kinds, from: expect.anything() }]);
+    expect(asked).toMatchObject([{ locks: { value: "etl/load" }, kinds, from: expect.anything() }]);
     expect(asked[0]?.changedBy).toBe(flags[0] === "--by" ? "token:anna" : "");
   });
 

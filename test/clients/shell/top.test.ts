@@ -67,8 +67,8 @@ describe("rowlock top", () => {
       "",
     ]);
     expect(asked).toMatchObject([
-      { prefix: "etl/", states: [ClaimState.HELD, ClaimState.WAITING], pageSize: 1_000 },
-      { prefix: "etl/", states: [ClaimState.ENDED], from: expect.anything() },
+      { locks: { value: "etl/" }, states: [ClaimState.HELD, ClaimState.WAITING], pageSize: 1_000 },
+      { locks: { value: "etl/" }, states: [ClaimState.ENDED], from: expect.anything() },
     ]);
   });
 
@@ -160,7 +160,7 @@ describe("rowlock ls", () => {
     );
     expect(asked).toMatchObject([
       {
-        prefix: "etl/",
+        locks: { value: "etl/" },
         owner: "o",
         principal: "p",
         labels: { team: "data" },

@@ -38,8 +38,8 @@ async function tooWide(page: Page): Promise<unknown> {
 
 /** Locks in each state that the page shows. */
 async function furnish({ client }: ServingServer): Promise<void> {
-  const hold = (name: string, owner: string, rest = {}) =>
-    client.lease({ name, ...rest, terms: { owner, lasting: { case: "ttl", value: TTL } } });
+  const hold = (name: string, owner: string, labels: Readonly<Record<string, string>> = {}) =>
+    client.lease({ name, terms: { owner, labels, lasting: { case: "ttl", value: TTL } } });
   const limit = (name: string, count: number) =>
     client.call("setLimit", {
       target: { case: "name", value: name },
@@ -53,8 +53,7 @@ async function furnish({ client }: ServingServer): Promise<void> {
   });
   const { leaseId } = await hold("etl/load", "load-orders");
   await client.call("release", { leaseId });
-  for (const owner of ["load-prices", "load-stock"])
-    await hold("etl/load", owner, { labels: { host: "etl-1" } });
+  for (const owner of ["load-prices", "load-stock"]) await hold("etl/load", owner, { host: "etl-1" });
   for (const owner of ["load-clicks", "load-reviews"])
     await client.ticket({ name: "etl/load", terms: { owner, lasting: { case: "ttl", value: TTL } } });
   await limit("drains", 2);

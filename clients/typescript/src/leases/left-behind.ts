@@ -2,7 +2,8 @@
 // nothing else ends them, it tries to give them back for as long as the program lives, even after the client is closed.
 // A lease with a time to live ends by itself and is not kept here. It must not keep the program alive.
 
-import type { AcquireRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import { create } from "@bufbuild/protobuf";
+import { type AcquireRequest, WaitSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { backoffMs } from "../backoff.ts";
 import { BareCalls } from "../bare/bare-calls.ts";
 import { presentedHeaders } from "../connection/presented.ts";
@@ -36,10 +37,7 @@ export class LeftBehind {
     return Math.min(this.#settings.connectTimeout, ANSWER_MS_MAX);
   }
 
-  /**
-   * Gives back the lease that a server may have granted. Nobody else may know its request id, and the request must not
-   * wait for an answer.
-   */
+  /** Gives back the lease that a server may have granted. Nobody else may know its request id. */
   addRequest(request: AcquireRequest): void {
     this.#add(`request ${request.requestId}`, { request });
   }
@@ -113,7 +111,11 @@ export class LeftBehind {
   async #find(calls: BareCalls, asked: AcquireRequest): Promise<string | undefined> {
     const { outcome } = await calls.call(
       "acquire",
-      { ...asked, terms: ownedTerms(asked.terms, this.#settings) },
+      {
+        ...asked,
+        terms: ownedTerms(asked.terms, this.#settings),
+        whenBusy: { case: "enqueue", value: create(WaitSchema) },
+      },
       { timeout: this.#answerMsMax },
     );
     if (outcome.case === "ticket") return outcome.value.ticketId;

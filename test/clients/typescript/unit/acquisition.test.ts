@@ -525,9 +525,7 @@ describe("a failure", () => {
     const { calls, outcome, unheard } = stage({ ttl: "forever" });
     calls.failAll(RowlockError.closed());
     const id = unheard[0]?.requestId;
-    expect(unheard).toMatchObject([
-      { name: "etl", terms: { lasting: { case: "noExpiry" } }, whenBusy: { case: "enqueue" } },
-    ]);
+    expect(unheard).toMatchObject([{ name: "etl", terms: { lasting: { case: "noExpiry" } } }]);
     await expect(outcome).rejects.toMatchObject({
       reason: "CLOSED",
       metadata: { request_id: id },

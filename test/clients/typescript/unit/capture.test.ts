@@ -90,12 +90,14 @@ describe("a request", () => {
     expect(request()).toMatchObject({
       from: { case: "names", value: { names: ["a", "b"] } },
       maxLeases: 5,
-      ttl: { seconds: 8n },
-      owner: "me",
-      labels: { job: "7" },
+      terms: {
+        lasting: { case: "ttl", value: { seconds: 8n } },
+        owner: "me",
+        labels: { job: "7" },
+        ifStatus: ["", "new"],
+        minInterval: { seconds: 1n },
+      },
       requestId: "mine",
-      ifStatus: ["", "new"],
-      minInterval: { seconds: 1n },
     });
   });
 

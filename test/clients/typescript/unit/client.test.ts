@@ -525,7 +525,7 @@ test("every verb of an operator reaches the server with its arguments", async ()
   expect(asked("forceRelease")).toMatchObject([{ reason: "why" }]);
   expect(asked("listLocks")).toMatchObject([{ prefix: "p" }]);
   expect(asked("listLimits")).toMatchObject([{ prefix: "p" }, { prefix: "" }]);
-  expect(asked("listClaims")).toMatchObject([{ lockName: "a" }]);
+  expect(asked("listClaims")).toMatchObject([{ locks: { case: "lockName", value: "a" } }]);
   expect(asked("listChanges")).toMatchObject([{ changedBy: "anna" }]);
   expect(asked("explainWait")).toMatchObject([{ target: { case: "name", value: "a" } }]);
 });

@@ -60,7 +60,7 @@ describe("a listing of claims", () => {
 
   test("asks for everything without options, and for who held a lock at a time", async () => {
     const { verbs, asked } = stage();
-    for (const options of [{}, { name: "etl", heldAt: new Date(3_000) }]) {
+    for (const options of [{}, { name: "etl", heldAt: new Date(3_000), from: new Date(4_000) }]) {
       verbs
         .listClaims(options)
         .next()
@@ -78,6 +78,7 @@ describe("a listing of claims", () => {
     expect(asked[0]?.command.value).toMatchObject({ ...nothing, pageSize: 0 });
     expect(asked[1]?.command.value).toMatchObject({
       locks: { case: "heldAt", value: { lockName: "etl", at: at(3) } },
+      from: at(4),
     });
   });
 
@@ -170,8 +171,12 @@ describe("a listing of claims", () => {
 
   test.each([
     [{ states: ["gone"] }, /states: "gone" must be one of "waiting", "held", "ended"/],
-    [{ endReasons: ["1"] }, /endReasons: "1" must be one of "BUSY", /],
+    [{ endReasons: ["1"] }, /endReasons: "1" must be one of "RELEASED", /],
     [{ endReasons: ["UNSPECIFIED"] }, RangeError],
+    [{ endReasons: ["BUSY"] }, RangeError],
+    [{ name: "etl", prefix: "e" }, /name and prefix: set one of them/],
+    [{ heldAt: new Date(1) }, /heldAt: .* so set `name`/],
+    [{ heldAt: new Date(1), prefix: "e" }, /heldAt: .* so set `name`/],
   ])("refuses %j", async (options, error) => {
     await expect(
       stage()
@@ -198,8 +203,7 @@ describe("a listing of changes", () => {
     );
     await turn();
     const said = {
-      lockName: "etl",
-      prefix: "",
+      locks: { case: "lockName", value: "etl" },
       kinds: [ChangeKind.LIMIT, ChangeKind.RECORD, ChangeKind.FORCED_RELEASE, ChangeKind.POLICY],
       from: at(1),
       until: at(2),
@@ -284,7 +288,7 @@ describe("the explanation of a wait", () => {
       mode: Mode.PERMIT,
       permits: 1,
     };
-    const limit = { limit: 1, source: LimitSource.PATTERN, pattern: "e*", version: 2n };
+    const limit = { permits: 1, source: LimitSource.PATTERN, pattern: "e*", version: 2n };
     const causes = [
       { cause: { case: "failedOverUntil" as const, value: at(1) } },
       { cause: { case: "rows" as const, value: { connectionId: 7n, user: "app", heldFor: at(2) } } },
@@ -318,14 +322,14 @@ describe("the explanation of a wait", () => {
       owner: "",
       labels: {},
     };
-    const limitShown = { limit: 1, source: "pattern", pattern: "e*", version: 2n, reason: "" };
+    const limitShown = { permits: 1, source: "pattern", pattern: "e*", version: 2n, reason: "" };
     expect(await explained).toEqual({
       lock: {
         name: "etl",
         limit: limitShown,
         heldPermits: 0,
         holderCount: 0,
-        waiting: 0,
+        waiterCount: 0,
         draining: false,
         lastToken: 0n,
         holders: [],

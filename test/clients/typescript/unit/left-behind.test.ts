@@ -53,12 +53,11 @@ afterEach(() => {
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const AWAY = new RowlockError("UNKNOWN", "UNAVAILABLE", "away");
-const request = (requestId: string, more = {}) =>
+const request = (requestId: string, terms = {}) =>
   create(AcquireRequestSchema, {
     name: "etl",
     requestId,
-    ...more,
-    terms: { lasting: { case: "noExpiry", value: {} } },
+    terms: { lasting: { case: "noExpiry", value: {} }, ...terms },
   });
 const granted = (leaseId: string) => ({ outcome: { case: "lease", value: { leaseId } } });
 

@@ -145,11 +145,11 @@ describe("a polled wait", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("is for an Acquire alone", async () => {
+  test("is for a request alone", async () => {
     const wait = create(WaitInQueueRequestSchema, { target: { case: "ticketId", value: "t" } });
     const acquire = vi.fn();
     const options = { clock: new Clock(), count: () => 1, signal: new AbortController().signal, moved() {} };
-    await expect(waitByPolling(wait, { ...options, acquire })).rejects.toThrow("Only an Acquire");
+    await expect(waitByPolling(wait, { ...options, acquire })).rejects.toThrow("Only a request");
     expect(acquire).not.toHaveBeenCalled();
   });
 });
