@@ -85,7 +85,7 @@ describe("ten workers", () => {
     expect(places[0]).toBe("7 before");
     expect(places.length).toBeGreaterThan(1);
     expect(lines.at(-1)).toBe("10000 rows in the warehouse, 0 parts failed");
-    expect(await lock()).toMatchObject({ holderCount: 0, waiting: 0 });
+    expect(await lock()).toMatchObject({ holderCount: 0, waiterCount: 0 });
   });
 
   test("fail with a message if they lose the lock", async () => {

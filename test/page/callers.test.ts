@@ -106,7 +106,7 @@ describe("a server that knows its callers", () => {
     await watch.until(({ events }) => events.some(({ data }) => data.complete));
     await server.call("SetLimit", { name: "web/secret", limit: 3, reason: "more" }, tokens.all);
     await server.call("SetLimit", { name: "etl/b", limit: 3, reason: "more" }, tokens.all);
-    await watch.until(({ locks }) => locks.get("etl/b")?.limit.limit === 3);
+    await watch.until(({ locks }) => locks.get("etl/b")?.limit.permits === 3);
     expect([...watch.locks.keys()].sort()).toEqual(["etl/a", "etl/b"]);
   });
 

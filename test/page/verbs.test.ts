@@ -32,9 +32,9 @@ const READS = [
   ["getLock", { name: "nobody/used/it" }, { name: "nobody/used/it" }],
   ["listLocks", { prefix: "etl/", busyOnly: true }, { prefix: "etl/", busyOnly: true }],
   ["listLimits", {}, {}],
-  ["listClaims", { lockName: NAME }, { lockName: NAME }],
-  ["listClaims", { prefix: "etl/", pageSize: 1 }, { prefix: "etl/", pageSize: 1 }],
-  ["listChanges", { locks: { case: "lockName", value: NAME } }, { lockName: NAME }],
+  ["listClaims", { lockName: NAME }, { locks: { case: "lockName", value: NAME } }],
+  ["listClaims", { prefix: "etl/", pageSize: 1 }, { locks: { case: "prefix", value: "etl/" }, pageSize: 1 }],
+  ["listChanges", { lockName: NAME }, { locks: { case: "lockName", value: NAME } }],
   ["explainWait", { name: NAME }, { target: { case: "name", value: NAME } }],
 ] as const;
 

@@ -384,7 +384,7 @@ describe("changes", () => {
 test("foreign text can neither control the terminal nor begin a line", async () => {
   const evil = { ...ENDED, lockName: EVIL, owner: EVIL, labels: { [EVIL]: EVIL }, principal: EVIL };
   const script: Script = {
-    listClaims: () => ({ claims: [{ ...evil, endNote: EVIL, endedBy: EVIL }] }),
+    listClaims: () => ({ claims: [{ ...evil, end: { ...ENDED.end, note: EVIL, endedBy: EVIL } }] }),
     listChanges: () => ({
       changes: [ChangeKind.RECORD, ChangeKind.FORCED_RELEASE, ChangeKind.LIMIT, ChangeKind.POLICY].map(
         (kind) => ({

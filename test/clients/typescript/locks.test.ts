@@ -73,7 +73,7 @@ describe("a lock", () => {
     await expect(timedOut).rejects.toMatchObject({ reason: "TIMED_OUT", refusal: { reason: "TIMED_OUT" } });
     const never = rowlock.tryLock("refused", { permits: 5 });
     await expect(never).rejects.toBeInstanceOf(RowlockError);
-    await expect(never).rejects.toMatchObject({ refusal: { reason: "NEVER_FITS", limit: { limit: 1 } } });
+    await expect(never).rejects.toMatchObject({ refusal: { reason: "NEVER_FITS", limit: { permits: 1 } } });
   });
 
   test("with a mistake is an error that names all of them", async () => {
@@ -326,7 +326,7 @@ describe("a wait", () => {
     await until(async () => (await rowlock.getLock("book")).waiterCount === 4);
     await writer.release();
     const reading = await Promise.all(readers);
-    expect(await rowlock.getLock("book")).toMatchObject({ holderCount: 3, waiting: 1 });
+    expect(await rowlock.getLock("book")).toMatchObject({ holderCount: 3, waiterCount: 1 });
     for (const reader of reading) await reader.release();
     expect((await next).mode).toBe("exclusive");
   });
@@ -398,7 +398,7 @@ describe("closing", () => {
     await until(() => server.sessionEnds.length === 1);
     expect(server.sessionEnds).toEqual(["OK"]);
     const view = (await server.client.call("getLock", { name: "closed" })).lock;
-    expect(view).toMatchObject({ holderCount: 0, waiting: 0 });
+    expect(view).toMatchObject({ holderCount: 0, waiterCount: 0 });
     await expect(rowlock.lock("closed")).rejects.toMatchObject({ reason: "CLOSED" });
   });
 

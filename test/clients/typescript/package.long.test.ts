@@ -173,7 +173,7 @@ const rowlock = connect({ addresses: "127.0.0.1:1" });
 export const lock: Promise<Lock> = rowlock.lock("a", { wait: "forever", mode: "shared", ttl: 5_000 });
 export const token: Promise<bigint | undefined> = rowlock.tryLock("a").then((lock) => lock?.token);
 export function limitOf(refusal: Refusal): number | undefined {
-  return refusal.reason === "NEVER_FITS" ? refusal.limit?.limit : undefined;
+  return refusal.reason === "NEVER_FITS" ? refusal.limit?.permits : undefined;
 }
 // @ts-expect-error: there is no such mode.
 void rowlock.lock("a", { mode: "both" });
