@@ -57,7 +57,7 @@ interface Axis {
 function axisOf(claims: readonly ClaimView[], cells: number, options: ChartOptions): Axis {
   const { nowMs } = options;
   const starts = claims.map((claim) => (claim.requestedAt ?? claim.grantedAt)?.getTime() ?? nowMs);
-  const ends = claims.map((claim) => claim.endedAt?.getTime() ?? nowMs);
+  const ends = claims.map(({ end }) => end?.endedAt?.getTime() ?? nowMs);
   const { fromMs = Math.min(...starts), untilMs = Math.max(...ends) } = options;
   return { fromMs, untilMs: Math.max(untilMs, fromMs + SPAN_MS_MIN), cells };
 }
@@ -69,8 +69,8 @@ function cellOf(ms: number, { fromMs, untilMs, cells }: Axis): number {
 }
 
 function barOf(claim: ClaimView, axis: Axis, nowMs: number, paint: Paint): string {
-  const { requestedAt, grantedAt, endedAt } = claim;
-  const end = cellOf(endedAt?.getTime() ?? nowMs, axis);
+  const { requestedAt, grantedAt } = claim;
+  const end = cellOf(claim.end?.endedAt?.getTime() ?? nowMs, axis);
   const start = cellOf((requestedAt ?? grantedAt)?.getTime() ?? nowMs, axis);
   const grant = grantedAt ? cellOf(grantedAt.getTime(), axis) : end;
   const wait = paint("dim", WAITS.repeat(Math.max(0, grant - start)));

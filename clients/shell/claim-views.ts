@@ -1,12 +1,12 @@
 // What people see of claims beyond one lock's page: those of many locks, and those that have ended, in a table.
 
-import type { ClaimView } from "../typescript/src/index.ts";
+import type { ClaimView, EndName } from "../typescript/src/index.ts";
 import { isUnfetched, ownerOf, taken } from "./lock-views.ts";
 import { localTime } from "./past-times.ts";
 import { columns, type Paint, shown, timeWords } from "./print.ts";
 
 /** How a lease ends that its holder did not release. */
-const LOST_ENDS: readonly string[] = ["EXPIRED", "FORCE_RELEASED"];
+const LOST_ENDS: readonly EndName[] = ["EXPIRED", "FORCE_RELEASED"];
 
 /** A claim as it is now, with how long it waited and held in milliseconds; `heldMs` is unset if it was never granted. */
 export interface TimedClaim extends ClaimView {
@@ -15,16 +15,16 @@ export interface TimedClaim extends ClaimView {
 }
 
 export function timed(claim: ClaimView, nowMs: number): TimedClaim {
-  const { requestedAt, grantedAt, endedAt } = claim;
-  const endMs = endedAt?.getTime() ?? nowMs;
+  const { requestedAt, grantedAt, end } = claim;
+  const endMs = end?.endedAt?.getTime() ?? nowMs;
   const grantMs = grantedAt?.getTime();
   const waitedMs = Math.max(0, (grantMs ?? endMs) - (requestedAt?.getTime() ?? endMs));
   return { ...claim, waitedMs, ...(grantMs !== undefined && { heldMs: Math.max(0, endMs - grantMs) }) };
 }
 
 /** Whether it was a lease that its holder did not release, or a place that an operator took away. */
-export function isLost({ endReason }: ClaimView): boolean {
-  return endReason !== undefined && LOST_ENDS.includes(endReason);
+export function isLost({ end }: ClaimView): boolean {
+  return end !== undefined && LOST_ENDS.includes(end.reason);
 }
 
 const TITLES = [
@@ -65,12 +65,13 @@ function claimCells(claim: TimedClaim, nowMs: number, paint: Paint): string[] {
 
 /** What it does, or how it ended, by whom and why. */
 function stateWords(claim: ClaimView, nowMs: number, paint: Paint): string {
-  const { state, endReason = "", endedBy, endNote } = claim;
+  const { state, end } = claim;
   if (state === "waiting") return paint("yellow", "waits now");
   if (state === "held")
     return paint("green", isUnfetched(claim, nowMs) ? "held now (granted, but not fetched yet)" : "held now");
-  const how = endReason.toLowerCase().replaceAll("_", " ");
-  const by = endedBy === undefined ? "" : ` by ${shown(endedBy)}`;
-  const why = endNote === undefined ? "" : `: ${shown(endNote)}`;
+  const how = (end?.reason ?? "").toLowerCase().replaceAll("_", " ");
+  const by = end?.endedBy === undefined ? "" : ` by ${shown(end.endedBy)}`;
+  const note = end?.note ?? end?.status ?? "";
+  const why = note === "" ? "" : `: ${shown(note)}`;
   return `${isLost(claim) ? paint("red", how) : how}${by}${why}`;
 }

@@ -22,7 +22,6 @@ const WORDS: Readonly<Record<string, string>> = {
   not_before_in: "--not-before",
   attempts_left: "--attempts",
   from: "--since",
-  held_at: "--at",
   end_reasons: "--ended",
   changed_by: "--by",
 };

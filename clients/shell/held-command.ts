@@ -25,7 +25,7 @@ const MARGIN_SHARE = 1 / 4;
 const MARGIN_MS_MAX = 10_000;
 const KILL_AT_SHARE = 3 / 4;
 
-/** Why a lock was lost, by the reason in the error's metadata. */
+/** Why a lock was lost, by how its lease ended. */
 const WHY_LOST: Readonly<Record<string, string>> = {
   FORCE_RELEASED: "an operator has ended its lease",
   EXPIRED:
@@ -71,8 +71,8 @@ export async function runUnder(
   const { code, notStarted, lostBy } = await runHeld(words, held, context);
   if (notStarted) context.err(said(notStarted));
   if (lostBy !== undefined || lock.state === "lost") {
-    const { metadata } = (lostBy ?? lock.signal.reason) as Partial<Lost>;
-    const why = WHY_LOST[metadata?.end_reason ?? ""] ?? "its lease has ended";
+    const { end } = (lostBy ?? lock.signal.reason) as Partial<Lost>;
+    const why = WHY_LOST[end?.reason ?? ""] ?? "its lease has ended";
     context.err(said(`The lock "${lock.name}" was lost, and the command was stopped: ${why}.`));
     return EXIT.lost;
   }
@@ -108,7 +108,7 @@ async function giveBack(lock: Lock, last: ReleaseOptions): Promise<boolean> {
 const PASSED_ON = [...ENDING, "SIGWINCH"] as const;
 
 /** What says that a lease has ended. */
-type Lost = Pick<RowlockError, "reason" | "metadata">;
+type Lost = Pick<RowlockError, "reason" | "end">;
 
 interface Held {
   readonly lock: Lock;

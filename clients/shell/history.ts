@@ -6,9 +6,9 @@ import type {
   ChangeKind,
   ChangeView,
   ClaimView,
+  EndName,
   ListChangesOptions,
   ListClaimsOptions,
-  RefusalName,
   RowlockClient,
 } from "../typescript/src/index.ts";
 import { changeTable } from "./change-views.ts";
@@ -30,7 +30,7 @@ const MAX_MAX = 100_000;
 const CHART_CHARS = 100;
 
 /** How claims end, as people write it, and the server's names of that. */
-const ENDS: Readonly<Record<string, RefusalName>> = {
+const ENDS: Readonly<Record<string, EndName>> = {
   released: "RELEASED",
   expired: "EXPIRED",
   "force-released": "FORCE_RELEASED",
@@ -42,11 +42,11 @@ const ENDS: Readonly<Record<string, RefusalName>> = {
   "status-mismatch": "STATUS_MISMATCH",
 };
 
-function parseEnds(text: string, ends: readonly RefusalName[] = []): readonly RefusalName[] {
+function parseEnds(text: string, ends: readonly EndName[] = []): readonly EndName[] {
   const more = text.split(",").map((word) => {
     if (!Object.hasOwn(ENDS, word))
       throw new InvalidArgumentError(`write some of ${Object.keys(ENDS).join(", ")}, separated by commas`);
-    return ENDS[word] as RefusalName;
+    return ENDS[word] as EndName;
   });
   return [...ends, ...more];
 }
@@ -73,7 +73,7 @@ interface HistoryFlags {
   readonly owner?: string;
   readonly principal?: string;
   readonly label?: Record<string, string>;
-  readonly ended?: readonly RefusalName[];
+  readonly ended?: readonly EndName[];
   readonly at?: Date;
   readonly since?: Date;
   readonly until?: Date;
@@ -152,7 +152,7 @@ function kindsOf({ changes, limits, records, forced, policies, by }: HistoryFlag
 }
 
 function refuseContradictions(
-  { prefix, owner, principal, label, ended, at, since, until, chart, json }: HistoryFlags,
+  { prefix, owner, principal, label, ended, at, chart, json }: HistoryFlags,
   name: string | undefined,
   isOfChanges: boolean,
   command: RowlockCommand,
@@ -165,8 +165,6 @@ function refuseContradictions(
     );
   if (!isOfChanges && at !== undefined && name === undefined)
     command.fault("--at says who held one lock: name it");
-  if (at !== undefined && (since ?? until) !== undefined)
-    command.fault("--at is one time, and --since and --until are a range: leave one of them out");
   if (!isOfChanges && chart && name === undefined) command.fault("--chart draws one lock: name it");
   if (chart && json) command.fault("--chart is for people, and --json for programs: leave one of them out");
 }

@@ -97,7 +97,7 @@ async function set(
   }
   const draining = set.draining ? ", more than the limit allows: it drains" : "";
   out(
-    `${shown(settingName(target))}: limit ${set.limit} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiting} waiting\n`,
+    `${shown(settingName(target))}: limit ${set.limit} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiterCount} waiting\n`,
   );
   if (set.serversBehind > 0) err(said(behindWords(set.serversBehind)));
   if (others.length === 0) return;

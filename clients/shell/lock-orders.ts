@@ -16,12 +16,12 @@ export const LOCK_ORDERS = {
   },
   "most-waiters": {
     asked: "most waiters",
-    compare: (one, other) => other.waiting - one.waiting || byName(one, other),
+    compare: (one, other) => other.waiterCount - one.waiterCount || byName(one, other),
   },
 } as const satisfies Record<string, { readonly asked: ListOrder; readonly compare: Compare }>;
 export type LockOrder = keyof typeof LOCK_ORDERS;
 
 /** Whether somebody holds the lock or waits for it. */
-export function isBusy({ holderCount, waiting }: LockView): boolean {
-  return holderCount > 0 || waiting > 0;
+export function isBusy({ holderCount, waiterCount }: LockView): boolean {
+  return holderCount > 0 || waiterCount > 0;
 }

@@ -9,15 +9,15 @@ import { columns, counted, type Paint, shown, timeWords } from "./print.ts";
 const OWNERS_MAX = 3;
 
 export function lockPage(lock: LockView, nowMs: number, paint: Paint): string {
-  const { name, limit, heldPermits, holderCount, waiting, draining, lastToken, holders, waiters, record } =
-    lock;
+  const { name, limit, heldPermits, holderCount, waiterCount, draining, lastToken } = lock;
+  const { holders, waiters, record } = lock;
   const drains = draining ? paint("yellow", ", more than the limit allows: it drains") : "";
   const words = limitWords(limit);
   const head = columns([
     ["name", paint("bold", shown(name))],
-    ["limit", limit.limit === 0 ? paint("red", words) : words],
+    ["limit", limit.permits === 0 ? paint("red", words) : words],
     ["held", `${heldPermits} by ${holderCount}${drains}`],
-    ["waiting", waitingWords(waiting, paint)],
+    ["waiting", waitingWords(waiterCount, paint)],
     ["last token", String(lastToken)],
     ...(record ? recordRows(record, nowMs) : []),
   ]);
@@ -26,7 +26,7 @@ export function lockPage(lock: LockView, nowMs: number, paint: Paint): string {
   return (
     head +
     section("holders", held, holderCount - held.length, paint) +
-    section("waiters", queue, waiting - queue.length, paint)
+    section("waiters", queue, waiterCount - queue.length, paint)
   );
 }
 
@@ -39,8 +39,8 @@ function section(title: string, rows: readonly string[][], more: number, paint: 
 const UNFETCHED_AFTER_MS = 5_000;
 
 /** Whether nobody has fetched the lease for so long that perhaps nobody will. */
-export function isUnfetched({ isUnclaimed, grantedAt }: ClaimView, nowMs: number): boolean {
-  return isUnclaimed === true && nowMs - (grantedAt?.getTime() ?? 0) >= UNFETCHED_AFTER_MS;
+export function isUnfetched({ provisional, grantedAt }: ClaimView, nowMs: number): boolean {
+  return provisional === true && nowMs - (grantedAt?.getTime() ?? 0) >= UNFETCHED_AFTER_MS;
 }
 
 function holderCells(claim: ClaimView, nowMs: number): string[] {
@@ -65,12 +65,12 @@ function waitsFor(lock: LockView, at: number, nowMs: number): string {
   const before = waiters[at - 1];
   if (before) return `behind #${before.ticketNumber}`;
   const { mode, permits } = waiters[at] as ClaimView;
-  if (limit.limit === 0) return "until the limit is raised";
+  if (limit.permits === 0) return "until the limit is raised";
   if (record?.notBefore && record.notBefore.getTime() > nowMs)
     return `until it is due ${dueWords(record, nowMs)}`;
   const held = holders[0]?.mode;
   if (mode === "permit" && (held === undefined || held === "permit")) {
-    const free = Math.max(0, limit.limit - heldPermits);
+    const free = Math.max(0, limit.permits - heldPermits);
     return `for ${counted(permits, "permit")}, ${free} free`;
   }
   if (mode === "shared" && held === "exclusive") return "until the writer ends";
@@ -108,13 +108,13 @@ export function lockTable(
 }
 
 function tableCells(lock: LockView, nowMs: number, paint: Paint, order: LockOrder): string[] {
-  const { name, limit, heldPermits, draining, waiting, record, waiters } = lock;
+  const { name, limit, heldPermits, draining, waiterCount, record, waiters } = lock;
   const first = order === "longest-wait" ? waiters[0]?.requestedAt : undefined;
   return [
     shown(name),
-    limit.limit === 0 ? paint("red", "0") : `${limit.limit}`,
+    limit.permits === 0 ? paint("red", "0") : `${limit.permits}`,
     draining ? paint("yellow", `${heldPermits}`) : `${heldPermits}`,
-    waitingWords(waiting, paint),
+    waitingWords(waiterCount, paint),
     first ? timeWords(Math.max(0, nowMs - first.getTime())) : "",
     shown(record?.status ?? ""),
     `${record?.attemptsLeft ?? ""}`,
@@ -136,15 +136,15 @@ function ownersOf({ holders, holderCount }: LockView): string {
 
 /** One lock on a line. */
 export function lockLine(lock: LockView, nowMs: number): string {
-  const { name, limit, heldPermits, waiting, draining, record } = lock;
+  const { name, limit, heldPermits, waiterCount, draining, record } = lock;
   const held = heldPermits > 0 || lock.holderCount > 0 ? `held by ${ownersOf(lock)}` : "free";
   const permits = heldPermits > 1 ? ` (${heldPermits} permits)` : "";
   const { status = "", attemptsLeft, notBefore } = record ?? {};
   return [
-    `${shown(name)}: limit ${limit.limit}`,
+    `${shown(name)}: limit ${limit.permits}`,
     `${held}${permits}`,
     ...(draining ? ["drains"] : []),
-    `${waiting} waiting`,
+    `${waiterCount} waiting`,
     ...(status === "" ? [] : [`status ${shown(status)}`]),
     ...(attemptsLeft === undefined ? [] : [`${counted(attemptsLeft, "attempt")} left`]),
     ...(notBefore ? [`due ${dueWords(record, nowMs)}`] : []),
@@ -152,7 +152,7 @@ export function lockLine(lock: LockView, nowMs: number): string {
 }
 
 /** The limit, and where it comes from. */
-export function limitWords({ limit, source, pattern = "", reason, version }: LimitView): string {
+export function limitWords({ permits, source, pattern = "", reason, version }: LimitView): string {
   const from =
     source === "default"
       ? "nothing was set"
@@ -160,7 +160,7 @@ export function limitWords({ limit, source, pattern = "", reason, version }: Lim
         ? `from ${pattern === "" ? "a pattern" : shown(pattern)}`
         : "set for this name";
   const words = [from, source === "default" ? "" : `version ${version}`, shown(reason)];
-  return `${limit} (${words.filter(Boolean).join(", ")})`;
+  return `${permits} (${words.filter(Boolean).join(", ")})`;
 }
 
 /** Says what it means that some servers have not confirmed the new limit, and what to do. */

@@ -8,7 +8,7 @@ import type { Declare } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
 import { parseName } from "./flags.ts";
 import { behindWords, settingName } from "./lock-views.ts";
-import { type PausedLimit, pausedLimit, reasonOf } from "./paused-limits.ts";
+import { type PausedLimit, pausedBy, pausedLimit, reasonOf } from "./paused-limits.ts";
 import { jsonLine, said, shown } from "./print.ts";
 import { resumeWords } from "./wait-causes.ts";
 
@@ -160,11 +160,11 @@ async function stillPausing(
 async function pausing(rowlock: RowlockClient, text: string): Promise<PausedLimit | undefined> {
   // A pattern matches its own beginning, unless that is empty. Then there is no shorter one.
   const name = text.replace(/\*$/, "");
-  return name === "" ? undefined : pausedLimit((await rowlock.getLock(name)).limit);
+  return name === "" ? undefined : pausedBy((await rowlock.getLock(name)).limit);
 }
 
 function changeLine(setting: Setting, set: LimitInForce, still: PausedLimit | undefined): string {
-  const waits = `${set.heldPermits} held, ${set.waiting} waiting`;
+  const waits = `${set.heldPermits} held, ${set.waiterCount} waiting`;
   const now = still
     ? `limit 0, also paused by ${still.by.map(shown).join(", ")}`
     : `limit ${set.limit}, was ${setting.limit ?? "not set"}`;

@@ -2,6 +2,7 @@
 // and nowhere else, so that any operator can resume, from any machine.
 
 import { TEXT_BYTES_MAX } from "../../server/core/bounds.ts";
+import type { LimitView } from "../typescript/src/index.ts";
 
 /** A limit that pauses hold at 0. */
 export interface PausedLimit {
@@ -40,6 +41,14 @@ export function pausedLimit({
   } catch {
     return undefined; // somebody has written such a reason by hand
   }
+}
+
+/** The same of the limit that is in force. */
+export function pausedBy({
+  permits,
+  reason,
+}: Pick<LimitView, "permits" | "reason">): PausedLimit | undefined {
+  return pausedLimit({ limit: permits, reason });
 }
 
 /** The reason that says so. If it would be too long for a reason, the former reason is shortened. */

@@ -13,7 +13,7 @@ import type {
 } from "../typescript/src/index.ts";
 import { type CliContext, EXIT, type ExitCode } from "./context.ts";
 import { inLocalTime } from "./past-times.ts";
-import { pausedLimit } from "./paused-limits.ts";
+import { pausedBy } from "./paused-limits.ts";
 import { ERASE_LINE, said, shown, timeWords } from "./print.ts";
 import { resumeWords } from "./wait-causes.ts";
 
@@ -177,7 +177,7 @@ function refusedSentence(name: string, refusal: Refusal): string {
     case "PAUSED":
       return `"${name}" ${pausedWords(refusal.limit)}.`;
     case "NEVER_FITS":
-      return `"${name}" has a limit of ${refusal.limit?.limit ?? "less"}, so this can never be granted: ask for fewer permits, or raise the limit.`;
+      return `"${name}" has a limit of ${refusal.limit?.permits ?? "less"}, so this can never be granted: ask for fewer permits, or raise the limit.`;
     case "NOT_BEFORE":
       return `"${name}" is not due yet${retryAfterMs === undefined ? "" : `: it will be in ${timeWords(retryAfterMs)}`}.`;
     case "EXHAUSTED":
@@ -191,7 +191,7 @@ function refusedSentence(name: string, refusal: Refusal): string {
 
 function pausedWords(limit: LimitView | undefined): string {
   if (!limit) return "is paused: the database has failed over, and a lost lease may still be held";
-  const paused = pausedLimit(limit);
+  const paused = pausedBy(limit);
   const todo = paused ? `\`${resumeWords(paused)}\` ends that` : "raise its limit to resume it";
   return `is paused${limit.reason ? ` (${limit.reason})` : ""}: ${todo}`;
 }

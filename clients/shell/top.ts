@@ -180,7 +180,7 @@ async function claimsOf(rowlock: RowlockClient, asked: ListClaimsOptions): Promi
   try {
     for await (const claim of rowlock.listClaims({ ...asked, pageSize: PAGE_SIZE, searched })) {
       if (claims.length === CLAIMS_MAX) {
-        const { endedAt } = claim;
+        const endedAt = claim.end?.endedAt;
         return { claims, isAll: false, ...(endedAt && { readBackTo: endedAt }) };
       }
       claims.push(claim);

@@ -2,7 +2,7 @@
 
 import type { ClaimView, WaitCause, WaitEstimateView, WaitExplanation } from "../typescript/src/index.ts";
 import { inLocalTime, localTime } from "./past-times.ts";
-import { type PausedLimit, pausedLimit } from "./paused-limits.ts";
+import { type PausedLimit, pausedBy } from "./paused-limits.ts";
 import { type Paint, shown, timeWords } from "./print.ts";
 
 /** The server's summary, a line for each cause, and the estimate. */
@@ -54,9 +54,9 @@ function causeWords(cause: WaitCause, name: string, nowMs: number): [words: stri
       const set = setAt || by ? `, set${by}${setAt ? ` ${ago(setAt)}` : ""}` : "";
       const why = limit.reason === "" ? "" : ` (${shown(limit.reason)})`;
       const from = isPattern ? ` by ${shown(limit.pattern ?? "")}` : "";
-      const paused = pausedLimit(limit);
+      const paused = pausedBy(limit);
       return [
-        `the limit is ${limit.limit}${from}${set}${why}`,
+        `the limit is ${limit.permits}${from}${set}${why}`,
         paused ? resumeWords(paused) : `rowlock limit ${target} PERMITS`,
       ];
     }

@@ -41,7 +41,7 @@ export function pageView({ which, isBusyOnly, order }: ViewOptions, context: Cli
   const changedAtMs = new Map<string, number>();
   const summary = (nowMs: number): string => {
     const held = locks.filter(({ holderCount }) => holderCount > 0).length;
-    const waiting = locks.reduce((sum, each) => sum + each.waiting, 0);
+    const waiting = locks.reduce((sum, each) => sum + each.waiterCount, 0);
     const last = Math.max(...changedAtMs.values());
     return [
       ...("name" in which ? [] : [`${counted(locks.length, "lock")}, ${held} held, ${waiting} waiting`]),

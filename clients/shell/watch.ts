@@ -29,7 +29,7 @@ Examples:
   rowlock watch etl/load
   rowlock watch 'etl/*'
   rowlock watch --busy --order longest-wait
-  rowlock watch etl/ --json | jq 'select(.waiting > 10) | .name'
+  rowlock watch etl/ --json | jq 'select(.waiterCount > 10) | .name'
 `;
 
 interface WatchFlags {

@@ -73,6 +73,7 @@ test("of the history, of explanations and of usage", async () => {
   const [ended] = await json("history", "past/a", "--ended", "force-released");
   // It did not wait, so no server kept its place.
   expect(fields(ended)).toEqual(without([...documented("an ended claim"), ...times].sort(), "replica"));
+  expect(fields(ended?.end)).toEqual(without(documented("`end`"), "status"));
   const [change] = await json("history", "past/a", "--forced");
   const ofChanges = documented("`history --changes`");
   expect(fields(change)).toEqual(without(ofChanges, "pattern", "from", "to"));

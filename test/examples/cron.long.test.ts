@@ -75,7 +75,7 @@ describe("the nightly report", () => {
   });
 
   test("is left to the machine that has begun it", async () => {
-    await server.client.lease({ name: "cron/nightly-report", owner: "another machine" });
+    await server.client.lease({ name: "cron/nightly-report", terms: { owner: "another machine" } });
     expect(await byCron(command)).toEqual(WELL);
     expect(readdirSync(reports)).toEqual([]);
   });

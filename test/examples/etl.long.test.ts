@@ -65,7 +65,7 @@ describe("ten workers", () => {
     const lock = async () => (await server.client.call("getLock", { name })).lock;
     await operator(/^rowlock (limit etl\/load 2 .*)$/m);
     const run = started("warehouse.db");
-    await until(async () => (await lock())?.waiting === 8);
+    await until(async () => (await lock())?.waiterCount === 8);
     await operator(/^rowlock (limit etl\/load 5 .*)$/m);
     await until(() => Math.max(...atATime(run.out.split("\n"))) === 5);
     expect(await run.ended).toEqual([0, null]);
@@ -85,7 +85,7 @@ describe("ten workers", () => {
     expect(places[0]).toBe("7 before");
     expect(places.length).toBeGreaterThan(1);
     expect(lines.at(-1)).toBe("10000 rows in the warehouse, 0 parts failed");
-    expect(await lock()).toMatchObject({ holderCount: 0, waiting: 0 });
+    expect(await lock()).toMatchObject({ holderCount: 0, waiterCount: 0 });
   });
 
   test("fail with a message if they lose the lock", async () => {

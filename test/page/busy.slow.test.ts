@@ -44,8 +44,7 @@ test("scrapes, probes and calls are answered beside 20 watches and 1,000 changes
       if (earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, earlyMs));
       const { leaseId } = await client.lease({
         name: name(worker, made / 2),
-        ttl: TTL,
-        owner: `worker ${worker}`,
+        terms: { lasting: { case: "ttl", value: TTL }, owner: `worker ${worker}` },
       });
       await client.call("release", { leaseId });
     }
@@ -71,7 +70,10 @@ test("scrapes, probes and calls are answered beside 20 watches and 1,000 changes
   expect(asked.metrics).toBeGreaterThan(1);
 
   // Each watch goes on, and hears of the last change.
-  await client.lease({ name: "lock/last", ttl: TTL, owner: "the last" });
+  await client.lease({
+    name: "lock/last",
+    terms: { lasting: { case: "ttl", value: TTL }, owner: "the last" },
+  });
   await Promise.all(readers.map((reader) => reader.until(({ locks }) => locks.has("lock/last"))));
   // The rates show the grants as soon as their step is over.
   await until(async () => {

@@ -106,7 +106,7 @@ describe("a server that knows its callers", () => {
     await watch.until(({ events }) => events.some(({ data }) => data.complete));
     await server.call("SetLimit", { name: "web/secret", limit: 3, reason: "more" }, tokens.all);
     await server.call("SetLimit", { name: "etl/b", limit: 3, reason: "more" }, tokens.all);
-    await watch.until(({ locks }) => locks.get("etl/b")?.limit.limit === 3);
+    await watch.until(({ locks }) => locks.get("etl/b")?.limit.permits === 3);
     expect([...watch.locks.keys()].sort()).toEqual(["etl/a", "etl/b"]);
   });
 
@@ -216,7 +216,7 @@ describe("a server that knows its callers", () => {
 describe("a server that asks nobody who calls", () => {
   test("lets the page read and change everything, if only this machine reaches it", async () => {
     const server = await startPageServer();
-    await server.client.lease({ name: "etl/a", ttl: TTL });
+    await server.client.lease({ name: "etl/a", terms: { lasting: { case: "ttl", value: TTL } } });
     for (const [verb, body] of [...READS, ...ACTS])
       expect(await outcome(server, verb, body("etl/a")), verb).toBe("200");
   });
@@ -225,7 +225,7 @@ describe("a server that asks nobody who calls", () => {
     "on %s, lets the page only read",
     async (listenHost) => {
       const server = await startPageServer({ listenHost });
-      await server.client.lease({ name: "etl/a", ttl: TTL });
+      await server.client.lease({ name: "etl/a", terms: { lasting: { case: "ttl", value: TTL } } });
       for (const [verb, body] of READS) expect(await outcome(server, verb, body("etl/a")), verb).toBe("200");
       for (const [verb, body] of ACTS) {
         const { status, json } = await server.ask(`/api/${verb}`, posted(body("etl/a")));

@@ -15,8 +15,12 @@ const REQUEST_ID = "the-request-id-of-the-holder";
 
 /** A lock with a holder, a waiter, a limit of its own, a record and a change. */
 async function busyLock({ client }: PageServer, name: string) {
-  await client.lease({ name, ttl: TTL, owner: "anna", labels: { team: "etl" }, requestId: REQUEST_ID });
-  await client.ticket({ name, ttl: TTL, owner: "ben" });
+  await client.lease({
+    name,
+    requestId: REQUEST_ID,
+    terms: { lasting: { case: "ttl", value: TTL }, owner: "anna", labels: { team: "etl" } },
+  });
+  await client.ticket({ name, terms: { lasting: { case: "ttl", value: TTL }, owner: "ben" } });
   await client.call("updateRecord", { name, status: "new" });
 }
 
@@ -28,9 +32,9 @@ const READS = [
   ["getLock", { name: "nobody/used/it" }, { name: "nobody/used/it" }],
   ["listLocks", { prefix: "etl/", busyOnly: true }, { prefix: "etl/", busyOnly: true }],
   ["listLimits", {}, {}],
-  ["listClaims", { lockName: NAME }, { lockName: NAME }],
-  ["listClaims", { prefix: "etl/", pageSize: 1 }, { prefix: "etl/", pageSize: 1 }],
-  ["listChanges", { lockName: NAME }, { lockName: NAME }],
+  ["listClaims", { lockName: NAME }, { locks: { case: "lockName", value: NAME } }],
+  ["listClaims", { prefix: "etl/", pageSize: 1 }, { locks: { case: "prefix", value: "etl/" }, pageSize: 1 }],
+  ["listChanges", { lockName: NAME }, { locks: { case: "lockName", value: NAME } }],
   ["explainWait", { name: NAME }, { target: { case: "name", value: NAME } }],
 ] as const;
 
@@ -82,7 +86,7 @@ describe("acts", () => {
     });
     const released = await server.call("ForceRelease", { name: NAME, reason: "it hangs" });
     expect(released).toMatchObject({ ended: [{ owner: "anna" }, { owner: "ben" }] });
-    const { changes } = await server.client.call("listChanges", { lockName: NAME });
+    const { changes } = await server.client.call("listChanges", { locks: { case: "lockName", value: NAME } });
     expect(changes.map(({ reason }) => reason)).toEqual(["it hangs", "it hangs", "", "night shift", ""]);
   });
 

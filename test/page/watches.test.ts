@@ -13,22 +13,26 @@ const watchesOf = ({ page }: PageServer) => page.bounds.find(({ bound }) => boun
 
 test("a watch shows the locks, and then their changes", async () => {
   const server = await startPageServer();
-  const { leaseId } = await server.client.lease({ name: "etl/a", ttl: TTL, owner: "anna" });
+  const { leaseId } = await server.client.lease({
+    name: "etl/a",
+    terms: { lasting: { case: "ttl", value: TTL }, owner: "anna" },
+  });
   const watch = await server.watch("etl/");
   expect(watch.headers).toMatchObject({ "content-type": "text/event-stream", "cache-control": "no-store" });
   await watch.until(({ events }) => events.some(({ data }) => data.complete));
   expect(watch.locks.get("etl/a").holders).toMatchObject([{ owner: "anna" }]);
   await server.client.call("release", { leaseId });
   await watch.until(({ locks }) => locks.get("etl/a").holders === undefined);
-  await server.client.lease({ name: "web/a", ttl: TTL });
-  await server.client.lease({ name: "etl/b", ttl: TTL, owner: "ben" });
+  await server.client.lease({ name: "web/a", terms: { lasting: { case: "ttl", value: TTL } } });
+  await server.client.lease({ name: "etl/b", terms: { lasting: { case: "ttl", value: TTL }, owner: "ben" } });
   await watch.until(({ locks }) => locks.has("etl/b"));
   expect(watch.locks.has("web/a")).toBe(false);
 });
 
 test("a watch shows what a gRPC client's watch shows", async () => {
   const server = await startPageServer();
-  for (const name of ["a", "b", "c"]) await server.client.lease({ name, ttl: TTL, owner: name });
+  for (const name of ["a", "b", "c"])
+    await server.client.lease({ name, terms: { lasting: { case: "ttl", value: TTL }, owner: name } });
   const [byPage, byGrpc] = [await server.watch(""), server.client.watch("")];
   await byGrpc.complete();
   await byPage.until(({ events }) => events.some(({ data }) => data.complete));
@@ -112,7 +116,9 @@ describe("a server that stops", () => {
     const watch = await server.watch("");
     await watch.until(({ events }) => events.length > 0);
     // A call that takes as long as the drain may last.
-    const blocked = server.client.wait({ target: { case: "acquire", value: { name: "x", ttl: TTL } } });
+    const blocked = server.client.wait({
+      target: { case: "request", value: { name: "x", terms: { lasting: { case: "ttl", value: TTL } } } },
+    });
     await blocked.granted();
     const drained = server.grpc.drain(60_000);
     expect(await watch.end()).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });

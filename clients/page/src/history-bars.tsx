@@ -119,7 +119,7 @@ function startOf({ requestedAt, grantedAt }: ClaimJson, nowMs: number): number {
   return start ? instantMs(start) : nowMs;
 }
 
-const LOST = ["REFUSAL_REASON_EXPIRED", "REFUSAL_REASON_FORCE_RELEASED"];
+const LOST = ["END_REASON_EXPIRED", "END_REASON_FORCE_RELEASED"];
 
 interface BarRowProps {
   readonly claim: ClaimJson;
@@ -129,15 +129,15 @@ interface BarRowProps {
 
 function BarRow({ claim, share, nowMs }: BarRowProps) {
   const start = startOf(claim, nowMs);
-  const end = claim.endedAt ? instantMs(claim.endedAt) : nowMs;
+  const end = claim.end?.endedAt ? instantMs(claim.end.endedAt) : nowMs;
   const grant = claim.grantedAt ? instantMs(claim.grantedAt) : end;
-  const isLost = claim.grantedAt !== undefined && LOST.includes(claim.endReason ?? "");
+  const isLost = claim.grantedAt !== undefined && LOST.includes(claim.end?.reason ?? "");
   const words = [
     `from ${clockWords(start)}`,
     grant - start >= 1 || !claim.grantedAt
       ? `${claim.state === "CLAIM_STATE_WAITING" ? "waits" : "waited"} ${howLong(grant - start)}`
       : "",
-    claim.grantedAt ? `${claim.endedAt ? "held" : "holds"} ${howLong(end - grant)}` : "",
+    claim.grantedAt ? `${claim.end ? "held" : "holds"} ${howLong(end - grant)}` : "",
     endWords(claim),
   ];
   const text = words.filter(Boolean).join(", ");
@@ -150,7 +150,7 @@ function BarRow({ claim, share, nowMs }: BarRowProps) {
         <Span className="waits" from={share(start)} until={share(grant)} />
         {claim.grantedAt ? (
           <Span
-            className={claim.endedAt ? (isLost ? "lost" : "holds") : "holds now"}
+            className={claim.end ? (isLost ? "lost" : "holds") : "holds now"}
             from={share(grant)}
             until={share(end)}
             isLeast

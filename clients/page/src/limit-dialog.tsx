@@ -29,7 +29,7 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
   const fixed = lock ? lock.name : (setting?.name ?? setting?.pattern);
   const [target, setTarget] = useState(fixed ?? "");
   const isPattern = !lock && setting?.name === undefined && target.endsWith("*");
-  const [limit, setLimit] = useState(String(now ? (now.limit ?? 0) : 1));
+  const [limit, setLimit] = useState(String((lock ? lock.limit?.permits : setting ? setting.limit : 1) ?? 0));
   const [isUnset, setUnset] = useState(false);
   const [reason, setReason] = useState("");
   const [mayLimit] = useMayLimit(target === "" ? [] : [isPattern ? { pattern: target } : { name: target }]);

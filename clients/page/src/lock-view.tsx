@@ -14,7 +14,16 @@ import { Chip, Held, Name, Owner, Text, Trouble, useAsked, useNowMs } from "./pa
 import { RecordDialog } from "./record-dialog.tsx";
 import { useRights } from "./rights.ts";
 import { causeWords, estimateWords } from "./wait-causes.ts";
-import { ageWords, clockWords, counted, instantMs, modeWords, sourceWords, timeWords } from "./words.ts";
+import {
+  ageWords,
+  clockWords,
+  counted,
+  endReasonWords,
+  instantMs,
+  modeWords,
+  sourceWords,
+  timeWords,
+} from "./words.ts";
 
 /** What somebody is about to do. */
 type Act = { kind: "limit" } | { kind: "record" } | { kind: "release"; claim: ClaimJson | null };
@@ -94,7 +103,7 @@ function Buttons({ lock, rights, onAct }: { lock: LockJson; rights: Rights; onAc
 
 function Facts({ lock }: { lock: LockJson }) {
   const nowMs = useNowMs();
-  const { limit = {}, record, waiting = 0 } = lock;
+  const { limit = {}, record, waiterCount: waiting = 0 } = lock;
   const { notBefore, attemptsLeft, status, lastRun } = record ?? {};
   return (
     <section class="panel" aria-label="State">
@@ -107,7 +116,7 @@ function Facts({ lock }: { lock: LockJson }) {
         <dd>{waiting}</dd>
         <dt>Limit</dt>
         <dd>
-          <strong>{limit.limit ?? 0}</strong> <span class="dim">{sourceWords(limit)}</span>
+          <strong>{limit.permits ?? 0}</strong> <span class="dim">{sourceWords(limit)}</span>
           {limit.reason ? (
             <span class="under">
               “<Text text={limit.reason} />”
@@ -149,10 +158,7 @@ function Facts({ lock }: { lock: LockJson }) {
                   {lastRun.owner ? <Text text={lastRun.owner} /> : "no owner named"}
                   <span class="dim"> token {lastRun.fencingToken}</span>
                   <span class="under dim">
-                    {(lastRun.endReason ?? "")
-                      .replace("REFUSAL_REASON_", "")
-                      .toLowerCase()
-                      .replaceAll("_", " ")}
+                    {endReasonWords(lastRun.endReason)}
                     {lastRun.endedAt ? ` at ${clockWords(instantMs(lastRun.endedAt))}` : ""}
                     {lastRun.grantedAt && lastRun.endedAt
                       ? ` after ${timeWords(instantMs(lastRun.endedAt) - instantMs(lastRun.grantedAt))}`
@@ -268,7 +274,7 @@ function Holders({ lock, mayEnd, onAct }: ClaimsProps) {
                   <td class="dim wide">#{claim.ticketNumber}</td>
                   <td>
                     <Owner claim={claim} />
-                    {claim.unclaimed ? <span class="dim"> granted, not confirmed yet</span> : null}
+                    {claim.provisional ? <span class="dim"> granted, not confirmed yet</span> : null}
                     <Under claim={claim} />
                   </td>
                   <td class="wide">{modeWords(claim)}</td>
@@ -293,7 +299,7 @@ function Holders({ lock, mayEnd, onAct }: ClaimsProps) {
 
 function Queue({ lock, mayEnd, onAct }: ClaimsProps) {
   const nowMs = useNowMs();
-  const { waiters = [], waiting = 0 } = lock;
+  const { waiters = [], waiterCount: waiting = 0 } = lock;
   if (waiting === 0) return null;
   return (
     <section aria-labelledby="queue">

@@ -16,7 +16,7 @@ export interface Row {
 export type Rows = ReadonlyMap<string, Row>;
 
 export function rowOf(lock: LockJson): Row {
-  const { name = "", waiting = 0, waiters } = lock;
+  const { name = "", waiterCount: waiting = 0, waiters } = lock;
   const first = waiters?.[0]?.requestedAt;
   return { name, lock, waiting, oldestMs: first === undefined ? Number.POSITIVE_INFINITY : instantMs(first) };
 }

@@ -74,7 +74,7 @@ export function Chips({ lock, nowMs }: { lock: LockJson; nowMs: number }) {
   const { status = "", attemptsLeft, notBefore } = record;
   return (
     <>
-      {(limit?.limit ?? 0) === 0 ? <Chip kind="bad">paused</Chip> : null}
+      {(limit?.permits ?? 0) === 0 ? <Chip kind="bad">paused</Chip> : null}
       {draining ? <Chip kind="warn">drains</Chip> : null}
       {attemptsLeft === 0 ? <Chip kind="bad">no attempts left</Chip> : null}
       {notBefore && instantMs(notBefore) > nowMs ? <Chip kind="warn">not yet due</Chip> : null}
@@ -90,7 +90,7 @@ export function Chips({ lock, nowMs }: { lock: LockJson; nowMs: number }) {
 /** How much of the limit is held, as numbers and as a bar. */
 export function Held({ lock }: { lock: LockJson }) {
   const held = Number(lock.heldPermits ?? 0);
-  const limit = lock.limit?.limit ?? 0;
+  const limit = lock.limit?.permits ?? 0;
   const mode = lock.holders?.[0]?.mode;
   const share =
     mode === "MODE_EXCLUSIVE" || mode === "MODE_SHARED" ? 1 : Math.min(1, held / Math.max(1, limit));

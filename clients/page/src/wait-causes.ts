@@ -40,7 +40,7 @@ export function causeWords(cause: WaitCauseJson, nowMs: number, shownEnd?: strin
     const by = setBy ? `, by ${shown(setBy)}` : "";
     const when = setAt ? `, ${ageWords(nowMs - instantMs(setAt))} ago` : "";
     const why = limit.reason ? `: “${shown(limit.reason)}”` : "";
-    return `The limit is ${limit.limit ?? 0}, ${sourceWords(limit)}${by}${when}${why}.`;
+    return `The limit is ${limit.permits ?? 0}, ${sourceWords(limit)}${by}${when}${why}.`;
   }
   if (cause.notBefore) return `Not due before ${at(cause.notBefore)}.`;
   if (cause.exhausted) return "Its record has no attempts left.";

@@ -28,7 +28,7 @@ export interface Next {
 
 export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
   const { holders = [], waiters = [], record } = lock;
-  const limit = change.limit ?? lock.limit?.limit ?? 0;
+  const limit = change.limit ?? lock.limit?.permits ?? 0;
   const stays = ({ ticketNumber = "" }: ClaimJson) => !change.ended?.has(ticketNumber);
   const held = countsOf(
     lock,
@@ -42,7 +42,7 @@ export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
         ? instantMs(record.notBefore)
         : null;
   let attempts = change.attemptsLeft !== undefined ? change.attemptsLeft : (record?.attemptsLeft ?? null);
-  const isCut = (lock.holderCount ?? 0) > holders.length || (lock.waiting ?? 0) > waiters.length;
+  const isCut = (lock.holderCount ?? 0) > holders.length || (lock.waiterCount ?? 0) > waiters.length;
   const granted: ClaimJson[] = [];
   const neverFit: ClaimJson[] = [];
   const after = (): Next["after"] => {

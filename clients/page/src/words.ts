@@ -1,6 +1,6 @@
 // How the page writes what the server says: names without harm, times, counts, and the words for modes and ends.
 
-import type { ClaimJson, LimitJson, ModeJson } from "#proto/rowlock/v1/lock_pb.js";
+import type { ClaimJson, EndReasonJson, LimitJson, ModeJson } from "#proto/rowlock/v1/lock_pb.js";
 
 /**
  * Makes the characters visible that a browser would obey or hide: control, bidirectional and other formatting ones. The
@@ -74,11 +74,16 @@ export function modeWords({ mode, permits = 1 }: { mode?: ModeJson; permits?: nu
   return mode === "MODE_EXCLUSIVE" ? "writer" : counted(permits, "permit");
 }
 
-/** REFUSAL_REASON_FORCE_RELEASED as "force released". */
-export function endWords(claim: ClaimJson): string {
-  const words = (claim.endReason ?? "").replace("REFUSAL_REASON_", "").toLowerCase().replaceAll("_", " ");
-  const by = claim.endedBy ? ` by ${shown(claim.endedBy)}` : "";
-  return `${words}${by}${claim.endNote ? ` (${shown(claim.endNote)})` : ""}`;
+/** END_REASON_FORCE_RELEASED as "force released". */
+export function endReasonWords(reason: EndReasonJson | undefined): string {
+  return (reason ?? "").replace("END_REASON_", "").toLowerCase().replaceAll("_", " ");
+}
+
+/** How a claim ended, by whom and why; empty: it has not. */
+export function endWords({ end = {} }: ClaimJson): string {
+  const by = end.endedBy ? ` by ${shown(end.endedBy)}` : "";
+  const note = end.note || end.status;
+  return `${endReasonWords(end.reason)}${by}${note ? ` (${shown(note)})` : ""}`;
 }
 
 /** `anna`, or `#12` if nobody is named. */

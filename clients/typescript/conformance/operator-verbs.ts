@@ -9,6 +9,7 @@ import type {
   RowlockClient,
   WaitCause,
 } from "../src/index.ts";
+import { endOf } from "./failure.ts";
 import { recordOf, releaseOptionsOf } from "./record-verbs.ts";
 import type { Command, Verb } from "./verb.ts";
 
@@ -71,8 +72,8 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
       const { name, prefix, owner } = asked;
       const claims: object[] = [];
       for await (const claim of clientOf(asked).listClaims({ name, prefix, owner })) {
-        const { lockName, state, endReason } = claim;
-        claims.push({ ...claimOf(claim), lockName, state, ...(endReason && { endReason }) });
+        const { lockName, state, end } = claim;
+        claims.push({ ...claimOf(claim), lockName, state, ...(end && { end: endOf(end) }) });
       }
       return { claims };
     },
@@ -128,7 +129,7 @@ function causeOf(cause: WaitCause): object {
     case "queued":
       return { kind: cause.kind, ahead: cause.ahead, first: owners(cause.first) };
     case "limit":
-      return { kind: cause.kind, limit: cause.limit.limit };
+      return { kind: cause.kind, limit: cause.limit.permits };
     case "status":
       return { kind: cause.kind, status: cause.status };
     default:
@@ -136,8 +137,8 @@ function causeOf(cause: WaitCause): object {
   }
 }
 
-function limitOf({ limit, source }: LimitView): object {
-  return { limit, limitSource: source };
+function limitOf({ permits, source }: LimitView): object {
+  return { limit: permits, limitSource: source };
 }
 
 function settingOf({ version, ...setting }: LimitSetting): object {

@@ -16,10 +16,10 @@ export function watchVerbs(
           event: "watched",
           watch,
           ...update,
-          locks: locks.map(({ name, holderCount, waiting, lastToken }) => ({
+          locks: locks.map(({ name, holderCount, waiterCount, lastToken }) => ({
             name,
             holderCount,
-            waiting,
+            waiterCount,
             lastToken: String(lastToken),
           })),
         });

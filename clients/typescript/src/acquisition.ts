@@ -3,11 +3,11 @@
 
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import type { Lease, Refusal as RefusalMessage } from "#proto/rowlock/v1/lock_pb.js";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { type ClaimEnd, EndReason, type Lease } from "#proto/rowlock/v1/lock_pb.js";
 import {
   type AcquireRequest,
   AcquireRequestSchema,
+  QueueRequestSchema,
   RenewRequestSchema,
   WaitInQueueRequestSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -16,16 +16,17 @@ import type { Call } from "./connection/call.ts";
 import type { Calls } from "./connection/calls.ts";
 import type { Command, Connection, Result } from "./connection/connection.ts";
 import { untilGivenUp } from "./give-up.ts";
+import { leaseTermsOf } from "./lease-terms.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { protoMode } from "./mode.ts";
-import { type LockOptions, type Place, TTL_MS } from "./options.ts";
-import { hasTerms, termsOf } from "./records.ts";
-import { type Refusal, refusalOf } from "./refusal.ts";
+import type { LockOptions, Place } from "./options.ts";
+import { hasTerms } from "./records.ts";
+import { type Refusal, refusalOf, refusalOfEnd } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import { durationOf, msOf } from "./times.ts";
 
 /** The caller never learned of the lease, or the place was lost: asking again takes nothing from anybody. */
-const UNTOLD_ENDS = ["LAPSED", "EXPIRED"];
+const UNTOLD_ENDS: readonly EndReason[] = [EndReason.LAPSED, EndReason.EXPIRED];
 const UNTOLD_FAILURES = ["UNKNOWN_CLAIM", "LEASE_LOST"];
 /** How many times a lease that arrives too late to be relied on is renewed before the acquisition fails. */
 const LATE_GRANTS_MAX = 3;
@@ -167,33 +168,29 @@ export class Acquisition {
 
   #command({ via }: Connection): Command {
     const { asked } = this.#options;
-    if (!this.#isWait) return { case: "acquire", value: this.#request(WhenBusy.REFUSE) };
+    if (!this.#isWait) return { case: "acquire", value: create(AcquireRequestSchema, this.#request()) };
     const value = create(WaitInQueueRequestSchema, {
       target:
         this.#ticketId && via === "session"
           ? { case: "ticketId", value: this.#ticketId }
-          : { case: "acquire", value: this.#request(WhenBusy.WAIT) },
+          : {
+              case: "request",
+              value: create(QueueRequestSchema, { ...this.#request(), ...this.#maxWait() }),
+            },
       minUpdateInterval: durationOf(asked.onPosition ? (asked.positionInterval ?? INTERVAL_MS) : SELDOM_MS),
     });
     return { case: "waitInQueue", value };
   }
 
-  #request(whenBusy: WhenBusy) {
+  /** The fields of its requests, whether they wait or not. */
+  #request() {
     const { name, asked } = this.#options;
-    const { ttl = TTL_MS, permits = 0, mode = "permit", owner = "", labels = {} } = asked;
-    return create(AcquireRequestSchema, {
-      name,
-      mode: protoMode(mode),
-      permits,
-      ...(ttl === "forever" ? { noExpiry: true } : { ttl: durationOf(ttl) }),
-      requestId: this.#requestId,
-      owner,
-      labels: { ...labels },
-      ...termsOf(asked),
-      whenBusy,
-      ...(this.#isWait &&
-        this.#untilMs < Number.POSITIVE_INFINITY && { maxWait: durationOf(this.#leftMs()) }),
-    });
+    const { permits = 0, mode = "permit" } = asked;
+    return { name, mode: protoMode(mode), permits, terms: leaseTermsOf(asked), requestId: this.#requestId };
+  }
+
+  #maxWait() {
+    return this.#untilMs < Number.POSITIVE_INFINITY ? { maxWait: durationOf(this.#leftMs()) } : {};
   }
 
   #answered(result: Result, basisMs: number): boolean {
@@ -208,7 +205,11 @@ export class Acquisition {
       case "granted":
         this.#granted(update.value, basisMs);
         return true;
-      case "refusal":
+      case "refusal": {
+        const refusal = refusalOf(update.value);
+        this.#settle(() => this.#outcome.resolve(refusal));
+        return true;
+      }
       case "ended":
         this.#ended(update.value);
         return true;
@@ -281,11 +282,10 @@ export class Acquisition {
     });
   }
 
-  #ended(refused: RefusalMessage): void {
-    const refusal = refusalOf(refused);
+  #ended(end: ClaimEnd): void {
     const isLeft = !this.#isWait || this.#options.clock.now() < this.#untilMs;
-    if (UNTOLD_ENDS.includes(refusal.reason) && isLeft && this.#mayAskAgain) this.#again();
-    else this.#settle(() => this.#outcome.resolve(refusal));
+    if (UNTOLD_ENDS.includes(end.reason) && isLeft && this.#mayAskAgain) this.#again();
+    else this.#settle(() => this.#outcome.resolve(refusalOfEnd(end)));
   }
 
   #failed(error: RowlockError): void {
@@ -309,7 +309,7 @@ export class Acquisition {
     if (this.#ticketId) {
       if (isOwn) this.#giveBack(this.#ticketId);
     } else if (asked.ttl === "forever" && isOwn && !this.#options.isShared(this))
-      giveBackUnheard(this.#request(WhenBusy.ENQUEUE));
+      giveBackUnheard(create(AcquireRequestSchema, this.#request()));
     return asked.ttl === "forever" ? error.mayBeHeld(name, this.#requestId, isOwn) : error;
   }
 

@@ -14,9 +14,10 @@ import type { Clock } from "./clock.ts";
 import type { Call } from "./connection/call.ts";
 import type { Calls } from "./connection/calls.ts";
 import { untilGivenUp } from "./give-up.ts";
+import { leaseTermsOf } from "./lease-terms.ts";
 import { HeldLease } from "./leases/held-lease.ts";
-import { type Forever, TTL_MS } from "./options.ts";
-import { hasTerms, type RecordOptions, termsOf } from "./records.ts";
+import type { Forever } from "./options.ts";
+import { hasTerms, type RecordOptions } from "./records.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import { durationOf, msOf } from "./times.ts";
 
@@ -166,16 +167,13 @@ export class Capture {
     // The connection was lost, and the caller has given up.
     if (this.#isAbandoned) throw RowlockError.cancelled();
     const { asked, clock } = this.#settings;
-    const { prefix, names, count = 1, ttl = TTL_MS, owner = "", labels = {} } = asked;
+    const { prefix, names, count = 1 } = asked;
     return create(CaptureRequestSchema, {
       ...(prefix !== undefined && { from: { case: "prefix", value: prefix } }),
       ...(names !== undefined && { from: { case: "names", value: { names: [...names] } } }),
       maxLeases: count,
-      ttl: durationOf(ttl),
+      terms: leaseTermsOf(asked),
       requestId: this.#requestId,
-      owner,
-      labels: { ...labels },
-      ...termsOf(asked),
       ...(this.#isWait && { maxWait: durationOf(Math.max(1, this.#pieceEndsMs - clock.now())) }),
     });
   }

@@ -7,10 +7,10 @@ import type {
   RowsHeld,
   WaitEstimate,
 } from "#proto/rowlock/v1/lock_pb.js";
-import { ClaimState, ChangeKind as ProtoKind, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import { ClaimState, EndReason, ChangeKind as ProtoKind } from "#proto/rowlock/v1/lock_pb.js";
 import type { ExplainWaitResponse, ListClaimsResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { EndName } from "./claim-end.ts";
 import { type RecordView, recordView } from "./records.ts";
-import type { RefusalName } from "./refusal.ts";
 import { dateOf, msOf, timestampOf } from "./times.ts";
 import { type ClaimView, claimView, type LimitView, type LockView, limitView, lockView } from "./views.ts";
 
@@ -47,8 +47,8 @@ export interface ListClaimsOptions extends PastOptions {
   /** Claims in one of these states; none (the default): in any. */
   readonly states?: readonly ClaimView["state"][];
   /** Ended claims that ended in one of these ways; live ones are then left out. */
-  readonly endReasons?: readonly RefusalName[];
-  /** Claims that held the lock `name` at this instant. Excludes `from` and `until`. */
+  readonly endReasons?: readonly EndName[];
+  /** Claims that held the lock `name` at this instant. */
   readonly heldAt?: Date;
 }
 
@@ -164,8 +164,8 @@ const STATES: Readonly<Record<ClaimView["state"], ClaimState>> = {
 
 /** The enum also has the way back, from numbers to names. */
 const END_REASONS = Object.fromEntries(
-  Object.entries(RefusalReason).filter(([, value]) => typeof value === "number" && value !== 0),
-) as Readonly<Record<RefusalName, RefusalReason>>;
+  Object.entries(EndReason).filter(([, value]) => typeof value === "number" && value !== 0),
+) as Readonly<Record<EndName, EndReason>>;
 
 const KINDS: Readonly<Record<ChangeKind, ProtoKind>> = {
   limit: ProtoKind.LIMIT,
@@ -183,10 +183,22 @@ function wireValue<Value>(words: Readonly<Record<string, Value>>, word: string, 
   return words[word] as Value;
 }
 
-function pastFields({ name = "", prefix = "", from, until, pageSize = 0 }: PastOptions) {
+/** Throws a RangeError if both are set. */
+function locksOf({ name, prefix = "" }: PastOptions) {
+  if (name === undefined) return { case: "prefix" as const, value: prefix };
+  if (prefix !== "") throw new RangeError("name and prefix: set one of them");
+  return { case: "lockName" as const, value: name };
+}
+
+/** Throws a RangeError if the instant is not one of a named lock. */
+function heldAtOf({ name, prefix = "" }: PastOptions, at: Date) {
+  if (name === undefined || prefix !== "")
+    throw new RangeError("heldAt: it says who held one lock, so set `name`, and no `prefix`");
+  return { case: "heldAt" as const, value: { lockName: name, at: timestampOf(at) } };
+}
+
+function pastFields({ from, until, pageSize = 0 }: PastOptions) {
   return {
-    lockName: name,
-    prefix,
     ...(from && { from: timestampOf(from) }),
     ...(until && { until: timestampOf(until) }),
     pageSize,
@@ -197,13 +209,13 @@ function pastFields({ name = "", prefix = "", from, until, pageSize = 0 }: PastO
 export function claimsFields(options: ListClaimsOptions) {
   const { owner = "", principal = "", labels = {}, states = [], endReasons = [], heldAt } = options;
   return {
+    locks: heldAt ? heldAtOf(options, heldAt) : locksOf(options),
     ...pastFields(options),
     owner,
     principal,
     labels: { ...labels },
     states: states.map((state) => wireValue(STATES, state, "states")),
     endReasons: endReasons.map((reason) => wireValue(END_REASONS, reason, "endReasons")),
-    ...(heldAt && { heldAt: timestampOf(heldAt) }),
   };
 }
 
@@ -211,6 +223,7 @@ export function claimsFields(options: ListClaimsOptions) {
 export function changesFields(options: ListChangesOptions) {
   const { kinds = [], changedBy = "" } = options;
   return {
+    locks: locksOf(options),
     ...pastFields(options),
     kinds: kinds.map((kind) => wireValue(KINDS, kind, "kinds")),
     changedBy,

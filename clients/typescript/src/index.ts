@@ -1,6 +1,7 @@
 // The public API of the package.
 
 export type { CaptureOptions } from "./capture.ts";
+export type { ClaimEndView, EndName } from "./claim-end.ts";
 export { type Captured, connect, type Outcome, type RenewedLease, type RowlockClient } from "./client.ts";
 export {
   type Diagnosis,

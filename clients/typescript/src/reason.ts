@@ -3,7 +3,7 @@
 import type { RefusalName } from "./refusal.ts";
 
 /**
- * The server's reasons; the table in lock_service.proto explains them. CREDENTIALS_MISSING, CREDENTIALS_WRONG and
+ * The server's reasons; errors.proto explains them. CREDENTIALS_MISSING, CREDENTIALS_WRONG and
  * CREDENTIALS_EXPIRED: the server does not know who calls; the first one is also this client's, if it cannot read its
  * token or the files of its `tls`. RIGHT_MISSING: the server knows who calls (`principal` of the metadata), and its
  * policy does not allow the call (`right`).

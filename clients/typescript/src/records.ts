@@ -1,7 +1,7 @@
 // What a lock remembers beyond its claims, and the options that change it. All times are milliseconds.
 
 import type { LastRun, LockRecord } from "#proto/rowlock/v1/lock_pb.js";
-import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import { endName } from "./claim-end.ts";
 import type { RowlockError } from "./rowlock-error.ts";
 import { dateOf, durationOf, timestampOf } from "./times.ts";
 
@@ -83,18 +83,8 @@ function lastRunView({ owner, fencingToken, grantedAt, endedAt, endReason, statu
     token: fencingToken,
     ...(grantedAt && { grantedAt: dateOf(grantedAt) }),
     ...(endedAt && { endedAt: dateOf(endedAt) }),
-    endReason: RefusalReason[endReason] as LastRunView["endReason"],
+    endReason: endName(endReason) as LastRunView["endReason"],
     status,
-  };
-}
-
-/** Returns the fields of an AcquireRequest or a CaptureRequest. */
-export function termsOf({ minInterval, lockDelay, statusIfLost, ifStatus = [] }: RecordOptions) {
-  return {
-    ...(minInterval !== undefined && { minInterval: durationOf(minInterval) }),
-    ...(lockDelay !== undefined && { lockDelay: durationOf(lockDelay) }),
-    ...(statusIfLost !== undefined && { statusIfLost }),
-    ifStatus: [ifStatus].flat(),
   };
 }
 

@@ -1,7 +1,8 @@
 // A refusal: an expected negative answer, with its reason.
 
-import type { Refusal as RefusalMessage } from "#proto/rowlock/v1/lock_pb.js";
+import type { ClaimEnd, Refusal as RefusalMessage } from "#proto/rowlock/v1/lock_pb.js";
 import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import { endName } from "./claim-end.ts";
 import { msOf } from "./times.ts";
 import { type ClaimView, claimView, type LimitView, limitView } from "./views.ts";
 
@@ -37,10 +38,6 @@ export type Refusal =
 
 export type RefusalName = Refusal["reason"];
 
-export function refusalName(reason: RefusalReason): RefusalName {
-  return RefusalReason[reason] as RefusalName;
-}
-
 /** Returns the refusal, with a word about the lease of this client that stands in the way. */
 export function heldByYou(refusal: Refusal, words: string): Refusal {
   const { reason, message } = refusal;
@@ -48,9 +45,18 @@ export function heldByYou(refusal: Refusal, words: string): Refusal {
   return { ...refusal, heldByYou: true, message: `${message.replace(/\.$/, "")}: ${words}.` };
 }
 
-export function refusalOf(refused: RefusalMessage): Refusal {
-  const { message, holders, retryAfter, limit } = refused;
-  const reason = refusalName(refused.reason);
+export function refusalOf({ reason, ...refused }: RefusalMessage): Refusal {
+  return viewOf(RefusalReason[reason] as RefusalName, refused);
+}
+
+/** A claim that has ended, before or while it was waited for, is no lock either. */
+export function refusalOfEnd({ reason, ...ended }: ClaimEnd): Refusal {
+  return viewOf(endName(reason), ended);
+}
+
+type Fields = Pick<RefusalMessage, "message" | "holders" | "retryAfter" | "limit" | "status">;
+
+function viewOf(reason: RefusalName, { message, holders, retryAfter, limit, status }: Fields): Refusal {
   const common = { message, ...(retryAfter && { retryAfterMs: msOf(retryAfter) }) };
   switch (reason) {
     case "BUSY":
@@ -66,7 +72,7 @@ export function refusalOf(refused: RefusalMessage): Refusal {
     case "NEVER_FITS":
       return { ...common, reason, ...(limit && { limit: limitView(limit) }) };
     case "STATUS_MISMATCH":
-      return { ...common, reason, status: refused.status };
+      return { ...common, reason, status };
     default:
       return { ...common, reason };
   }

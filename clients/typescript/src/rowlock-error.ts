@@ -5,6 +5,8 @@ import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import { type Status, StatusSchema } from "#proto/google/rpc/status_pb.js";
+import { ClaimEndSchema } from "#proto/rowlock/v1/lock_pb.js";
+import { type ClaimEndView, claimEndView } from "./claim-end.ts";
 import { canHeal, type Diagnosis } from "./diagnosis.ts";
 import type { Reason, ServerReason } from "./reason.ts";
 import type { Refusal } from "./refusal.ts";
@@ -21,6 +23,7 @@ export interface RowlockErrorDetails {
   readonly metadata?: Readonly<Record<string, string>>;
   readonly retryAfterMs?: number | undefined;
   readonly refusal?: Refusal;
+  readonly end?: ClaimEndView;
   readonly diagnoses?: readonly Diagnosis[];
   readonly cause?: unknown;
 }
@@ -35,12 +38,14 @@ export class RowlockError extends Error {
   readonly code: string;
   /** All invalid fields of the request, for BAD_REQUEST. */
   readonly violations: readonly Violation[];
-  /** Details for programs, such as `end_reason` of LEASE_LOST and `version` of VERSION_MISMATCH. */
+  /** Details for programs, such as `version` of VERSION_MISMATCH. */
   readonly metadata: Readonly<Record<string, string>>;
   /** Milliseconds after which the server says that another try can help; undefined if it does not say. */
   readonly retryAfterMs: number | undefined;
   /** The refusal, if the lock was refused. */
   readonly refusal: Refusal | undefined;
+  /** How the lease ended, for LEASE_LOST; undefined if that is not known. */
+  readonly end: ClaimEndView | undefined;
   /** What the client has found at each address, for NO_SERVER; empty if it has not looked. */
   readonly diagnoses: readonly Diagnosis[];
 
@@ -53,6 +58,7 @@ export class RowlockError extends Error {
     this.metadata = details.metadata ?? {};
     this.retryAfterMs = details.retryAfterMs;
     this.refusal = details.refusal;
+    this.end = details.end;
     this.diagnoses = details.diagnoses ?? [];
   }
 
@@ -63,6 +69,7 @@ export class RowlockError extends Error {
     const info = unpacked(ErrorInfoSchema);
     const delay = unpacked(RetryInfoSchema)?.retryDelay;
     const violations = unpacked(BadRequestSchema)?.fieldViolations ?? [];
+    const end = unpacked(ClaimEndSchema);
     return new RowlockError(
       info?.domain === "rowlock" ? (info.reason as ServerReason) : "UNKNOWN",
       status[code] ?? "UNKNOWN",
@@ -71,6 +78,7 @@ export class RowlockError extends Error {
         violations: violations.map(({ field, description }) => ({ field, description })),
         metadata: info?.metadata ?? {},
         retryAfterMs: delay && msOf(delay),
+        ...(end && { end: claimEndView(end) }),
       },
     );
   }
@@ -171,8 +179,12 @@ export class RowlockError extends Error {
   }
 
   #with(message: string, more: RowlockErrorDetails): RowlockError {
-    const { violations, metadata, retryAfterMs, refusal, diagnoses, cause } = this;
-    const details = { violations, metadata, retryAfterMs, diagnoses, cause, ...(refusal && { refusal }) };
+    const { violations, metadata, retryAfterMs, refusal, end, diagnoses, cause } = this;
+    const details = {
+      ...{ violations, metadata, retryAfterMs, diagnoses, cause },
+      ...(refusal && { refusal }),
+      ...(end && { end }),
+    };
     return new RowlockError(this.reason, this.code, message, { ...details, ...more });
   }
 

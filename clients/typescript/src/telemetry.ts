@@ -284,8 +284,8 @@ function fail(span: Span | undefined, error: unknown, signal: AbortSignal | unde
 }
 
 /** How a lease was lost, in lower case: how it has ended if the error says so. */
-function lossOf({ metadata, reason }: RowlockError): string {
-  return (metadata.end_reason ?? reason).toLowerCase();
+function lossOf({ end, reason }: RowlockError): string {
+  return (end?.reason ?? reason).toLowerCase();
 }
 
 function traceparentOf(span: Span | undefined): string {

@@ -71,7 +71,7 @@ export interface LimitInForce {
   readonly limit: number;
   readonly version: bigint;
   readonly heldPermits: number;
-  readonly waiting: number;
+  readonly waiterCount: number;
   readonly draining: boolean;
   /** For a pattern: how many servers may still grant by the old limit; usually 0. */
   readonly serversBehind: number;
@@ -193,12 +193,12 @@ export class Verbs {
       reason,
     });
     const answer = await this.#ask({ case: "setLimit", value }, CHANGE);
-    const { version, heldPermits, waiting, draining, serversBehind } = answer;
+    const { version, heldPermits, waiterCount, draining, serversBehind } = answer;
     return {
       limit: answer.limit,
       version,
       heldPermits: Number(heldPermits),
-      waiting: Number(waiting),
+      waiterCount: Number(waiterCount),
       draining,
       serversBehind,
     };

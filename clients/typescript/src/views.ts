@@ -1,11 +1,11 @@
 // Locks, claims and limits as the server reports them, as plain objects.
 
 import type { Claim, Limit, Lock } from "#proto/rowlock/v1/lock_pb.js";
-import { ClaimState, LimitSource, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import { ClaimState, LimitSource } from "#proto/rowlock/v1/lock_pb.js";
 import type { LimitSetting as ProtoLimitSetting } from "#proto/rowlock/v1/lock_service_pb.js";
+import { type ClaimEndView, claimEndView } from "./claim-end.ts";
 import { type Mode, modeOf } from "./mode.ts";
 import { type RecordView, recordView } from "./records.ts";
-import type { RefusalName } from "./refusal.ts";
 import { dateOf } from "./times.ts";
 
 /** A holder or a waiter; in `listClaims` also one that has ended. */
@@ -28,21 +28,16 @@ export interface ClaimView {
   /** When the lease ends unless it is renewed, or the place unless its waiter gives a sign of life; unset: never. */
   readonly expiresAt?: Date;
   /** Set if nobody has come for the lease since its grant, so that perhaps nobody knows of it. */
-  readonly isUnclaimed?: true;
-  /** When and how it ended; unset for a live claim. */
-  readonly endedAt?: Date;
-  readonly endReason?: RefusalName;
-  /** The reason that came with its forced release, or the lock's status for STATUS_MISMATCH. */
-  readonly endNote?: string;
-  /** Who force-released it: a principal, or an address if the server asks nobody who they are. */
-  readonly endedBy?: string;
+  readonly provisional?: true;
+  /** How it ended; unset for a live claim. */
+  readonly end?: ClaimEndView;
   /** The server that kept its place in the queue; unset for a claim that did not wait. */
   readonly replica?: string;
 }
 
 /** How many permits may be held at once, and which setting says so. */
 export interface LimitView {
-  readonly limit: number;
+  readonly permits: number;
   readonly source: "default" | "pattern" | "name";
   readonly pattern?: string;
   /** For the `ifVersion` of the next change. */
@@ -56,7 +51,7 @@ export interface LockView {
   readonly limit: LimitView;
   readonly heldPermits: number;
   readonly holderCount: number;
-  readonly waiting: number;
+  readonly waiterCount: number;
   /** More permits are held than the limit allows, as somebody lowered it. */
   readonly draining: boolean;
   /** The fencing token given last; 0: none yet. */
@@ -85,8 +80,7 @@ const STATES: Readonly<Partial<Record<ClaimState, ClaimView["state"]>>> = {
 
 export function claimView(claim: Claim): ClaimView {
   const { lockName, ticketNumber, permits, owner, principal, labels } = claim;
-  const { requestedAt, grantedAt, expiresAt } = claim;
-  const { endedAt, endReason, endNote, endedBy, replica, fencingToken } = claim;
+  const { requestedAt, grantedAt, expiresAt, end, replica, fencingToken } = claim;
   return {
     lockName,
     ticketNumber,
@@ -96,32 +90,30 @@ export function claimView(claim: Claim): ClaimView {
     owner,
     ...(principal !== "" && { principal }),
     labels,
-    ...((claim.state === ClaimState.HELD || (endedAt && fencingToken !== 0n)) && { token: fencingToken }),
+    ...((claim.state === ClaimState.HELD || (end && fencingToken !== 0n)) && { token: fencingToken }),
     ...(requestedAt && { requestedAt: dateOf(requestedAt) }),
     ...(grantedAt && { grantedAt: dateOf(grantedAt) }),
     ...(expiresAt && { expiresAt: dateOf(expiresAt) }),
-    ...(claim.unclaimed && { isUnclaimed: true }),
-    ...(endedAt && { endedAt: dateOf(endedAt), endReason: RefusalReason[endReason] as RefusalName }),
-    ...(endNote !== "" && { endNote }),
-    ...(endedBy !== "" && { endedBy }),
+    ...(claim.provisional && { provisional: true }),
+    ...(end && { end: claimEndView(end) }),
     ...(replica !== "" && { replica }),
   };
 }
 
-export function limitView({ limit, source, pattern, version, reason }: Limit): LimitView {
-  if (source === LimitSource.PATTERN) return { limit, source: "pattern", pattern, version, reason };
-  return { limit, source: source === LimitSource.NAME ? "name" : "default", version, reason };
+export function limitView({ permits, source, pattern, version, reason }: Limit): LimitView {
+  if (source === LimitSource.PATTERN) return { permits, source: "pattern", pattern, version, reason };
+  return { permits, source: source === LimitSource.NAME ? "name" : "default", version, reason };
 }
 
 export function lockView(lock: Lock): LockView {
-  const { name, heldPermits, holderCount, waiting, draining, lastFencingToken, holders, waiters } = lock;
+  const { name, heldPermits, holderCount, waiterCount, draining, lastFencingToken, holders, waiters } = lock;
   return {
     name,
     // The server always sets it.
     limit: limitView(lock.limit as Limit),
     heldPermits: Number(heldPermits),
     holderCount,
-    waiting,
+    waiterCount,
     draining,
     lastToken: lastFencingToken,
     holders: holders.map(claimView),

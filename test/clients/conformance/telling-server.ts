@@ -1,11 +1,12 @@
 // A server that only answers GetLock, with the error that the lock's name describes in JSON. For reasons that a real
 // server gives when it is short of something or has a bug, and for reasons of later versions.
 
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, fromJson, toBinary } from "@bufbuild/protobuf";
 import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
 import { Server, ServerCredentials, type ServerDuplexStream } from "@grpc/grpc-js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import { type Status, StatusSchema } from "#proto/google/rpc/status_pb.js";
+import { type ClaimEndJson, ClaimEndSchema } from "#proto/rowlock/v1/lock_pb.js";
 import {
   LockService,
   SessionRequestSchema,
@@ -23,6 +24,7 @@ interface Told {
   readonly metadata?: Readonly<Record<string, string>>;
   readonly violations?: readonly { readonly field: string; readonly description: string }[];
   readonly retryAfterMs?: number;
+  readonly end?: ClaimEndJson;
 }
 
 export interface TellingServer {
@@ -93,6 +95,7 @@ function statusOf(name: string): Status {
     metadata = {},
     violations,
     retryAfterMs,
+    end,
   }: Told = JSON.parse(name);
   const details: Any[] = [
     anyPack(
@@ -109,5 +112,6 @@ function statusOf(name: string): Status {
     };
     details.push(anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay })));
   }
+  if (end) details.push(anyPack(ClaimEndSchema, fromJson(ClaimEndSchema, end)));
   return create(StatusSchema, { code, message, details });
 }

@@ -25,9 +25,12 @@ function claim(ticketNumber: number, requested: string, more: Partial<ClaimView>
 const CLAIMS = [
   claim(5, "03:50:00", { state: "waiting", owner: "hourly" }),
   claim(4, "03:35:00", { state: "held", grantedAt: at("03:40:00"), owner: "backfill" }),
-  claim(3, "03:20:00", { endedAt: at("03:30:00"), endReason: "TIMED_OUT", owner: "impatient" }),
-  claim(2, "03:10:00", { grantedAt: at("03:20:00"), endedAt: at("03:40:00"), endReason: "FORCE_RELEASED" }),
-  claim(1, "03:00:00", { grantedAt: at("03:00:00"), endedAt: at("03:20:00"), endReason: "RELEASED" }),
+  claim(3, "03:20:00", { end: { reason: "TIMED_OUT", endedAt: at("03:30:00") }, owner: "impatient" }),
+  claim(2, "03:10:00", {
+    grantedAt: at("03:20:00"),
+    end: { reason: "FORCE_RELEASED", endedAt: at("03:40:00") },
+  }),
+  claim(1, "03:00:00", { grantedAt: at("03:00:00"), end: { reason: "RELEASED", endedAt: at("03:20:00") } }),
 ];
 
 const drawn = (claims: readonly ClaimView[], options = {}) =>
@@ -72,7 +75,7 @@ test.each<[string, string, string]>([
   ["03:00:00", "03:01:00", "03:00:00  03:00:10"],
 ])("the axis from %s to %s begins with %j", (start, end, axis) => {
   const [, , , times] = drawn([
-    claim(1, start, { grantedAt: at(start), endedAt: at(end), endReason: "RELEASED" }),
+    claim(1, start, { grantedAt: at(start), end: { reason: "RELEASED", endedAt: at(end) } }),
   ]);
   expect(`${times?.trimStart()}  `).toContain(axis);
 });

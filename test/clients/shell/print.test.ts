@@ -32,10 +32,10 @@ const holder = (ticketNumber: number, more: Partial<ClaimView> = {}) =>
 function lock(limit: number, holders: readonly ClaimView[], waiters: readonly ClaimView[]): LockView {
   return {
     name: "l",
-    limit: { limit, source: "name", version: 3n, reason: "why" },
+    limit: { permits: limit, source: "name", version: 3n, reason: "why" },
     heldPermits: holders.reduce((sum, { permits }) => sum + permits, 0),
     holderCount: holders.length,
-    waiting: waiters.length,
+    waiterCount: waiters.length,
     draining: false,
     lastToken: 7n,
     holders,
@@ -78,7 +78,7 @@ test.each<[string, Parameters<typeof lock>]>([
 });
 
 test("the rest of a long list is counted", () => {
-  const more = { ...lock(1, [holder(1)], [claim(2)]), holderCount: 150, waiting: 4 };
+  const more = { ...lock(1, [holder(1)], [claim(2)]), holderCount: 150, waiterCount: 4 };
   const page = lockPage(more, NOW_MS, plain);
   expect(page).toMatch(/owner 1\nand 149 more\n/);
   expect(page).toMatch(/owner 2\nand 3 more\n/);
@@ -154,7 +154,7 @@ test("names and owners can neither control a terminal nor start new lines", () =
 });
 
 test("a list by the longest wait shows it, and no other list does", () => {
-  const waits = { ...lock(1, [], [claim(1)]), waiting: 1 };
+  const waits = { ...lock(1, [], [claim(1)]), waiterCount: 1 };
   expect(lockTable([waits, lock(1, [], [])], NOW_MS, plain, "longest-wait")).toMatch(
     /^NAME +LIMIT +HELD +WAITING +LONGEST WAIT +HOLDERS\nl +1 +0 +1 +\d+ m?s\n/,
   );
@@ -172,7 +172,7 @@ test("a message of the shell is one line, even with a foreign name in it", async
   const lock = {
     name: "x\u001b]0;owned\u0007\u009b2J\u202e\nrowlock: all is well",
     state: "lost",
-    signal: AbortSignal.abort({ metadata: { end_reason: "EXPIRED" } }),
+    signal: AbortSignal.abort({ end: { reason: "EXPIRED" } }),
     release: async () => false,
     async [Symbol.asyncDispose]() {},
   } as unknown as Lock;

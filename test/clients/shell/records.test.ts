@@ -43,8 +43,7 @@ test("the record is set and shown", async () => {
   expect(JSON.parse(instant.out)).toMatchObject({ notBefore: "2020-01-01T06:00:00.000Z" });
   const { leaseId } = await server.client.lease({
     name: "job",
-    owner: "cron",
-    minInterval: { seconds: 3_600n },
+    terms: { owner: "cron", minInterval: { seconds: 3_600n } },
   });
   await server.client.call("release", { leaseId });
   expect((await ran("show", "job")).out).toMatch(

@@ -2,7 +2,7 @@
 
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { afterEach, describe, expect, test } from "vitest";
-import { ClaimState, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import { ClaimState, EndReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { ListClaimsRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { ranInProcess } from "../../cli/in-process.ts";
 import { type Script, type ScriptedServer, startScriptedServer } from "../../support/scripted-server.ts";
@@ -39,8 +39,7 @@ const WAITING = {
 const ENDED = {
   ...HELD,
   state: ClaimState.ENDED,
-  endedAt: ago(60),
-  endReason: RefusalReason.EXPIRED,
+  end: { reason: EndReason.EXPIRED, endedAt: ago(60) },
 };
 
 /** Answers with the claims in the wanted states, and keeps what was asked. */
@@ -68,8 +67,8 @@ describe("rowlock top", () => {
       "",
     ]);
     expect(asked).toMatchObject([
-      { prefix: "etl/", states: [ClaimState.HELD, ClaimState.WAITING], pageSize: 1_000 },
-      { prefix: "etl/", states: [ClaimState.ENDED], from: expect.anything() },
+      { locks: { value: "etl/" }, states: [ClaimState.HELD, ClaimState.WAITING], pageSize: 1_000 },
+      { locks: { value: "etl/" }, states: [ClaimState.ENDED], from: expect.anything() },
     ]);
   });
 
@@ -161,7 +160,7 @@ describe("rowlock ls", () => {
     );
     expect(asked).toMatchObject([
       {
-        prefix: "etl/",
+        locks: { value: "etl/" },
         owner: "o",
         principal: "p",
         labels: { team: "data" },

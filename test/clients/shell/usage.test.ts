@@ -26,18 +26,25 @@ function claim(lockName: string, owner: string, more: Partial<ClaimView>): Claim
 const CLAIMS = [
   claim("etl/load", "nightly", { grantedAt: ago(900), expiresAt: ago(-30), principal: "token:etl" }),
   claim("etl/orders", "nightly", { grantedAt: ago(60) }),
-  claim("web/a", "web", { grantedAt: ago(10), expiresAt: ago(-30), isUnclaimed: true }),
+  claim("web/a", "web", { grantedAt: ago(10), expiresAt: ago(-30), provisional: true }),
   claim("web/a", "web", { state: "waiting" }),
   claim("web/a", "web", { state: "waiting" }),
-  claim("job", "cron", { state: "ended", grantedAt: ago(700), endedAt: ago(500), endReason: "RELEASED" }),
-  claim("job", "cron", { state: "ended", grantedAt: ago(400), endedAt: ago(300), endReason: "EXPIRED" }),
+  claim("job", "cron", {
+    state: "ended",
+    grantedAt: ago(700),
+    end: { reason: "RELEASED", endedAt: ago(500) },
+  }),
+  claim("job", "cron", {
+    state: "ended",
+    grantedAt: ago(400),
+    end: { reason: "EXPIRED", endedAt: ago(300) },
+  }),
   claim("job", "cron", {
     state: "ended",
     grantedAt: ago(200),
-    endedAt: ago(100),
-    endReason: "FORCE_RELEASED",
+    end: { reason: "FORCE_RELEASED", endedAt: ago(100) },
   }),
-  claim("job", "cron", { state: "ended", endedAt: ago(50), endReason: "TIMED_OUT" }),
+  claim("job", "cron", { state: "ended", end: { reason: "TIMED_OUT", endedAt: ago(50) } }),
 ];
 
 const counted = (by: Parameters<typeof groupOf>[0], classes: string[] = [], order: Order = "held") =>
@@ -111,7 +118,7 @@ test("the table has a row for each group, and escapes its name", () => {
 
 test("a lease that was granted a moment ago is no leak: it is on its way to its client", () => {
   const leaksAfter = (seconds: number) => {
-    const fresh = claim("web/a", "web", { grantedAt: ago(seconds), expiresAt: ago(-30), isUnclaimed: true });
+    const fresh = claim("web/a", "web", { grantedAt: ago(seconds), expiresAt: ago(-30), provisional: true });
     return usageOf([fresh], groupOf("name", []), { sinceMs: SINCE_MS, nowMs: NOW_MS, order: "held" })[0]
       ?.leaks;
   };

@@ -24,7 +24,7 @@ function lineOf(cause: WaitCause, name = "etl/load"): string | undefined {
   return /^ {2}- (.*)$/m.exec(page)?.[1];
 }
 
-const limit = { limit: 0, version: 3n, reason: "" } as const;
+const limit = { permits: 0, version: 3n, reason: "" } as const;
 
 /** Causes, and what is said of them. */
 const SAID: [WaitCause, string][] = [
@@ -139,7 +139,7 @@ function explaining(fields: Parameters<typeof Object.assign>[0] = {}) {
   const script: Script = {
     explainWait(request) {
       asked.push(request as ExplainWaitRequest);
-      return { lock: { name: "etl/load", limit: { limit: 1 } }, summary: "one holds it", ...fields };
+      return { lock: { name: "etl/load", limit: { permits: 1 } }, summary: "one holds it", ...fields };
     },
   };
   return { asked, script };

@@ -2,11 +2,11 @@
 // the methods themselves.
 
 import { expect, test } from "vitest";
-import { BareCalls, RowlockError, WhenBusy } from "../../../clients/typescript/src/bare/index.ts";
+import { BareCalls, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { until } from "../../support/harness.ts";
 import { afterwards, start } from "./stage.ts";
 
-const waitFor = (name: string) => ({ target: { case: "acquire" as const, value: { name } } });
+const waitFor = (name: string) => ({ target: { case: "request" as const, value: { name } } });
 
 async function stage() {
   const server = await start();
@@ -29,7 +29,7 @@ test("a stream that the client leaves early ends at the server", async () => {
 test("a call ends after its time, and at a signal", async () => {
   const { calls } = await stage();
   await calls.call("acquire", { name: "busy" });
-  const asked = { name: "busy", whenBusy: WhenBusy.WAIT };
+  const asked = { name: "busy", whenBusy: { case: "wait" as const, value: {} } };
   await expect(calls.call("acquire", asked, { timeout: 50 })).rejects.toMatchObject({
     code: "DEADLINE_EXCEEDED",
   });

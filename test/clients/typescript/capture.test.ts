@@ -142,9 +142,9 @@ describe("a capture", () => {
     await expect(wrong).rejects.toMatchObject({ reason: "BAD_REQUEST" });
     const { violations } = await wrong.catch((error) => error);
     expect(violations.map(({ field }: { field: string }) => field).toSorted()).toEqual([
-      "if_status[0]",
       "max_leases",
       "names.names[1]",
+      "terms.if_status[0]",
     ]);
     await expect(rowlock.capture({ prefix: "a", names: ["b"] })).rejects.toThrow(/prefix and names: set one/);
     const twice = { notBefore: new Date(), notBeforeIn: 1 };

@@ -60,7 +60,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     const first = await rowlock.lock("account/ä");
     expect(await guarded(first, "first")).toBe(true);
     const second = rowlock.lock("account/ä");
-    await until(async () => (await rowlock.getLock("account/ä")).waiting === 1);
+    await until(async () => (await rowlock.getLock("account/ä")).waiterCount === 1);
     await first.release();
     expect(await guarded(first, "late")).toBe(false);
     expect(await guarded(await second, "second")).toBe(true);

@@ -51,12 +51,12 @@ test("a client that was granted the lock meanwhile queues again, because its gra
   await until(() => lines.includes("waiting behind 0"));
   child.kill("SIGSTOP");
   const behind = other.lock("frozen");
-  await until(async () => (await other.getLock("frozen")).waiting === 2);
+  await until(async () => (await other.getLock("frozen")).waiterCount === 2);
   await first.release();
   const lock = await behind;
   expect(lock.token).toBe(3n);
   child.kill("SIGCONT");
-  await until(async () => (await other.getLock("frozen")).waiting === 1);
+  await until(async () => (await other.getLock("frozen")).waiterCount === 1);
   await lock.release();
   await until(() => lines.includes("held 4"));
   expect(lines.filter((line) => line.startsWith("held"))).toEqual(["held 4"]);

@@ -73,7 +73,7 @@ describe("a lock", () => {
     await expect(timedOut).rejects.toMatchObject({ reason: "TIMED_OUT", refusal: { reason: "TIMED_OUT" } });
     const never = rowlock.tryLock("refused", { permits: 5 });
     await expect(never).rejects.toBeInstanceOf(RowlockError);
-    await expect(never).rejects.toMatchObject({ refusal: { reason: "NEVER_FITS", limit: { limit: 1 } } });
+    await expect(never).rejects.toMatchObject({ refusal: { reason: "NEVER_FITS", limit: { permits: 1 } } });
   });
 
   test("with a mistake is an error that names all of them", async () => {
@@ -230,7 +230,7 @@ describe("a wait", () => {
     const rowlock = client((await start()).address);
     const held = await rowlock.lock("queue");
     const first = rowlock.lock("queue");
-    await until(async () => (await rowlock.getLock("queue")).waiting === 1);
+    await until(async () => (await rowlock.getLock("queue")).waiterCount === 1);
     const ahead: number[] = [];
     const moved = Promise.withResolvers<void>();
     const second = rowlock.lock("queue", {
@@ -254,7 +254,7 @@ describe("a wait", () => {
     const rowlock = client(server.address);
     const held = await rowlock.lock("confirmed", { ttl: 12_000 });
     const waiting = rowlock.lock("confirmed", { ttl: 12_000 });
-    await until(async () => (await rowlock.getLock("confirmed")).waiting === 1);
+    await until(async () => (await rowlock.getLock("confirmed")).waiterCount === 1);
     await held.release();
     const lock = await waiting;
     expect(lock.remainingMs).toBeLessThan(6_000);
@@ -271,7 +271,7 @@ describe("a wait", () => {
     const waiting = rowlock.lock("given-up", { signal: giveUp.signal });
     const behind = rowlock.lock("given-up");
     behind.catch(() => {});
-    await until(async () => (await rowlock.getLock("given-up")).waiting === 2);
+    await until(async () => (await rowlock.getLock("given-up")).waiterCount === 2);
     giveUp.abort(new Error("enough"));
     await expect(waiting).rejects.toThrow("enough");
     expect(await server.event(({ kind }) => kind === "ended")).toMatchObject({
@@ -291,7 +291,7 @@ describe("a wait", () => {
       giveUp.abort();
       await expect(waiting).rejects.toThrow("aborted");
     }
-    await until(async () => (await rowlock.getLock("hasty")).waiting === 0);
+    await until(async () => (await rowlock.getLock("hasty")).waiterCount === 0);
     await held.release();
     expect(await rowlock.tryLock("hasty")).not.toBeNull();
   });
@@ -303,14 +303,14 @@ describe("a wait", () => {
       throw new Error("listener");
     };
     await expect(rowlock.lock("throws", { onPosition })).rejects.toThrow("listener");
-    await until(async () => (await rowlock.getLock("throws")).waiting === 0);
+    await until(async () => (await rowlock.getLock("throws")).waiterCount === 0);
   });
 
   test("ends in the lock when the limit is raised", async () => {
     const rowlock = client((await start()).address);
     await rowlock.lock("pool");
     const waits = [rowlock.lock("pool"), rowlock.lock("pool"), rowlock.lock("pool")];
-    await until(async () => (await rowlock.getLock("pool")).waiting === 3);
+    await until(async () => (await rowlock.getLock("pool")).waiterCount === 3);
     const set = await rowlock.setLimit({ name: "pool" }, 4, { ifVersion: 0, reason: "night shift" });
     expect(set).toMatchObject({ limit: 4, version: 1n });
     const tokens = (await Promise.all(waits)).map(({ token }) => token);
@@ -321,12 +321,12 @@ describe("a wait", () => {
     const rowlock = client((await start()).address);
     const writer = await rowlock.lock("book", { mode: "exclusive" });
     const readers = [1, 2, 3].map(() => rowlock.lock("book", { mode: "shared" }));
-    await until(async () => (await rowlock.getLock("book")).waiting === 3);
+    await until(async () => (await rowlock.getLock("book")).waiterCount === 3);
     const next = rowlock.lock("book", { mode: "exclusive" });
-    await until(async () => (await rowlock.getLock("book")).waiting === 4);
+    await until(async () => (await rowlock.getLock("book")).waiterCount === 4);
     await writer.release();
     const reading = await Promise.all(readers);
-    expect(await rowlock.getLock("book")).toMatchObject({ holderCount: 3, waiting: 1 });
+    expect(await rowlock.getLock("book")).toMatchObject({ holderCount: 3, waiterCount: 1 });
     for (const reader of reading) await reader.release();
     expect((await next).mode).toBe("exclusive");
   });
@@ -368,7 +368,7 @@ describe("an operator", () => {
     const lost = held[3] as (typeof held)[0];
     expect(await aborted(lost.signal)).toMatchObject({
       reason: "LEASE_LOST",
-      metadata: { end_reason: "FORCE_RELEASED" },
+      end: { reason: "FORCE_RELEASED" },
     });
     expect(lost.state).toBe("lost");
     expect(await lost.release()).toBe(false);
@@ -390,7 +390,7 @@ describe("closing", () => {
     const rowlock = client(server.address);
     const lock = await rowlock.lock("closed");
     const waiting = rowlock.lock("closed");
-    await until(async () => (await rowlock.getLock("closed")).waiting === 1);
+    await until(async () => (await rowlock.getLock("closed")).waiterCount === 1);
     const failed = expect(waiting).rejects.toMatchObject({ reason: "CLOSED" });
     await rowlock.close();
     await failed;
@@ -398,7 +398,7 @@ describe("closing", () => {
     await until(() => server.sessionEnds.length === 1);
     expect(server.sessionEnds).toEqual(["OK"]);
     const view = (await server.client.call("getLock", { name: "closed" })).lock;
-    expect(view).toMatchObject({ holderCount: 0, waiting: 0 });
+    expect(view).toMatchObject({ holderCount: 0, waiterCount: 0 });
     await expect(rowlock.lock("closed")).rejects.toMatchObject({ reason: "CLOSED" });
   });
 

@@ -173,7 +173,7 @@ const rowlock = connect({ addresses: "127.0.0.1:1" });
 export const lock: Promise<Lock> = rowlock.lock("a", { wait: "forever", mode: "shared", ttl: 5_000 });
 export const token: Promise<bigint | undefined> = rowlock.tryLock("a").then((lock) => lock?.token);
 export function limitOf(refusal: Refusal): number | undefined {
-  return refusal.reason === "NEVER_FITS" ? refusal.limit?.limit : undefined;
+  return refusal.reason === "NEVER_FITS" ? refusal.limit?.permits : undefined;
 }
 // @ts-expect-error: there is no such mode.
 void rowlock.lock("a", { mode: "both" });
@@ -181,7 +181,7 @@ export const failed = (error: unknown) => error instanceof RowlockError && error
 const calls = new BareCalls("127.0.0.1:1", { tls: true });
 export const released: Promise<boolean> = calls.call("release", { leaseId: "a" }).then((answer) => answer.released);
 export async function places(): Promise<number[]> {
-  const target = { case: "acquire", value: { name: "a", mode: Mode.SHARED } } as const;
+  const target = { case: "request", value: { name: "a", mode: Mode.SHARED } } as const;
   return Array.fromAsync(calls.stream("waitInQueue", { target }), ({ update }) =>
     update.case === "position" ? update.value.ahead : 0,
   );

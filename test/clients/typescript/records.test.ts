@@ -57,7 +57,7 @@ describe("a lock remembers", () => {
     expect(refusal).toMatchObject({ reason: "NOT_BEFORE", retryAfterMs: expect.any(Number) });
     expect(refusal?.retryAfterMs).toBeGreaterThan(3_000_000);
     const waits = rowlock.lock("hourly");
-    await until(async () => (await rowlock.getLock("hourly")).waiting === 1);
+    await until(async () => (await rowlock.getLock("hourly")).waiterCount === 1);
     await rowlock.updateRecord("hourly", { notBefore: null });
     expect((await waits).token).toBe(2n);
   });
@@ -92,10 +92,10 @@ describe("a lock remembers", () => {
     const held = await rowlock.lock("given up");
     const giveUp = new AbortController();
     const waits = rowlock.lock("given up", { minInterval: 3_600_000, signal: giveUp.signal });
-    await until(async () => (await rowlock.getLock("given up")).waiting === 1);
+    await until(async () => (await rowlock.getLock("given up")).waiterCount === 1);
     giveUp.abort(new Error("enough"));
     await expect(waits).rejects.toThrow("enough");
-    await until(async () => (await rowlock.getLock("given up")).waiting === 0);
+    await until(async () => (await rowlock.getLock("given up")).waiterCount === 0);
     await held.release();
     expect(await rowlock.tryLock("given up")).not.toBeNull();
   });

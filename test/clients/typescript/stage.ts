@@ -78,4 +78,5 @@ export function waitInLine(rowlock: RowlockClient, name: string, count: number) 
 }
 
 /** The number of waiters. */
-export const waiting = async (rowlock: RowlockClient, name: string) => (await rowlock.getLock(name)).waiting;
+export const waiting = async (rowlock: RowlockClient, name: string) =>
+  (await rowlock.getLock(name)).waiterCount;

@@ -47,7 +47,7 @@ describe("renewals", () => {
     expect(lock.signal.aborted).toBe(false);
     const reason = await aborted(lock.signal);
     expect(server.events.filter(({ kind }) => kind === "ended")).toEqual([]);
-    expect(reason).toMatchObject({ reason: "LEASE_LOST", metadata: { end_reason: "EXPIRED" } });
+    expect(reason).toMatchObject({ reason: "LEASE_LOST", end: { reason: "EXPIRED" } });
     expect(lock.state).toBe("lost");
     await server.event(({ kind }) => kind === "ended");
     gate.resolve();

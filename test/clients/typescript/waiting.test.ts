@@ -32,7 +32,7 @@ describe("a long wait", () => {
     const { rowlock, other, told, waits, onWaiting } = await stage({ explainAfter: 50 });
     const held = await other.lock("etl");
     const ahead = other.lock("etl");
-    await until(async () => (await other.getLock("etl")).waiting === 1);
+    await until(async () => (await other.getLock("etl")).waiterCount === 1);
     const waited = rowlock.lock("etl", { onWaiting });
     await until(() => told.length > 0);
     expect(told).toMatchObject([
@@ -64,7 +64,7 @@ describe("a long wait", () => {
     const { rowlock, other, told, waits, onWaiting } = await stage({ explainAfter: 60_000 });
     const held = await other.lock("etl");
     const waited = rowlock.lock("etl", { onWaiting });
-    await until(async () => (await other.getLock("etl")).waiting === 1);
+    await until(async () => (await other.getLock("etl")).waiterCount === 1);
     await held.release();
     await (await waited).release();
     expect([told, waits()]).toEqual([[], []]);
@@ -77,7 +77,7 @@ describe("a long wait", () => {
       throw new Error("enough");
     };
     await expect(rowlock.lock("etl", { onWaiting })).rejects.toThrow("enough");
-    await until(async () => (await other.getLock("etl")).waiting === 0);
+    await until(async () => (await other.getLock("etl")).waiterCount === 0);
   });
 });
 

@@ -60,7 +60,7 @@ test("half of a surrogate pair is refused by all other calls, too, and by bare o
     listChanges: () => Array.fromAsync(rowlock.listChanges({ changedBy: HALF })),
     explainWait: () => rowlock.explainWait({ name: HALF }),
     "bare acquire": () => bare.call("acquire", { name: HALF }),
-    "bare labels": () => bare.call("acquire", { name: "job", labels: { [HALF]: "x" } }),
+    "bare labels": () => bare.call("acquire", { name: "job", terms: { labels: { [HALF]: "x" } } }),
     "bare setLimit": () =>
       bare.call("setLimit", { target: { case: "name", value: HALF }, newLimit: { case: "limit", value: 1 } }),
   };

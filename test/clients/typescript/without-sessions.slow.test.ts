@@ -126,7 +126,7 @@ describe("by unary calls", () => {
     expect(await rowlock.forceRelease({ name: "forced" }, "stuck")).toMatchObject({ remaining: 0 });
     expect(await aborted(lock.signal)).toMatchObject({
       reason: "LEASE_LOST",
-      metadata: { end_reason: "FORCE_RELEASED" },
+      end: { reason: "FORCE_RELEASED" },
     });
   });
 
@@ -246,7 +246,7 @@ describe("by unary calls", () => {
     await failed;
     expect(lock.signal.aborted).toBe(true);
     const view = (await server.client.call("getLock", { name: "closed" })).lock;
-    expect(view).toMatchObject({ holderCount: 0, waiting: 0 });
+    expect(view).toMatchObject({ holderCount: 0, waiterCount: 0 });
   });
 });
 

@@ -20,7 +20,7 @@ inEachLanguage((language) => {
   }
 
   test("as many batches run as the knob allows, even when it is turned and when one of them dies", async () => {
-    const waiting = async () => (await stage.lock("batch/import")).waiting;
+    const waiting = async () => (await stage.lock("batch/import")).waiterCount;
     expect(await turnKnob("import", 2)).toBe(0);
     const long = ["1", "2", "3"].map((execution) => stage.start("batch", ["import", execution], LONG_WORK));
     await stage.told(/begins$/, 2);

@@ -14,7 +14,7 @@ inEachLanguage((language) => {
   const stage = recipeStage("control-table", language);
 
   const waitFor = (name: string, waiting: number) =>
-    stage.until(async () => (await stage.lock(name)).waiting === waiting);
+    stage.until(async () => (await stage.lock(name)).waiterCount === waiting);
 
   test("jobs are served in order of arrival, two at a time", async () => {
     const name = "line/reports";
@@ -51,7 +51,7 @@ inEachLanguage((language) => {
     // This job names them in the opposite order; it must not queue for the pens before it has the ink.
     const other = stage.start("resources", ["other", "pens:write", "ink:write"], SHORT_WORK);
     await waitFor("resource/ink", 1);
-    expect((await stage.lock("resource/pens")).waiting).toBe(1);
+    expect((await stage.lock("resource/pens")).waiterCount).toBe(1);
     await client.call("release", { leaseId });
     expect(await Promise.all([one.ended, other.ended])).toEqual([0, 0]);
     expect(stage.journal()).toEqual(["one begins", "one ends", "other begins", "other ends"]);

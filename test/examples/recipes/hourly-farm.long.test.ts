@@ -23,7 +23,10 @@ inEachLanguage((language) => {
       const SERVER = `server-${servers.size + 1}`;
       servers.set(SERVER, stage.start("report", [], { JOB, SERVER, ...settings }));
       if (servers.size === count || servers.size % STARTED_AT_ONCE === 0)
-        await watched.shows(JOB, ({ waiting, holderCount }) => waiting + holderCount === servers.size);
+        await watched.shows(
+          JOB,
+          ({ waiterCount, holderCount }) => waiterCount + holderCount === servers.size,
+        );
     }
     return { servers, watched };
   }
@@ -67,7 +70,7 @@ inEachLanguage((language) => {
     await stage.told(/ begins/, 2);
     // Before that, the server does not know that anyone fetched the lease, and the end of the lease would not count
     // as a run.
-    await stage.until(async () => (await stage.lock(JOB)).holders[0]?.unclaimed === false);
+    await stage.until(async () => (await stage.lock(JOB)).holders[0]?.provisional === false);
     const target = { case: "name", value: JOB } as const;
     await stage.server.client.call("forceRelease", { target, reason: "it hangs" });
     await stage.told(/ begins/, 3);

@@ -38,7 +38,8 @@ async function tooWide(page: Page): Promise<unknown> {
 
 /** Locks in each state that the page shows. */
 async function furnish({ client }: ServingServer): Promise<void> {
-  const hold = (name: string, owner: string, rest = {}) => client.lease({ name, owner, ttl: TTL, ...rest });
+  const hold = (name: string, owner: string, labels: Readonly<Record<string, string>> = {}) =>
+    client.lease({ name, terms: { owner, labels, lasting: { case: "ttl", value: TTL } } });
   const limit = (name: string, count: number) =>
     client.call("setLimit", {
       target: { case: "name", value: name },
@@ -52,15 +53,14 @@ async function furnish({ client }: ServingServer): Promise<void> {
   });
   const { leaseId } = await hold("etl/load", "load-orders");
   await client.call("release", { leaseId });
-  for (const owner of ["load-prices", "load-stock"])
-    await hold("etl/load", owner, { labels: { host: "etl-1" } });
+  for (const owner of ["load-prices", "load-stock"]) await hold("etl/load", owner, { host: "etl-1" });
   for (const owner of ["load-clicks", "load-reviews"])
-    await client.ticket({ name: "etl/load", owner, ttl: TTL });
+    await client.ticket({ name: "etl/load", terms: { owner, lasting: { case: "ttl", value: TTL } } });
   await limit("drains", 2);
   for (const owner of ["a", "b"]) await hold("drains", owner);
   await limit("drains", 1);
   await limit("paused", 0);
-  await client.ticket({ name: "paused", owner: "billing" });
+  await client.ticket({ name: "paused", terms: { owner: "billing" } });
   await client.call("updateRecord", {
     name: "report/daily",
     status: "failed",
@@ -167,7 +167,10 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
     const churn = new AbortController();
     const churned = (async () => {
       while (!churn.signal.aborted) {
-        const { leaseId } = await server.client.lease({ name: "churn", ttl: TTL });
+        const { leaseId } = await server.client.lease({
+          name: "churn",
+          terms: { lasting: { case: "ttl", value: TTL } },
+        });
         await server.client.call("release", { leaseId });
       }
     })();

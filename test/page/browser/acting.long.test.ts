@@ -47,9 +47,9 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     const client = new TestCalls(server.grpcAddress, { headers: { authorization: `Bearer ${olga.token}` } });
     stage.afterwards(() => client.close());
     for (const name of ["etl/load", "report/daily"]) {
-      await client.lease({ name, owner: "anna", ttl: TTL });
-      await client.ticket({ name, owner: "ben", ttl: TTL });
-      await client.ticket({ name, owner: "carl", ttl: TTL });
+      await client.lease({ name, terms: { owner: "anna", lasting: { case: "ttl", value: TTL } } });
+      await client.ticket({ name, terms: { owner: "ben", lasting: { case: "ttl", value: TTL } } });
+      await client.ticket({ name, terms: { owner: "carl", lasting: { case: "ttl", value: TTL } } });
     }
     return { ...server, client };
   }
@@ -125,7 +125,7 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     });
     await dialog.getByRole("button", { name: "Set the limit to 3" }).click();
     await dialog.getByRole("alert").waitFor();
-    expect((await server.client.call("getLock", { name: "etl/load" })).lock?.limit?.limit).toBe(0);
+    expect((await server.client.call("getLock", { name: "etl/load" })).lock?.limit?.permits).toBe(0);
 
     await dialog.getByRole("button", { name: "Cancel" }).click();
     // A dialog takes the version that the page shows, and the page has to hear of the change.
@@ -137,7 +137,11 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await page.getByText("The limit of etl/load is 3 now.").waitFor();
     await page.getByRole("heading", { name: "Holders 3" }).waitFor();
     const { lock } = await server.client.call("getLock", { name: "etl/load" });
-    expect(lock).toMatchObject({ limit: { limit: 3, reason: "night shift" }, holderCount: 3, waiting: 0 });
+    expect(lock).toMatchObject({
+      limit: { permits: 3, reason: "night shift" },
+      holderCount: 3,
+      waiterCount: 0,
+    });
   });
 
   test("with the right sets a status and when the lock is due", async () => {

@@ -30,7 +30,10 @@ describe.skipIf(!HAS_CHROMIUM)("a page whose server", () => {
   test("was killed says so within a second, keeps what it had, and is live again by itself", async () => {
     const start = await address();
     const first = await start();
-    await first.client.lease({ name: "etl/load", owner: "anna", ttl: TTL });
+    await first.client.lease({
+      name: "etl/load",
+      terms: { owner: "anna", lasting: { case: "ttl", value: TTL } },
+    });
     const { page } = await visit(first, "", { isAbsenceExpected: true });
     const { page: limits } = await visit(first, "#/limits", { isAbsenceExpected: true });
     await page.getByText("anna").waitFor();
@@ -56,7 +59,10 @@ describe.skipIf(!HAS_CHROMIUM)("a page whose server", () => {
     const second = await start();
     await page.getByText(away).waitFor({ state: "detached" });
     await limits.getByText(away).waitFor({ state: "detached" });
-    await second.client.lease({ name: "report/daily", owner: "ben", ttl: TTL });
+    await second.client.lease({
+      name: "report/daily",
+      terms: { owner: "ben", lasting: { case: "ttl", value: TTL } },
+    });
     await page.getByText("ben").waitFor();
     expect(await page.getByText("anna").count()).toBe(1);
   });
@@ -64,14 +70,17 @@ describe.skipIf(!HAS_CHROMIUM)("a page whose server", () => {
   test("is frozen says so, and goes on when it is not", async () => {
     const start = await address();
     const server = await start();
-    await server.client.lease({ name: "etl/load", owner: "anna", ttl: TTL });
+    await server.client.lease({
+      name: "etl/load",
+      terms: { owner: "anna", lasting: { case: "ttl", value: TTL } },
+    });
     const { page } = await visit(server, "#/lock/etl%2Fload", { isAbsenceExpected: true });
     await page.getByText("anna").first().waitFor();
     server.process.kill("SIGSTOP");
     await page.getByText("The server has not answered since").waitFor();
     server.process.kill("SIGCONT");
     await page.getByText("The server has not answered since").waitFor({ state: "detached" });
-    await server.client.ticket({ name: "etl/load", owner: "ben" });
+    await server.client.ticket({ name: "etl/load", terms: { owner: "ben" } });
     await page.getByRole("heading", { name: "Queue 1" }).waitFor();
     expect(await page.locator("section:has(#queue) tbody tr").count()).toBe(1);
   });

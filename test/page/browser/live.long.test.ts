@@ -23,8 +23,7 @@ async function capture(client: TestCalls, names: readonly string[]): Promise<voi
       const { leases } = await client.call("capture", {
         from: { case: "names", value: { names: some } },
         maxLeases: some.length,
-        owner,
-        ttl: TTL,
+        terms: { owner, lasting: { case: "ttl", value: TTL } },
       });
       expect(leases).toHaveLength(some.length);
     }
@@ -35,7 +34,8 @@ async function capture(client: TestCalls, names: readonly string[]): Promise<voi
 const namesUnder = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, at) => `${prefix}${String(at).padStart(5, "0")}`);
 
-const held = (client: TestCalls, name: string, owner = "anna") => client.lease({ name, owner, ttl: TTL });
+const held = (client: TestCalls, name: string, owner = "anna") =>
+  client.lease({ name, terms: { owner, lasting: { case: "ttl", value: TTL } } });
 
 describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
   const stage = processStage();
@@ -51,7 +51,10 @@ describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
     let { leaseId } = await held(client, "etl/load", "holder-0");
     let round = 0;
     const handOver = async () => {
-      const { ticketId } = await client.ticket({ name: "etl/load", owner: `holder-${++round}`, ttl: TTL });
+      const { ticketId } = await client.ticket({
+        name: "etl/load",
+        terms: { owner: `holder-${++round}`, lasting: { case: "ttl", value: TTL } },
+      });
       await list.locator("td.c-waiting", { hasText: "1" }).waitFor();
       await lock.getByRole("heading", { name: "Queue 1" }).waitFor();
       const startMs = performance.now();
@@ -73,8 +76,14 @@ describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
     const server = await started();
     const { client } = server;
     const ttl = { seconds: 1_200n, nanos: 0 };
-    const { leaseId } = await client.lease({ name: "etl/load", owner: "holder", ttl });
-    await client.ticket({ name: "etl/load", owner: "waiter", ttl });
+    const { leaseId } = await client.lease({
+      name: "etl/load",
+      terms: { owner: "holder", lasting: { case: "ttl", value: ttl } },
+    });
+    await client.ticket({
+      name: "etl/load",
+      terms: { owner: "waiter", lasting: { case: "ttl", value: ttl } },
+    });
     const { page } = await visit(server, "#/lock/etl%2Fload");
     const why = page.locator("section:has(#why) li");
     await why.getByText(/\(in \d+ min\)/).waitFor();

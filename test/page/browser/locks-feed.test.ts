@@ -19,7 +19,7 @@ describe("a feed of locks", () => {
   test("changes, adds and removes locks after that", () => {
     const feed = new LocksFeed();
     feed.apply({ locks: named("a", "b"), complete: true });
-    feed.apply({ locks: [{ name: "a", waiting: 3 }, { name: "d" }], deleted: ["b", "never seen"] });
+    feed.apply({ locks: [{ name: "a", waiterCount: 3 }, { name: "d" }], deleted: ["b", "never seen"] });
     expect(namesIn(feed)).toEqual(["a", "d"]);
     expect(feed.rows.get("a")?.waiting).toBe(3);
   });
@@ -45,7 +45,7 @@ describe("a feed of locks", () => {
   test("knows how long the first waiter waits", () => {
     const feed = new LocksFeed();
     const waiters = [{ requestedAt: "2030-01-31T06:00:00.123456Z" }, { requestedAt: "2030-01-31T06:00:01Z" }];
-    feed.apply({ locks: [{ name: "a", waiting: 2, waiters }, { name: "b" }] });
+    feed.apply({ locks: [{ name: "a", waiterCount: 2, waiters }, { name: "b" }] });
     expect(feed.rows.get("a")?.oldestMs).toBe(Date.UTC(2030, 0, 31, 6, 0, 0, 123));
     expect(feed.rows.get("b")?.oldestMs).toBe(Number.POSITIVE_INFINITY);
   });

@@ -18,7 +18,12 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
   test("shows a name full of markup and of characters that turn text around as it is, everywhere", async () => {
     const server = await stage.serving("sqlite::memory:", "--grace", "10m");
     const { client } = server;
-    const ask = { name: NASTY, owner: NASTY.slice(0, 60), labels: { "<b>": NASTY }, ttl: TTL };
+    const terms = {
+      owner: NASTY.slice(0, 60),
+      labels: { "<b>": NASTY },
+      lasting: { case: "ttl" as const, value: TTL },
+    };
+    const ask = { name: NASTY, terms };
     await client.call("setLimit", {
       target: { case: "name", value: NASTY },
       newLimit: { case: "limit", value: 1 },

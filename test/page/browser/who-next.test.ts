@@ -18,12 +18,12 @@ function lockOf(limit: number, holders: ClaimJson[], waiters: ClaimJson[], rest:
   const held = holders.reduce((sum, { permits: count = 0 }) => sum + count, 0);
   return {
     name: "etl/load",
-    limit: { limit },
+    limit: { permits: limit },
     holders,
     waiters,
     heldPermits: String(held),
     holderCount: holders.length,
-    waiting: waiters.length,
+    waiterCount: waiters.length,
     ...rest,
   };
 }

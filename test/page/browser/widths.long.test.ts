@@ -29,11 +29,13 @@ async function fill(client: TestCalls, count: number): Promise<void> {
     await client.call("capture", {
       from: { case: "names", value: { names: names.slice(from, from + 100) } },
       maxLeases: 100,
-      owner: "worker-17@batch-12.example",
-      ttl: TTL,
+      terms: { owner: "worker-17@batch-12.example", lasting: { case: "ttl", value: TTL } },
     });
   for (const name of names.slice(0, 5)) {
-    await client.ticket({ name, owner: "nightly-report@batch-3.example", ttl: TTL });
+    await client.ticket({
+      name,
+      terms: { owner: "nightly-report@batch-3.example", lasting: { case: "ttl", value: TTL } },
+    });
     await client.call("updateRecord", { name, status: "waits for input" });
   }
   const reason = "The warehouse is being moved, and nobody may write to it until the end of the week.";

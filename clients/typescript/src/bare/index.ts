@@ -2,10 +2,10 @@
 
 export {
   ClaimState,
+  EndReason,
   LimitSource,
   Mode,
   RefusalReason,
-  WhenBusy,
 } from "#proto/rowlock/v1/lock_pb.js";
 export { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 export type { Headers, Pem, TlsOptions } from "../options.ts";

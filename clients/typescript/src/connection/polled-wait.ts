@@ -4,10 +4,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import type { Ticket } from "#proto/rowlock/v1/lock_pb.js";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import {
   type AcquireRequest,
+  AcquireRequestSchema,
   type AcquireResponse,
+  type QueueRequest,
   type WaitInQueueRequest,
   type WaitInQueueResponse,
   WaitInQueueResponseSchema,
@@ -38,8 +39,8 @@ export async function waitByPolling(
   options: PolledWaitOptions,
 ): Promise<{ readonly response: WaitInQueueResponse; readonly basisMs: number }> {
   const { clock, acquire, count, signal, moved } = options;
-  if (wait.target.case !== "acquire") throw new Error("Only an Acquire can be polled.");
-  const request = { ...wait.target.value, whenBusy: WhenBusy.ENQUEUE };
+  if (wait.target.case !== "request") throw new Error("Only a request can be polled.");
+  const request = enqueuing(wait.target.value);
   const intervalMs = wait.minUpdateInterval ? msOf(wait.minUpdateInterval) : POLL_EVERY_MS_MAX;
   let told: Ticket | undefined;
   let toldMs = Number.NEGATIVE_INFINITY;
@@ -61,13 +62,24 @@ export async function waitByPolling(
   }
 }
 
+function enqueuing({ name, mode, permits, terms, requestId, maxWait }: QueueRequest): AcquireRequest {
+  return create(AcquireRequestSchema, {
+    name,
+    mode,
+    permits,
+    ...(terms && { terms }),
+    requestId,
+    whenBusy: { case: "enqueue", value: maxWait ? { maxWait } : {} },
+  });
+}
+
 /** Converts the last answer to the last message of a stream; the caller handles an unknown outcome. */
 function endOf(outcome: AcquireResponse["outcome"]): WaitInQueueResponse {
   const update: WaitInQueueResponse["update"] =
     outcome.case === "lease"
       ? { case: "granted", value: outcome.value }
-      : outcome.case === "refusal"
-        ? { case: "ended", value: outcome.value }
+      : outcome.case === "refusal" || outcome.case === "ended"
+        ? outcome
         : { case: undefined };
   return create(WaitInQueueResponseSchema, { update });
 }

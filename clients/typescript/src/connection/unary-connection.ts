@@ -16,6 +16,7 @@ import {
 import { type BareCallOptions, BareCalls } from "../bare/bare-calls.ts";
 import type { RequestOf, ResponseOf, UnaryMethod } from "../bare/methods.ts";
 import type { Clock } from "../clock.ts";
+import { ownedTerms } from "../lease-terms.ts";
 import type { Headers, TlsOptions } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import { msOf } from "../times.ts";
@@ -218,8 +219,7 @@ export class UnaryConnection implements Connection {
 
   /** Adds the owner and the labels, which a session sends once. */
   #owned<Request extends AcquireRequest | CaptureRequest>(request: Request): Request {
-    const { owner, labels } = this.#options;
-    return { ...request, owner: request.owner || owner, labels: { ...labels, ...request.labels } };
+    return { ...request, terms: ownedTerms(request.terms, this.#options) };
   }
 
   async #ask<Name extends UnaryMethod>(

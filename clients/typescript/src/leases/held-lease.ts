@@ -161,7 +161,7 @@ export class HeldLease {
         "LEASE_LOST",
         "FAILED_PRECONDITION",
         `The lease on "${this.lockName}" was not renewed in time, so others may hold the lock.`,
-        { metadata: { end_reason: "EXPIRED" } },
+        { end: { reason: "EXPIRED" } },
       ),
     );
   }

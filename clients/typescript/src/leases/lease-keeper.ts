@@ -3,10 +3,10 @@
 
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { LostLease, RenewedLease } from "#proto/rowlock/v1/lock_service_pb.js";
+import { type ClaimEndView, claimEndView } from "../claim-end.ts";
 import type { Clock } from "../clock.ts";
 import type { Calls } from "../connection/calls.ts";
 import type { Connection } from "../connection/connection.ts";
-import { refusalName } from "../refusal.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import type { HeldLease } from "./held-lease.ts";
 
@@ -105,10 +105,8 @@ export class LeaseKeeper {
   }
 
   lost(leases: readonly LostLease[]): void {
-    for (const { leaseId, lockName, reason } of leases) {
-      const how = refusalName(reason);
-      this.#lose(leaseId, lostError(lockName, how));
-    }
+    for (const { leaseId, lockName, end } of leases)
+      this.#lose(leaseId, lostError(lockName, end && claimEndView(end)));
   }
 
   stop(): void {
@@ -243,11 +241,12 @@ export class LeaseKeeper {
   }
 }
 
-function lostError(lockName: string, how: string): RowlockError {
+function lostError(lockName: string, end: ClaimEndView | undefined): RowlockError {
+  const how = end?.reason ? ` (${end.reason.toLowerCase()})` : "";
   return new RowlockError(
     "LEASE_LOST",
     "FAILED_PRECONDITION",
-    `The lease on "${lockName}" has ended (${how.toLowerCase()}): stop the work that the lock protects.`,
-    { metadata: { end_reason: how } },
+    `The lease on "${lockName}" has ended${how}: stop the work that the lock protects.`,
+    end && { end },
   );
 }

@@ -2,11 +2,12 @@
 // nothing else ends them, it tries to give them back for as long as the program lives, even after the client is closed.
 // A lease with a time to live ends by itself and is not kept here. It must not keep the program alive.
 
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
-import type { AcquireRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import { create } from "@bufbuild/protobuf";
+import { type AcquireRequest, WaitSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { backoffMs } from "../backoff.ts";
 import { BareCalls } from "../bare/bare-calls.ts";
 import { presentedHeaders } from "../connection/presented.ts";
+import { ownedTerms } from "../lease-terms.ts";
 import type { Settings } from "../options.ts";
 import { proxyFor, wayOf } from "../proxy.ts";
 import { RowlockError } from "../rowlock-error.ts";
@@ -108,15 +109,12 @@ export class LeftBehind {
    * arrives later, finds its claim ended.
    */
   async #find(calls: BareCalls, asked: AcquireRequest): Promise<string | undefined> {
-    const { owner, labels } = this.#settings;
     const { outcome } = await calls.call(
       "acquire",
       {
         ...asked,
-        whenBusy: WhenBusy.ENQUEUE,
-        maxWait: undefined,
-        owner: asked.owner || owner,
-        labels: { ...labels, ...asked.labels },
+        terms: ownedTerms(asked.terms, this.#settings),
+        whenBusy: { case: "enqueue", value: create(WaitSchema) },
       },
       { timeout: this.#answerMsMax },
     );

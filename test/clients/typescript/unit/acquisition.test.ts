@@ -8,10 +8,11 @@ import type { LockOptions } from "../../../../clients/typescript/src/options.ts"
 import type { Reason } from "../../../../clients/typescript/src/reason.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
-import { LeaseSchema, Mode, RefusalReason, WhenBusy } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { EndReason, LeaseSchema, Mode, RefusalReason } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
   type AcquireRequest,
   AcquireResponseSchema,
+  type QueueRequest,
   RenewResponseSchema,
   WaitInQueueResponseSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
@@ -40,7 +41,11 @@ const place = (ticketId: string, more = {}) => ({
   case: "waitInQueue",
   value: create(WaitInQueueResponseSchema, { update: { case: "position", value: { ticketId, ...more } } }),
 });
-const ended = (reason: RefusalReason) => ({
+const refused = (reason: RefusalReason) => ({
+  case: "waitInQueue",
+  value: create(WaitInQueueResponseSchema, { update: { case: "refusal", value: { reason } } }),
+});
+const ended = (reason: EndReason) => ({
   case: "waitInQueue",
   value: create(WaitInQueueResponseSchema, { update: { case: "ended", value: { reason } } }),
 });
@@ -80,23 +85,24 @@ describe("a request", () => {
     const { command } = latest();
     expect(command).toMatchObject({
       case: "waitInQueue",
-      value: { target: { case: "acquire" }, minUpdateInterval: { seconds: 3_600n } },
+      value: { target: { case: "request" }, minUpdateInterval: { seconds: 3_600n } },
     });
-    const { value } = (command.value as { target: { value: AcquireRequest } }).target;
+    const { value } = (command.value as { target: { value: QueueRequest } }).target;
     expect(value).toMatchObject({
       name: "etl",
       mode: Mode.PERMIT,
       permits: 0,
-      ttl: { seconds: 30n },
-      noExpiry: false,
-      owner: "",
-      labels: {},
-      ifStatus: [],
-      whenBusy: WhenBusy.WAIT,
+      terms: {
+        lasting: { case: "ttl", value: { seconds: 30n } },
+        owner: "",
+        labels: {},
+        ifStatus: [],
+      },
     });
     expect(value.requestId).not.toBe("");
-    for (const field of ["maxWait", "minInterval", "lockDelay", "statusIfLost"] as const)
-      expect(value[field]).toBeUndefined();
+    expect(value.maxWait).toBeUndefined();
+    for (const field of ["minInterval", "lockDelay", "statusIfLost"] as const)
+      expect(value.terms?.[field]).toBeUndefined();
   });
 
   test("includes all options, and the rest of the wait", async () => {
@@ -120,14 +126,16 @@ describe("a request", () => {
           value: {
             mode: Mode.SHARED,
             permits: 3,
-            ttl: { seconds: 5n },
-            owner: "me",
-            labels: { job: "7" },
+            terms: {
+              lasting: { case: "ttl", value: { seconds: 5n } },
+              owner: "me",
+              labels: { job: "7" },
+              minInterval: { seconds: 0n },
+              lockDelay: { seconds: 1n },
+              statusIfLost: "",
+              ifStatus: ["new"],
+            },
             requestId: "mine",
-            minInterval: { seconds: 0n },
-            lockDelay: { seconds: 1n },
-            statusIfLost: "",
-            ifStatus: ["new"],
             maxWait: { seconds: 10n, nanos: 0 },
           },
         },
@@ -150,13 +158,14 @@ describe("a request", () => {
   });
 
   test("that does not wait is refused if the lock is busy, and says so in one message", async () => {
-    const { latest, answer, outcome } = stage({ wait: 0, ttl: "forever" });
+    const { latest, answer, outcome } = stage({ wait: 0, ttl: "forever", minInterval: 1_000 });
     expect(latest().command).toMatchObject({
       case: "acquire",
-      value: { whenBusy: WhenBusy.REFUSE, noExpiry: true },
+      value: {
+        whenBusy: { case: undefined },
+        terms: { lasting: { case: "noExpiry" }, minInterval: { seconds: 1n } },
+      },
     });
-    const { value } = latest().command as { value: AcquireRequest };
-    expect([value.ttl, value.maxWait]).toEqual([undefined, undefined]);
     const busy = { reason: RefusalReason.BUSY, retryAfter: durationOf(20), message: "busy" };
     answer({
       case: "acquire",
@@ -186,7 +195,7 @@ describe("a request", () => {
     calls.ended(second, GONE);
     const third = Object.assign(new FakeConnection(), { via: "unary" as const });
     calls.begun(third);
-    expect(third.asked[0]?.command).toMatchObject({ value: { target: { case: "acquire" } } });
+    expect(third.asked[0]?.command).toMatchObject({ value: { target: { case: "request" } } });
   });
 
   test("for an invalid mode fails alone", async () => {
@@ -372,11 +381,11 @@ describe("a grant", () => {
   test("that is gone when it is renewed is requested again, under another id", async () => {
     const { answer, outcome, latest } = stage();
     const idOf = () =>
-      (latest().command.value as { target: { case: string; value: AcquireRequest } }).target.value.requestId;
+      (latest().command.value as { target: { case: string; value: QueueRequest } }).target.value.requestId;
     const first = idOf();
     answer(granted("a", 2_500));
     answer(errorOf("LEASE_LOST", "FAILED_PRECONDITION"));
-    expect(latest().command).toMatchObject({ case: "waitInQueue", value: { target: { case: "acquire" } } });
+    expect(latest().command).toMatchObject({ case: "waitInQueue", value: { target: { case: "request" } } });
     expect(idOf()).not.toBe(first);
     answer(granted("b"));
     expect(await outcome).toMatchObject({ id: "b" });
@@ -400,23 +409,23 @@ describe("a grant", () => {
 });
 
 describe("the end of a wait", () => {
-  test.each([RefusalReason.LAPSED, RefusalReason.EXPIRED])(
+  test.each([EndReason.LAPSED, EndReason.EXPIRED])(
     "that the caller did not hear of (%i) is no end: the lock is requested again, under another id",
     async (reason) => {
       const { answer, outcome, asked, latest } = stage();
       answer(place("t"));
       answer(ended(reason));
       expect(asked).toHaveLength(2);
-      expect(latest().command).toMatchObject({ value: { target: { case: "acquire" } } });
+      expect(latest().command).toMatchObject({ value: { target: { case: "request" } } });
       answer(granted("b"));
       expect(await outcome).toMatchObject({ id: "b" });
     },
   );
 
   test.each([
-    ["which an operator has made", {}, RefusalReason.FORCE_RELEASED, "FORCE_RELEASED"],
-    ["of a request id that the caller has chosen", { requestId: "mine" }, RefusalReason.LAPSED, "LAPSED"],
-    ["that has come", { wait: 1_000 }, RefusalReason.TIMED_OUT, "TIMED_OUT"],
+    ["which an operator has made", {}, EndReason.FORCE_RELEASED, "FORCE_RELEASED"],
+    ["of a request id that the caller has chosen", { requestId: "mine" }, EndReason.LAPSED, "LAPSED"],
+    ["that has come", { wait: 1_000 }, EndReason.TIMED_OUT, "TIMED_OUT"],
   ])("%s is the outcome", async (_, asked, reason, name) => {
     const { answer, outcome, calls } = stage(asked);
     answer(ended(reason));
@@ -424,13 +433,30 @@ describe("the end of a wait", () => {
     expect(calls.size).toBe(0);
   });
 
+  test("by a refusal is the outcome, as no claim was made", async () => {
+    const { answer, outcome, asked } = stage();
+    answer(refused(RefusalReason.QUEUE_FULL));
+    expect(await outcome).toMatchObject({ reason: "QUEUE_FULL" });
+    expect(asked).toHaveLength(1);
+  });
+
+  test("of a claim that had ended before a request without a wait is the outcome, too", async () => {
+    const { answer, outcome } = stage({ wait: 0, requestId: "mine" });
+    const value = { reason: EndReason.RELEASED, message: "over" };
+    answer({
+      case: "acquire",
+      value: create(AcquireResponseSchema, { outcome: { case: "ended", value } }),
+    });
+    expect(await outcome).toEqual({ reason: "RELEASED", message: "over" });
+  });
+
   test("that comes when the wait is over is the outcome, whatever it is", async () => {
     const { answer, outcome, asked } = stage({ wait: 1_000 });
     await vi.advanceTimersByTimeAsync(999);
-    answer(ended(RefusalReason.LAPSED));
+    answer(ended(EndReason.LAPSED));
     expect(asked).toHaveLength(2);
     await vi.advanceTimersByTimeAsync(1);
-    answer(ended(RefusalReason.LAPSED));
+    answer(ended(EndReason.LAPSED));
     expect(await outcome).toMatchObject({ reason: "LAPSED" });
     expect(asked).toHaveLength(2);
   });
@@ -438,7 +464,7 @@ describe("the end of a wait", () => {
   test("of a cancelled request leads to no new request", async () => {
     const { answer, acquisition, asked } = stage();
     acquisition.abandon(new Error("enough"));
-    answer(ended(RefusalReason.LAPSED));
+    answer(ended(EndReason.LAPSED));
     expect(asked).toHaveLength(1);
   });
 
@@ -499,7 +525,7 @@ describe("a failure", () => {
     const { calls, outcome, unheard } = stage({ ttl: "forever" });
     calls.failAll(RowlockError.closed());
     const id = unheard[0]?.requestId;
-    expect(unheard).toMatchObject([{ name: "etl", noExpiry: true, whenBusy: WhenBusy.ENQUEUE }]);
+    expect(unheard).toMatchObject([{ name: "etl", terms: { lasting: { case: "noExpiry" } } }]);
     await expect(outcome).rejects.toMatchObject({
       reason: "CLOSED",
       metadata: { request_id: id },

@@ -63,14 +63,17 @@ describe("a request", () => {
     expect(request()).toMatchObject({
       from: { case: "prefix", value: "" },
       maxLeases: 1,
-      ttl: { seconds: 30n },
-      owner: "",
-      labels: {},
-      ifStatus: [],
+      terms: {
+        lasting: { case: "ttl", value: { seconds: 30n } },
+        owner: "",
+        labels: {},
+        ifStatus: [],
+      },
     });
     expect(request().requestId).not.toBe("");
-    for (const field of ["maxWait", "minInterval", "lockDelay", "statusIfLost"] as const)
-      expect(request()[field]).toBeUndefined();
+    expect(request().maxWait).toBeUndefined();
+    for (const field of ["minInterval", "lockDelay", "statusIfLost"] as const)
+      expect(request().terms?.[field]).toBeUndefined();
   });
 
   test("includes all options", () => {
@@ -87,12 +90,14 @@ describe("a request", () => {
     expect(request()).toMatchObject({
       from: { case: "names", value: { names: ["a", "b"] } },
       maxLeases: 5,
-      ttl: { seconds: 8n },
-      owner: "me",
-      labels: { job: "7" },
+      terms: {
+        lasting: { case: "ttl", value: { seconds: 8n } },
+        owner: "me",
+        labels: { job: "7" },
+        ifStatus: ["", "new"],
+        minInterval: { seconds: 1n },
+      },
       requestId: "mine",
-      ifStatus: ["", "new"],
-      minInterval: { seconds: 1n },
     });
   });
 

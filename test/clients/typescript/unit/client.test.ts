@@ -10,7 +10,7 @@ import {
   type RowlockClient,
 } from "../../../../clients/typescript/src/index.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
-import { RefusalReason } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { EndReason, RefusalReason } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
   type SessionCommand,
   SessionRequestSchema,
@@ -139,7 +139,7 @@ const granted = (leaseId: string): NonNullable<Answer> => ({
   case: "waitInQueue",
   value: { update: { case: "granted", value: leaseOf(leaseId) } },
 });
-const ended = (reason: RefusalReason): Answer => ({
+const ended = (reason: EndReason): Answer => ({
   case: "waitInQueue",
   value: { update: { case: "ended", value: { reason, message: "no" } } },
 });
@@ -165,7 +165,7 @@ describe("a lock", () => {
   test("that is refused is an error with the reason for lock(), and a result for acquire()", async () => {
     const ended: Answer = {
       case: "waitInQueue",
-      value: { update: { case: "ended", value: { reason: RefusalReason.EXHAUSTED, message: "no" } } },
+      value: { update: { case: "ended", value: { reason: EndReason.EXHAUSTED, message: "no" } } },
     };
     const { rowlock } = stage(() => ended);
     await expect(rowlock.lock("etl")).rejects.toMatchObject({
@@ -208,9 +208,11 @@ describe("a lock", () => {
     const lock = await rowlock.lock("etl");
     played.say({ confirmed: [leaseOf("lease 1", 90_000)] });
     expect(lock.remainingMs).toBeGreaterThan(80_000);
-    played.say({ lost: [{ leaseId: "lease 1", lockName: "etl", reason: RefusalReason.FORCE_RELEASED }] });
+    played.say({
+      lost: [{ leaseId: "lease 1", lockName: "etl", end: { reason: EndReason.FORCE_RELEASED } }],
+    });
     expect(lock.state).toBe("lost");
-    expect(lock.signal.reason).toMatchObject({ metadata: { end_reason: "FORCE_RELEASED" } });
+    expect(lock.signal.reason).toMatchObject({ end: { reason: "FORCE_RELEASED" } });
   });
 });
 
@@ -235,7 +237,7 @@ describe("work under a lock", () => {
     const { rowlock, played } = stage();
     const done = rowlock.withLock("etl", (lock) => {
       played.say({
-        lost: [{ leaseId: lock.leaseId, lockName: "etl", reason: RefusalReason.FORCE_RELEASED }],
+        lost: [{ leaseId: lock.leaseId, lockName: "etl", end: { reason: EndReason.FORCE_RELEASED } }],
       });
       return "done";
     });
@@ -345,7 +347,7 @@ test("two calls under one request id have one claim: the one that is given up le
 });
 
 test("an answer under one request id that is older than the release of its lock does not hold the lock again", async () => {
-  const answers: Answer[] = [granted("a"), undefined, ended(RefusalReason.RELEASED)];
+  const answers: Answer[] = [granted("a"), undefined, ended(EndReason.RELEASED)];
   const { rowlock, played, asked } = stage((asked) =>
     asked.case === "waitInQueue" ? answers.shift() : "as usual",
   );
@@ -402,7 +404,7 @@ describe("a watch", () => {
       asked.case === "watchLocks"
         ? {
             case: "watchLocks",
-            value: { locks: [{ name: "etl", limit: { limit: 1 } }], complete: true },
+            value: { locks: [{ name: "etl", limit: { permits: 1 } }], complete: true },
           }
         : "as usual",
     );
@@ -418,7 +420,7 @@ describe("closing", () => {
     const { rowlock, played, asked } = stage((asked) =>
       asked.case === "capture" ||
       (asked.case === "waitInQueue" &&
-        asked.value.target.case === "acquire" &&
+        asked.value.target.case === "request" &&
         asked.value.target.value.name === "busy")
         ? undefined
         : "as usual",
@@ -523,7 +525,7 @@ test("every verb of an operator reaches the server with its arguments", async ()
   expect(asked("forceRelease")).toMatchObject([{ reason: "why" }]);
   expect(asked("listLocks")).toMatchObject([{ prefix: "p" }]);
   expect(asked("listLimits")).toMatchObject([{ prefix: "p" }, { prefix: "" }]);
-  expect(asked("listClaims")).toMatchObject([{ lockName: "a" }]);
+  expect(asked("listClaims")).toMatchObject([{ locks: { case: "lockName", value: "a" } }]);
   expect(asked("listChanges")).toMatchObject([{ changedBy: "anna" }]);
   expect(asked("explainWait")).toMatchObject([{ target: { case: "name", value: "a" } }]);
 });

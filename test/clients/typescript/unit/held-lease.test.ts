@@ -44,7 +44,7 @@ describe("a lease", () => {
     expect([lease.state, lease.isLost]).toEqual(["uncertain", false]);
     await pass(1);
     expect([lease.state, lease.isLost, lease.remainingMs]).toEqual(["lost", true, 0]);
-    expect(lease.signal.reason).toMatchObject({ reason: "LEASE_LOST", metadata: { end_reason: "EXPIRED" } });
+    expect(lease.signal.reason).toMatchObject({ reason: "LEASE_LOST", end: { reason: "EXPIRED" } });
   });
 
   test("is renewed at a third of its time, with others at half of that, and overdue at two thirds", async () => {

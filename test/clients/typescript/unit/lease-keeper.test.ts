@@ -9,7 +9,7 @@ import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.t
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
 import { ErrorInfoSchema } from "../../../../proto/gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../../proto/gen/google/rpc/status_pb.js";
-import { LeaseSchema, RefusalReason } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { EndReason, LeaseSchema } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
   LostLeaseSchema,
   RenewedLeasesSchema,
@@ -269,12 +269,12 @@ describe("a lease in the keeper", () => {
   test("is lost when the server says so, with its reason", () => {
     const { keeper, keep } = stage();
     const [a, b] = [keep("a"), keep("b")];
-    const said = { leaseId: "a", lockName: "etl", reason: RefusalReason.FORCE_RELEASED };
+    const said = { leaseId: "a", lockName: "etl", end: { reason: EndReason.FORCE_RELEASED } };
     keeper.lost([create(LostLeaseSchema, said), create(LostLeaseSchema, { leaseId: "stranger" })]);
     expect([a.isLost, b.isLost, keeper.size]).toEqual([true, false, 1]);
     expect(a.signal.reason).toMatchObject({
       reason: "LEASE_LOST",
-      metadata: { end_reason: "FORCE_RELEASED" },
+      end: { reason: "FORCE_RELEASED" },
     });
   });
 
@@ -326,7 +326,7 @@ describe("an observer", () => {
     const successor = keep("c");
     keeper.drop(dropped);
     keeper.drop(dropped);
-    const lost = create(LostLeaseSchema, { leaseId: "b", reason: RefusalReason.FORCE_RELEASED });
+    const lost = create(LostLeaseSchema, { leaseId: "b", end: { reason: EndReason.FORCE_RELEASED } });
     keeper.lost([lost, lost]);
     expect(observer.kept.mock.calls).toEqual([[dropped], [said], [replaced], [successor]]);
     expect(observer.ended.mock.calls).toEqual([[replaced], [dropped], [said]]);

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LeftBehind } from "../../../../clients/typescript/src/leases/left-behind.ts";
 import { type ConnectOptions, settingsOf } from "../../../../clients/typescript/src/options.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
-import { WhenBusy } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import { AcquireRequestSchema } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 
 interface Asked {
@@ -54,8 +53,12 @@ afterEach(() => {
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const AWAY = new RowlockError("UNKNOWN", "UNAVAILABLE", "away");
-const request = (requestId: string, more = {}) =>
-  create(AcquireRequestSchema, { name: "etl", noExpiry: true, requestId, ...more });
+const request = (requestId: string, terms = {}) =>
+  create(AcquireRequestSchema, {
+    name: "etl",
+    requestId,
+    terms: { lasting: { case: "noExpiry", value: {} }, ...terms },
+  });
 const granted = (leaseId: string) => ({ outcome: { case: "lease", value: { leaseId } } });
 
 function stage(options: Partial<ConnectOptions> = {}, held: readonly string[] = []) {
@@ -69,9 +72,7 @@ describe("a possible grant", () => {
   test("is requested again under its request id, and released", async () => {
     const left = stage();
     bare.answer = async ({ method }) => (method === "acquire" ? granted("lease") : {});
-    left.addRequest(
-      request("r", { maxWait: { seconds: 5n }, whenBusy: WhenBusy.WAIT, labels: { job: "7" } }),
-    );
+    left.addRequest(request("r", { labels: { job: "7" } }));
     await pass(0);
     expect(bare.asked).toMatchObject([
       {
@@ -80,17 +81,18 @@ describe("a possible grant", () => {
         request: {
           name: "etl",
           requestId: "r",
-          noExpiry: true,
-          whenBusy: WhenBusy.ENQUEUE,
-          owner: "tester",
-          labels: { host: "a1", job: "7" },
+          whenBusy: { case: "enqueue" },
+          terms: {
+            lasting: { case: "noExpiry" },
+            owner: "tester",
+            labels: { host: "a1", job: "7" },
+          },
         },
         timeout: 3_000,
         headers: {},
       },
       { method: "release", request: { leaseId: "lease" }, timeout: 3_000 },
     ]);
-    expect(bare.asked[0]?.request.maxWait).toBeUndefined();
     expect(bare.closed).toBe(1);
     await pass(100_000);
     expect(bare.asked).toHaveLength(2);
@@ -102,14 +104,14 @@ describe("a possible grant", () => {
       if (method !== "acquire") return {};
       const isPlace = request.requestId === "place";
       return {
-        outcome: isPlace ? { case: "ticket", value: { ticketId: "ticket" } } : { case: "refusal", value: {} },
+        outcome: isPlace ? { case: "ticket", value: { ticketId: "ticket" } } : { case: "ended", value: {} },
       };
     };
     left.addRequest(request("place", { owner: "me" }));
     left.addRequest(request("ended"));
     await pass(0);
     expect(released()).toEqual([{ leaseId: "ticket" }]);
-    expect(bare.asked[0]?.request).toMatchObject({ owner: "me" });
+    expect(bare.asked[0]?.request).toMatchObject({ terms: { owner: "me" } });
     await pass(100_000);
     expect(released()).toHaveLength(1);
   });

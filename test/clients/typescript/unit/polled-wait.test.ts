@@ -6,10 +6,9 @@ import { Clock } from "../../../../clients/typescript/src/clock.ts";
 import { waitByPolling } from "../../../../clients/typescript/src/connection/polled-wait.ts";
 import { Slots } from "../../../../clients/typescript/src/connection/slots.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
-import { RefusalReason, WhenBusy } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { EndReason, RefusalReason } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
   type AcquireRequest,
-  AcquireRequestSchema,
   type AcquireResponse,
   AcquireResponseSchema,
   WaitInQueueRequestSchema,
@@ -40,7 +39,10 @@ function stage({ intervalMs = 0, count = 1, first = ticket(1) } = {}) {
   const moves: [number, number | undefined][] = [];
   const giveUp = new AbortController();
   const wait = create(WaitInQueueRequestSchema, {
-    target: { case: "acquire", value: create(AcquireRequestSchema, { name: "etl", requestId: "r" }) },
+    target: {
+      case: "request",
+      value: { name: "etl", requestId: "r", terms: { owner: "me" }, maxWait: durationOf(60_000) },
+    },
     ...(intervalMs > 0 && { minUpdateInterval: durationOf(intervalMs) }),
   });
   const end = waitByPolling(wait, {
@@ -63,7 +65,12 @@ describe("a polled wait", () => {
     const { asked, times } = stage();
     await pass(2_500);
     expect(times()).toEqual([0, 1_000, 2_000]);
-    expect(asked[0]?.request).toMatchObject({ name: "etl", requestId: "r", whenBusy: WhenBusy.ENQUEUE });
+    expect(asked[0]?.request).toMatchObject({
+      name: "etl",
+      requestId: "r",
+      terms: { owner: "me" },
+      whenBusy: { case: "enqueue", value: { maxWait: { seconds: 60n } } },
+    });
   });
 
   test.each([
@@ -116,10 +123,12 @@ describe("a polled wait", () => {
     expect(asked).toHaveLength(2);
   });
 
-  test("ends with the refusal", async () => {
-    const value = { reason: RefusalReason.TIMED_OUT };
-    const first = create(AcquireResponseSchema, { outcome: { case: "refusal", value } });
-    expect((await stage({ first }).end).response.update).toMatchObject({ case: "ended", value });
+  test.each([
+    { case: "refusal", value: { reason: RefusalReason.QUEUE_FULL } },
+    { case: "ended", value: { reason: EndReason.TIMED_OUT } },
+  ] as const)("ends with what is no grant: $case", async (outcome) => {
+    const first = create(AcquireResponseSchema, { outcome });
+    expect((await stage({ first }).end).response.update).toMatchObject(outcome);
   });
 
   test("leaves any other answer to its reader", async () => {
@@ -136,11 +145,11 @@ describe("a polled wait", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("is for an Acquire alone", async () => {
+  test("is for a request alone", async () => {
     const wait = create(WaitInQueueRequestSchema, { target: { case: "ticketId", value: "t" } });
     const acquire = vi.fn();
     const options = { clock: new Clock(), count: () => 1, signal: new AbortController().signal, moved() {} };
-    await expect(waitByPolling(wait, { ...options, acquire })).rejects.toThrow("Only an Acquire");
+    await expect(waitByPolling(wait, { ...options, acquire })).rejects.toThrow("Only a request");
     expect(acquire).not.toHaveBeenCalled();
   });
 });

@@ -2,38 +2,67 @@
 
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { ClaimState, LimitSource, RefusalReason, RefusalSchema } from "#proto/rowlock/v1/lock_pb.js";
-import { refusalOf } from "../../../../clients/typescript/src/refusal.ts";
+import {
+  ClaimEndSchema,
+  ClaimState,
+  EndReason,
+  LimitSource,
+  RefusalReason,
+  RefusalSchema,
+} from "#proto/rowlock/v1/lock_pb.js";
+import { refusalOf, refusalOfEnd } from "../../../../clients/typescript/src/refusal.ts";
+
+const FIELDS = {
+  message: "no",
+  holders: [{ lockName: "a", ticketNumber: 7n, state: ClaimState.HELD, fencingToken: 9n, permits: 1 }],
+  limit: { permits: 0, source: LimitSource.PATTERN, pattern: "a*", version: 3n, reason: "maintenance" },
+  status: "done",
+  retryAfter: { seconds: 1n, nanos: 500_000_000 },
+};
 
 /** A message with every field set, but for one. */
 function refused(reason: RefusalReason, without?: "limit" | "retryAfter") {
-  const message = create(RefusalSchema, {
-    reason,
-    message: "no",
-    holders: [{ lockName: "a", ticketNumber: 7n, state: ClaimState.HELD, fencingToken: 9n, permits: 1 }],
-    limit: { limit: 0, source: LimitSource.PATTERN, pattern: "a*", version: 3n, reason: "maintenance" },
-    status: "done",
-    retryAfter: { seconds: 1n, nanos: 500_000_000 },
-  });
+  const message = create(RefusalSchema, { ...FIELDS, reason });
   if (without) delete message[without];
   return refusalOf(message);
 }
 const COMMON = { message: "no", retryAfterMs: 1_500 };
-const LIMIT = { limit: 0, source: "pattern", pattern: "a*", version: 3n, reason: "maintenance" };
+const LIMIT = { permits: 0, source: "pattern", pattern: "a*", version: 3n, reason: "maintenance" };
 
 test.each([
   ["BUSY", { holders: [expect.objectContaining({ lockName: "a", token: 9n, state: "held" })] }],
-  ["TIMED_OUT", { holders: [expect.objectContaining({ ticketNumber: 7n })], limit: LIMIT }],
   ["PAUSED", { limit: LIMIT }],
   ["NEVER_FITS", { limit: LIMIT }],
   ["STATUS_MISMATCH", { status: "done" }],
   ["QUEUE_FULL", {}],
   ["NOT_BEFORE", {}],
   ["EXHAUSTED", {}],
-  ["LAPSED", {}],
 ] as const)("%s has its own details", (reason, details) => {
   expect(refused(RefusalReason[reason])).toEqual({ ...COMMON, reason, ...details });
 });
+
+test.each([
+  ["TIMED_OUT", { holders: [expect.objectContaining({ ticketNumber: 7n })], limit: LIMIT }],
+  ["NEVER_FITS", { limit: LIMIT }],
+  ["STATUS_MISMATCH", { status: "done" }],
+  ["EXHAUSTED", {}],
+  ["RELEASED", {}],
+  ["EXPIRED", {}],
+  ["FORCE_RELEASED", {}],
+  ["LAPSED", {}],
+  ["CANCELLED", {}],
+] as const)(
+  "a claim that has ended as %s is refused with that reason and its own details",
+  (reason, details) => {
+    const ended = create(ClaimEndSchema, {
+      ...FIELDS,
+      reason: EndReason[reason],
+      note: "why",
+      endedBy: "ops",
+    });
+    expect(refusalOfEnd(ended)).toEqual({ ...COMMON, reason, ...details });
+  },
+);
 
 test("a pause after a fail-over has no limit", () => {
   expect(refused(RefusalReason.PAUSED, "limit")).toStrictEqual({ ...COMMON, reason: "PAUSED" });

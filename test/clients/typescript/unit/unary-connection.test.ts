@@ -8,7 +8,7 @@ import { UnaryConnection } from "../../../../clients/typescript/src/connection/u
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
 import type { TokenSource } from "../../../../clients/typescript/src/token-source.ts";
-import { AcquireRequestSchema } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
+import { QueueRequestSchema } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 
 interface Asked {
   readonly method: string;
@@ -164,13 +164,15 @@ describe("a command", () => {
     "%s has the client's owner and labels, unless it has its own",
     async (method) => {
       const { send, news } = await stage();
-      send(1n, { case: method, value: { owner: "", labels: {} } });
+      send(1n, { case: method, value: { terms: { owner: "", labels: {} } } });
       expect(bare.asked[0]).toMatchObject({
         method,
-        request: { owner: "tester", labels: { host: "a1" } },
+        request: { terms: { owner: "tester", labels: { host: "a1" } } },
       });
-      send(2n, { case: method, value: { owner: "me", labels: { host: "b2", job: "7" } } });
-      expect(bare.asked[1]?.request).toMatchObject({ owner: "me", labels: { host: "b2", job: "7" } });
+      send(2n, { case: method, value: { terms: { owner: "me", labels: { host: "b2", job: "7" } } } });
+      expect(bare.asked[1]?.request).toMatchObject({
+        terms: { owner: "me", labels: { host: "b2", job: "7" } },
+      });
       bare.asked[0]?.resolve({ outcome: {} });
       await pass(0);
       expect(news).toMatchObject([{ results: [{ call: 1n, result: { case: method } }] }]);
@@ -181,7 +183,7 @@ describe("a command", () => {
     const { send } = await stage();
     send(1n, { case: "getLock", value: {} }, "00-1-2-01");
     send(2n, { case: "getLock", value: {} });
-    const target = { case: "acquire", value: create(AcquireRequestSchema) };
+    const target = { case: "request", value: create(QueueRequestSchema) };
     send(3n, { case: "waitInQueue", value: { target } }, "00-1-3-01");
     await pass(0);
     expect(bare.asked.map(({ headers }) => headers)).toEqual([
@@ -196,7 +198,7 @@ describe("a command", () => {
     send(1n, { case: "renewLeases", value: { leases: [{ leaseId: "a" }] } });
     send(2n, { case: "capture", value: {} });
     send(3n, { case: "capture", value: { maxWait: durationOf(15_000) } });
-    send(4n, { case: "waitInQueue", value: { target: { case: "acquire", value: {} } } });
+    send(4n, { case: "waitInQueue", value: { target: { case: "request", value: {} } } });
     await pass(0);
     const waited = bare.asked.map(({ method, timeout }) => [method, timeout]);
     expect(waited).toEqual([
@@ -327,8 +329,8 @@ describe("the token", () => {
 describe("a server that stops", () => {
   test("is left: waiters go elsewhere at once, and running calls still get their answers", async () => {
     const { send, news, endings } = await stage();
-    const acquire = create(AcquireRequestSchema, { name: "etl" });
-    send(1n, { case: "waitInQueue", value: { target: { case: "acquire", value: acquire } } });
+    const acquire = create(QueueRequestSchema, { name: "etl" });
+    send(1n, { case: "waitInQueue", value: { target: { case: "request", value: acquire } } });
     send(2n, { case: "getLock", value: {} });
     send(3n, { case: "release", value: {} });
     await pass(0);
@@ -361,10 +363,13 @@ describe("a wait in the queue", () => {
   test("is requested as in the session, and ends with the grant", async () => {
     const { send, news, clock } = await stage();
     const askedMs = clock.now();
-    const acquire = create(AcquireRequestSchema, { name: "etl" });
-    send(1n, { case: "waitInQueue", value: { target: { case: "acquire", value: acquire } } });
+    const acquire = create(QueueRequestSchema, { name: "etl" });
+    send(1n, { case: "waitInQueue", value: { target: { case: "request", value: acquire } } });
     await pass(0);
-    expect(bare.asked[0]).toMatchObject({ method: "acquire", request: { name: "etl", owner: "tester" } });
+    expect(bare.asked[0]).toMatchObject({
+      method: "acquire",
+      request: { name: "etl", terms: { owner: "tester" } },
+    });
     bare.asked[0]?.resolve({ outcome: { case: "ticket", value: { ticketId: "t", ahead: 1 } } });
     await pass(0);
     expect(news[0]?.results?.[0]?.result).toMatchObject({
@@ -379,9 +384,9 @@ describe("a wait in the queue", () => {
 
   test("is requested with fifty others at a time, and no more", async () => {
     const { send } = await stage();
-    const acquire = create(AcquireRequestSchema, { name: "etl" });
+    const acquire = create(QueueRequestSchema, { name: "etl" });
     for (let call = 1; call <= 60; call++)
-      send(BigInt(call), { case: "waitInQueue", value: { target: { case: "acquire", value: acquire } } });
+      send(BigInt(call), { case: "waitInQueue", value: { target: { case: "request", value: acquire } } });
     await pass(0);
     expect(bare.asked).toHaveLength(50);
     bare.asked[0]?.resolve({ outcome: { case: "lease", value: { leaseId: "a" } } });

@@ -6,10 +6,10 @@ import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.t
 import { Verbs } from "../../../../clients/typescript/src/verbs.ts";
 import {
   ClaimState,
+  EndReason,
   LimitSource,
   LockSchema,
   Mode,
-  RefusalReason,
 } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
   DeleteRecordResponseSchema,
@@ -146,7 +146,7 @@ describe("a limit", () => {
       limit: 7,
       version: 9n,
       heldPermits: 3n,
-      waiting: 2n,
+      waiterCount: 2n,
       draining: true,
       serversBehind: 4,
     });
@@ -155,7 +155,7 @@ describe("a limit", () => {
       limit: 7,
       version: 9n,
       heldPermits: 3,
-      waiting: 2,
+      waiterCount: 2,
       draining: true,
       serversBehind: 4,
     });
@@ -245,7 +245,7 @@ describe("a record", () => {
       fencingToken: 4n,
       grantedAt: at(1),
       endedAt: at(2, 3_999_999),
-      endReason: RefusalReason.EXPIRED,
+      endReason: EndReason.EXPIRED,
       status: "lost",
     };
     const record = { notBefore: at(9), attemptsLeft: 0, status: "new", lastRun, version: 6n };
@@ -266,7 +266,7 @@ describe("a record", () => {
     });
     const bare = verbs.updateRecord("job", {});
     const short = create(UpdateRecordResponseSchema, {
-      record: { lastRun: { endReason: RefusalReason.RELEASED } },
+      record: { lastRun: { endReason: EndReason.RELEASED } },
     });
     answer({ case: "updateRecord", value: short });
     expect(await bare).toEqual({
@@ -293,7 +293,7 @@ describe("a lock is shown", () => {
     const { verbs, answer } = stage();
     const shown = verbs.getLock("a");
     const holders = [{ state: ClaimState.HELD, owner: "w", principal: "worker" }];
-    const lock = { name: "a", limit: { limit: 1 }, holders };
+    const lock = { name: "a", limit: { permits: 1 }, holders };
     answer({ case: "getLock", value: create(GetLockResponseSchema, { lock }) });
     expect((await shown).holders).toMatchObject([{ owner: "w", principal: "worker" }]);
   });
@@ -315,7 +315,7 @@ describe("a lock is shown", () => {
     mode: Mode.EXCLUSIVE,
     grantedAt: at(4),
     expiresAt: at(5),
-    unclaimed: true,
+    provisional: true,
   };
 
   test("with its limit, holders, waiters and record", async () => {
@@ -324,10 +324,10 @@ describe("a lock is shown", () => {
     expect(latest().command).toMatchObject({ case: "getLock", value: { name: "a" } });
     const lock = create(LockSchema, {
       name: "a",
-      limit: { limit: 3, source: LimitSource.PATTERN, pattern: "a*", version: 2n, reason: "why" },
+      limit: { permits: 3, source: LimitSource.PATTERN, pattern: "a*", version: 2n, reason: "why" },
       heldPermits: 2n,
       holderCount: 1,
-      waiting: 1,
+      waiterCount: 1,
       draining: true,
       lastFencingToken: 5n,
       holders: [holder],
@@ -338,10 +338,10 @@ describe("a lock is shown", () => {
     const view = { lockName: "a", ticketNumber: 8n, permits: 2, owner: "w", labels: { job: "7" } };
     expect(await shown).toEqual({
       name: "a",
-      limit: { limit: 3, source: "pattern", pattern: "a*", version: 2n, reason: "why" },
+      limit: { permits: 3, source: "pattern", pattern: "a*", version: 2n, reason: "why" },
       heldPermits: 2,
       holderCount: 1,
-      waiting: 1,
+      waiterCount: 1,
       draining: true,
       lastToken: 5n,
       holders: [
@@ -353,7 +353,7 @@ describe("a lock is shown", () => {
           requestedAt: new Date(3_000),
           grantedAt: new Date(4_000),
           expiresAt: new Date(5_000),
-          isUnclaimed: true,
+          provisional: true,
         },
       ],
       waiters: [{ ...view, state: "waiting", mode: "shared", requestedAt: new Date(3_000) }],
@@ -371,12 +371,12 @@ describe("a lock is shown", () => {
       const shown = verbs.getLock("a");
       const lock = {
         name: "a",
-        limit: { limit: 1, source, pattern: "no" },
+        limit: { permits: 1, source, pattern: "no" },
         holders: [{ state: ClaimState.HELD }],
       };
       answer({ case: "getLock", value: create(GetLockResponseSchema, { lock }) });
       const view = await shown;
-      expect(view.limit).toEqual({ limit: 1, source: name, version: 0n, reason: "" });
+      expect(view.limit).toEqual({ permits: 1, source: name, version: 0n, reason: "" });
       expect(view).not.toHaveProperty("record");
       expect(Object.keys(view.holders[0] ?? {}).toSorted()).toEqual([
         "labels",
@@ -406,7 +406,7 @@ describe("a listing", () => {
       }))
         names.push(name);
     })();
-    const page = (...locks: string[]) => locks.map((name) => ({ name, limit: { limit: 1 } }));
+    const page = (...locks: string[]) => locks.map((name) => ({ name, limit: { permits: 1 } }));
     const said = { prefix: "a", busyOnly: true, order: ListOrder.MOST_WAITERS, pageSize: 2 };
     await turn();
     expect(asked).toHaveLength(1);

@@ -18,10 +18,10 @@ function stage(options: { prefix?: string; signal?: AbortSignal } = {}) {
   return { ...staged, watch, updates, said };
 }
 
-const lock = (name: string, waiting = 0) => ({ name, waiting, limit: { limit: 1 } });
+const lock = (name: string, waiterCount = 0) => ({ name, waiterCount, limit: { permits: 1 } });
 const told = ({ beganAnew, locks, deleted, complete }: WatchUpdate) => ({
   beganAnew,
-  locks: locks.map(({ name, waiting }) => `${name}:${waiting}`),
+  locks: locks.map(({ name, waiterCount }) => `${name}:${waiterCount}`),
   deleted,
   complete,
 });
