@@ -66,16 +66,8 @@ export function comesBackTo(command: Command, claim: Claim): command is Acquire 
   }
   if (command.verb !== "acquire") return false;
   return (
-    claim.requestId === command.requestId &&
-    claim.mode === command.mode &&
-    claim.permits === command.permits &&
-    isFor(claim, command)
+    claim.requestId === command.requestId && claim.mode === command.mode && claim.permits === command.permits
   );
-}
-
-/** Whether the claim may be shown to whoever asks: the answer contains the id that proves the right to it. */
-export function isFor({ principal }: Pick<Claim, "principal">, asks: Pick<Acquire, "caller">): boolean {
-  return principal === "" || principal === principalOf(asks);
 }
 
 /** Who asks, as the server has verified it; empty if it asks nobody. */

@@ -10,8 +10,8 @@ export const TEXT_BYTES_MAX = 255;
 /** Longest label key, in bytes, and most labels of a claim: enough for job, run, host and the like. */
 export const LABEL_KEY_BYTES_MAX = 63;
 export const LABELS_MAX = 16;
-/** Longest request id, in bytes: a UUID with a job's name before it. */
-export const REQUEST_ID_BYTES_MAX = 128;
+/** Longest request id of a caller, in bytes: a UUID with a job's name before it, and what keptRequestId adds, in 128 bytes. */
+export const REQUEST_ID_BYTES_MAX = 100;
 /** Longest ticket or lease id, in characters: two 64-bit numbers and a secret of 22 characters. */
 export const CLAIM_ID_CHARS_MAX = 64;
 
@@ -32,8 +32,6 @@ export const DELAY_US_MAX = 3652.5 * 24 * 3600 * SECOND_US;
  */
 export const CAPTURE_MAX = 100;
 export const CAPTURE_NAMES_MAX = 1_000;
-/** Longest request id of a Capture, in bytes: the server derives the request ids of its leases from it. */
-export const CAPTURE_REQUEST_ID_BYTES_MAX = 120;
 
 /** Shortest time to live: below it, a network hiccup would end leases of healthy holders. */
 export const TTL_US_MIN = SECOND_US;

@@ -71,7 +71,7 @@ export interface Claim {
   readonly ticketNumber: bigint;
   /** 128 random bits, 22 characters of base64url. */
   readonly secret: string;
-  /** Chosen by the caller, or made by the server and then beginning with a NUL. Unique over all locks. */
+  /** See keptRequestId; or made by the server, and then beginning with a NUL. Unique over all locks. */
   readonly requestId: string;
   readonly mode: Mode;
   /** 1 for shared and exclusive. */
@@ -117,24 +117,31 @@ export interface Claim {
 
 /** Prefix of request ids that the server makes. Callers' ids must not begin with it. */
 export const SERVER_MADE_PREFIX = "\0";
-/** Prefix of request ids that the server derives from the request id of a Capture. */
-const CAPTURE_PREFIX = "\0\0";
+/** Prefix of request ids that the server derives from a caller's. */
+const DERIVED_PREFIX = "\0\0";
+const SEPARATOR = "\0";
 
 /** Whether the server made the request id, each one once, so that no other request can have it. */
 export function isServerMade(requestId: string): boolean {
-  return requestId.startsWith(SERVER_MADE_PREFIX) && !requestId.startsWith(CAPTURE_PREFIX);
+  return requestId.startsWith(SERVER_MADE_PREFIX) && !requestId.startsWith(DERIVED_PREFIX);
 }
 
-/** The request id of one lease of a Capture, derived from the caller's request id. */
-export function captureRequestId(requestId: string, index: number): string {
-  return `${CAPTURE_PREFIX}${requestId}${SERVER_MADE_PREFIX}${index}`;
+/**
+ * The request id under which a claim is kept, so that two principals may use the same one. `mark`: stands for the principal;
+ * empty if the server asks nobody. `index`: of the lease of a Capture. A caller's id may contain a NUL, the mark and the
+ * index do not.
+ */
+export function keptRequestId(mark: string, requestId: string, index: number | "" = ""): string {
+  if (mark === "" && index === "") return requestId;
+  return `${DERIVED_PREFIX}${mark}${SEPARATOR}${requestId}${SEPARATOR}${index}`;
 }
 
 /** The request id as the caller knows it; empty if the caller gave none. */
 export function callersRequestId({ requestId }: Pick<Claim, "requestId">): string {
   if (isServerMade(requestId)) return "";
-  if (!requestId.startsWith(CAPTURE_PREFIX)) return requestId;
-  return requestId.slice(CAPTURE_PREFIX.length, requestId.lastIndexOf(SERVER_MADE_PREFIX));
+  if (!requestId.startsWith(DERIVED_PREFIX)) return requestId;
+  const begins = requestId.indexOf(SEPARATOR, DERIVED_PREFIX.length) + 1;
+  return requestId.slice(begins, requestId.lastIndexOf(SEPARATOR));
 }
 
 /** Compares secrets in a time that does not depend on where they differ. */

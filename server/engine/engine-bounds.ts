@@ -40,6 +40,8 @@ export const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
 /** When a client may retry after a bound was reached. */
 export const OVERLOADED_RETRY_AFTER_MS = 250;
 
+/** Principals whose marks are remembered (request-marks.ts), at about 300 bytes each. */
+export const PRINCIPALS_REMEMBERED_MAX = 10_000;
 /** Names whose ids are remembered, at about 200 bytes each. */
 export const LOCK_IDS_MAX = 50_000;
 /** Locks whose last token is remembered, to notice when the database has lost it. */

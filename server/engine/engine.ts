@@ -3,7 +3,13 @@
 // the folder changes carry wake-ups.
 
 import type { BoundUse } from "../core/bound-use.ts";
-import { type Claim, type ClaimKey, type ClaimRef, SERVER_MADE_PREFIX } from "../core/claim.ts";
+import {
+  type Claim,
+  type ClaimKey,
+  type ClaimRef,
+  keptRequestId,
+  SERVER_MADE_PREFIX,
+} from "../core/claim.ts";
 import type { Asked, Caller, Place } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { Health } from "./background/health.ts";
@@ -30,6 +36,7 @@ import type {
   ViewedLock,
 } from "./lock-engine.ts";
 import { connect, type EngineOptions, type Parts } from "./parts.ts";
+import { markOf } from "./request-marks.ts";
 import { withoutRepeating } from "./transaction/attempts.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { listedChanges } from "./views/listed-changes.ts";
@@ -119,7 +126,10 @@ export class Engine {
    */
   acquire(input: AcquireInput, follower: Follower | null, caller?: Caller): Promise<AnswerTo<"acquire">> {
     const { newSecret, commands } = this.#parts;
-    const requestId = input.requestId === "" ? SERVER_MADE_PREFIX + newSecret() : input.requestId;
+    const requestId =
+      input.requestId === ""
+        ? SERVER_MADE_PREFIX + newSecret()
+        : keptRequestId(markOf(caller?.principal), input.requestId);
     const replica = follower ? this.#parts.replica : null;
     const secret = newSecret();
     return commands.byName({ ...input, verb: "acquire", requestId, secret, replica, caller }, follower);

@@ -123,8 +123,6 @@ export interface Captured {
   readonly retryAfterUs: number | null;
   /** The request id had leases before. It never gets others, even if those have ended. */
   readonly isRepeated?: boolean;
-  /** The request id is another caller's, whose leases are not shown. Then `isRepeated` is set, too. */
-  readonly isOthers?: true;
   /** The caller had left when this was taken. */
   readonly isUnheard?: true;
   /** If there are no leases: the search stopped early, and the next capture continues from there. */

@@ -68,6 +68,11 @@ export function shownClaim(by: ByClient, claim: Claim, lockName: string): Claim 
   return maySeeHolders(by, lockName) ? claim : { ...claim, owner: "", principal: "", labels: {} };
 }
 
+/** The caller's own claim, which has ended. Who ended it is for callers that may see the lock. */
+export function shownEnd(by: ByClient, claim: Claim, lockName: string): Claim {
+  return claim.endedBy === "" || maySeeHolders(by, lockName) ? claim : { ...claim, endedBy: "" };
+}
+
 /** A record that the caller has changed. Who ran last is for callers that may see the lock. */
 export function shownRecord(by: ByClient, record: LockRecord, lockName: string): LockRecord {
   const { lastRun } = record;

@@ -4,7 +4,6 @@
 
 import type { DescMessage, Message, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionCommand } from "#proto/rowlock/v1/lock_service_pb.js";
 import {
   LockService,
@@ -198,7 +197,7 @@ export const VERBS = {
     admission: "ordinary",
     right: "use",
     touches: ({ ask }) => ({ names: [ask.name] }),
-    isWait: ({ whenBusy }) => whenBusy === WhenBusy.WAIT,
+    isWait: ({ whenBusy }) => whenBusy.case === "wait",
     leases: ({ outcome }) => (outcome?.case === "lease" ? [outcome.value] : []),
   }),
   capture: verb(method.capture, {

@@ -2,10 +2,10 @@
 // claim or reported it. Then the claim stays.
 
 import { expect, test } from "vitest";
-import { type Claim, captureRequestId, SERVER_MADE_PREFIX } from "../../server/core/claim.ts";
+import { type Claim, keptRequestId, SERVER_MADE_PREFIX } from "../../server/core/claim.ts";
 import { OneLock, SECOND_US } from "./one-lock.ts";
 
-const OF_CLIENT = captureRequestId("mine", 0);
+const OF_CLIENT = keptRequestId("", "mine", 0);
 const OF_SERVER = `${SERVER_MADE_PREFIX}made`;
 
 function withdrawn(lock: OneLock, { requestId, secret }: Pick<Claim, "requestId" | "secret">): void {

@@ -5,9 +5,8 @@
 // connection is gone.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isFor } from "../../core/acquire.ts";
 import { CAPTURE_MAX } from "../../core/bounds.ts";
-import { type Claim, captureRequestId, SERVER_MADE_PREFIX } from "../../core/claim.ts";
+import { type Claim, keptRequestId, SERVER_MADE_PREFIX } from "../../core/claim.ts";
 import type { Acquire, Caller, OutcomeNamed } from "../../core/command.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { FreePosition, Store } from "../../storage/store.ts";
@@ -16,6 +15,7 @@ import * as bounds from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
 import { Fault, isGivenUp, isHeldUp, mayBeDone } from "../faults.ts";
 import type { Captured, CapturedLease, CaptureEvent, CaptureInput } from "../lock-engine.ts";
+import { markOf } from "../request-marks.ts";
 import { withoutRepeating } from "../transaction/attempts.ts";
 import type { Commands } from "../transaction/commands.ts";
 import { type Candidate, type CandidateStore, Candidates, type Taking } from "./candidates.ts";
@@ -49,7 +49,6 @@ interface Earlier {
 type Found = Captured | Earlier | null;
 
 const NOTHING: Captured = { leases: [], retryAfterUs: null };
-const OTHERS: Captured = { ...NOTHING, isRepeated: true, isOthers: true };
 
 type Refused = OutcomeNamed<"refused">;
 /** The result for one candidate. */
@@ -141,7 +140,7 @@ export class Captures {
     const { input, isOver } = asked;
     const earlier = await this.#earlier(asked);
     if (earlier) return this.#repeated(earlier, 0);
-    const attempt = new Attempt(input, this.#options.newSecret);
+    const attempt = new Attempt(input, markOf(asked.caller?.principal), this.#options.newSecret);
     const { store } = this.#options;
     const statuses = input.terms?.ifStatus ?? [];
     // Computed once for all looks, because a thousand names are long.
@@ -229,12 +228,12 @@ export class Captures {
   }
 
   /** What the request got before; null: nothing that is remembered. */
-  async #earlier({ input: { requestId }, caller }: Asked): Promise<Earlier | Captured | null> {
+  async #earlier({ input: { requestId }, caller }: Asked): Promise<Earlier | null> {
     if (requestId === "") return null;
-    const ids = Array.from({ length: CAPTURE_MAX }, (_, index) => captureRequestId(requestId, index));
+    const mark = markOf(caller?.principal);
+    const ids = Array.from({ length: CAPTURE_MAX }, (_, index) => keptRequestId(mark, requestId, index));
     const { claims } = await withoutRepeating(() => this.#options.store.claimsByRequest(ids));
     if (claims.length === 0) return null;
-    if (!claims.every((claim) => isFor(claim, { caller }))) return OTHERS;
     const inOrder = new Map(ids.map((id, index) => [id, index]));
     const at = (claim: Claim) => inOrder.get(claim.requestId) ?? 0;
     return { live: claims.filter(({ state }) => state !== "ended").sort((a, b) => at(a) - at(b)) };
@@ -312,12 +311,12 @@ class Attempt {
   #isCutOff = false;
   readonly #freeIds: string[];
 
-  constructor(input: CaptureInput, newSecret: () => string) {
+  constructor(input: CaptureInput, mark: string, newSecret: () => string) {
     this.#input = input;
     this.#newSecret = newSecret;
     const { requestId, max } = input;
     this.#freeIds = Array.from({ length: max }, (_, index) =>
-      requestId === "" ? SERVER_MADE_PREFIX + newSecret() : captureRequestId(requestId, index),
+      requestId === "" ? SERVER_MADE_PREFIX + newSecret() : keptRequestId(mark, requestId, index),
     );
   }
 

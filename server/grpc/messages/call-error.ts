@@ -47,9 +47,11 @@ export interface Violation {
 }
 
 export interface CallErrorDetails {
-  /** For programs, beside the reason. Keys are snake_case, and listed in the table of errors in lock_service.proto. */
+  /** For programs, beside the reason. Keys are snake_case, and listed in errors.proto. */
   readonly metadata?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation[];
+  /** The claim that has ended. */
+  readonly ended?: Claim;
   readonly retryAfterMs?: number;
 }
 
@@ -93,13 +95,12 @@ export function unknownLock(name: string): CallError {
   );
 }
 
-/** For an ended claim; the metadata says how it ended. */
-export function leaseLost(claim: Claim): CallError {
-  const how = (claim.endReason ?? "").toUpperCase();
+/** For an ended claim; the details say how it ended. */
+export function leaseLost(ended: Claim): CallError {
   return new CallError(
     "LEASE_LOST",
-    `The claim has ended (${how.toLowerCase()}) and is never revived: stop what the lock protects, and acquire it anew.`,
-    { metadata: { end_reason: how } },
+    `The claim has ended (${ended.endReason}) and is never revived: stop what the lock protects, and acquire it anew.`,
+    { ended },
   );
 }
 
@@ -162,7 +163,7 @@ export function tooManySessionWaits(waitsMax: number): CallError {
   );
 }
 
-/** `bound`: the name of a bound of one connection or of one session, as in the table of errors. */
+/** `bound`: the name of a bound of one connection or of one session, as errors.proto lists it. */
 export function tooMuchUnderWay(bound: string, retryAfterMs?: number): CallError {
   return overloaded(
     bound,

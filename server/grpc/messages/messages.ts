@@ -6,6 +6,8 @@ import { create, fromBinary, fromJsonString, toBinary } from "@bufbuild/protobuf
 import {
   type Change as ChangeMessage,
   ChangeSchema,
+  type ClaimEnd,
+  ClaimEndSchema,
   type Claim as ClaimMessage,
   ClaimSchema,
   type LastRun as LastRunMessage,
@@ -19,10 +21,10 @@ import {
   type LockRecord as LockRecordMessage,
   LockRecordSchema,
   LockSchema,
-  RefusalReason,
   type Ticket,
   TicketSchema,
   ClaimState as WireClaimState,
+  EndReason as WireEndReason,
   Mode as WireMode,
 } from "#proto/rowlock/v1/lock_pb.js";
 import {
@@ -37,7 +39,7 @@ import {
   formatClaimId,
   type Mode,
 } from "../../core/claim.ts";
-import type { Place, Refused } from "../../core/command.ts";
+import type { Place } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
 import { releasedOf } from "../../core/noted-change.ts";
@@ -145,19 +147,19 @@ export function claimMessage(claim: Claim, lockName: string): ClaimMessage {
     ...(grantedAtUs !== null && { grantedAt: timestampMessage(grantedAtUs) }),
     // The deadline of an ended claim is when its row may be deleted.
     ...(isLive && deadlineUs !== null && { expiresAt: timestampMessage(deadlineUs) }),
-    unclaimed: claim.provisional,
-    ...(!isLive && endFields(claim)),
+    provisional: claim.provisional,
+    ...(!isLive && { end: endMessage(claim), replica: claim.replica === null ? "" : String(claim.replica) }),
   });
 }
 
-function endFields({ endedAtUs, endReason, endNote, endedBy, replica }: Claim) {
-  return {
+/** How a claim ended. */
+export function endMessage({ endedAtUs, endReason, endNote, endedBy }: Claim): ClaimEnd {
+  return create(ClaimEndSchema, {
+    ...(endReason !== null && { reason: END_REASONS[endReason] }),
     ...(endedAtUs !== null && { endedAt: timestampMessage(endedAtUs) }),
-    ...(endReason !== null && { endReason: REASONS[endReason] }),
-    endNote,
     endedBy,
-    replica: replica === null ? "" : String(replica),
-  };
+    ...(endReason === "status_mismatch" ? { status: endNote } : { note: endNote }),
+  });
 }
 
 export function changeMessage(change: KeptChange): ChangeMessage {
@@ -216,7 +218,7 @@ export function lockMessage({ lock, limit, holders, waiters }: ViewedLock): Lock
     limit: limitMessage(limit),
     heldPermits: BigInt(totalHeld(lock)),
     holderCount: lock.holders,
-    waiting: lock.waiting,
+    waiterCount: lock.waiting,
     draining: isDraining(lock, limit.limit),
     lastFencingToken: lock.lastToken,
     holders: holders.map((claim) => claimMessage(claim, lock.name)),
@@ -227,7 +229,7 @@ export function lockMessage({ lock, limit, holders, waiters }: ViewedLock): Lock
 
 export function limitMessage(limit: EffectiveLimit): Limit {
   return create(LimitSchema, {
-    limit: limit.limit,
+    permits: limit.limit,
     source: SOURCES[limit.source],
     pattern: limit.pattern,
     version: limit.version,
@@ -252,25 +254,19 @@ function lastRunMessage(run: LastRun): LastRunMessage {
     fencingToken: run.fencingToken,
     grantedAt: timestampMessage(run.grantedAtUs),
     endedAt: timestampMessage(run.endedAtUs),
-    endReason: REASONS[run.end],
+    endReason: END_REASONS[run.end],
     status: run.status,
   });
 }
 
-/** Why a request was refused, or how a claim ended. */
-export const REASONS: Readonly<Record<Refused | EndReason, RefusalReason>> = {
-  busy: RefusalReason.BUSY,
-  paused: RefusalReason.PAUSED,
-  failed_over: RefusalReason.PAUSED,
-  queue_full: RefusalReason.QUEUE_FULL,
-  not_before: RefusalReason.NOT_BEFORE,
-  released: RefusalReason.RELEASED,
-  expired: RefusalReason.EXPIRED,
-  force_released: RefusalReason.FORCE_RELEASED,
-  cancelled: RefusalReason.CANCELLED,
-  lapsed: RefusalReason.LAPSED,
-  timed_out: RefusalReason.TIMED_OUT,
-  never_fits: RefusalReason.NEVER_FITS,
-  exhausted: RefusalReason.EXHAUSTED,
-  status_mismatch: RefusalReason.STATUS_MISMATCH,
+export const END_REASONS: Readonly<Record<EndReason, WireEndReason>> = {
+  released: WireEndReason.RELEASED,
+  expired: WireEndReason.EXPIRED,
+  force_released: WireEndReason.FORCE_RELEASED,
+  lapsed: WireEndReason.LAPSED,
+  cancelled: WireEndReason.CANCELLED,
+  timed_out: WireEndReason.TIMED_OUT,
+  never_fits: WireEndReason.NEVER_FITS,
+  exhausted: WireEndReason.EXHAUSTED,
+  status_mismatch: WireEndReason.STATUS_MISMATCH,
 };

@@ -2,12 +2,12 @@
 // holders.
 
 import { create } from "@bufbuild/protobuf";
-import { type Refusal, RefusalSchema } from "#proto/rowlock/v1/lock_pb.js";
+import { type ClaimEnd, type Refusal, RefusalReason, RefusalSchema } from "#proto/rowlock/v1/lock_pb.js";
 import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim, EndReason } from "../../core/claim.ts";
 import type { OutcomeNamed, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
-import { claimMessage, limitMessage, REASONS } from "./messages.ts";
+import { claimMessage, endMessage, limitMessage } from "./messages.ts";
 import { durationMessage, leaseLeftUs, spanText } from "./times.ts";
 
 /** The first holders of a lock, and when they were read. */
@@ -16,7 +16,7 @@ export interface Holders {
   readonly claims: readonly Claim[];
 }
 
-/** Whether a refusal with this reason shows who holds the lock. */
+/** Whether a refusal or an end with this reason shows who holds the lock. */
 export function showsHolders(reason: Refused | EndReason): boolean {
   return reason === "busy" || reason === "timed_out";
 }
@@ -47,16 +47,25 @@ export function endedMessage(
   claim: Claim,
   holders: Holders | null,
   limit: EffectiveLimit | null = null,
-): Refusal {
-  const reason = claim.endReason as EndReason;
-  return create(RefusalSchema, {
-    reason: REASONS[reason],
-    message: `${quoted(lockName)}: ${endedText(claim, reason, limit)}`,
-    status: reason === "status_mismatch" ? claim.endNote : "",
+): ClaimEnd {
+  return {
+    ...endMessage(claim),
+    message: `${quoted(lockName)}: ${endedText(claim, claim.endReason as EndReason, limit)}`,
     ...shownHolders(lockName, holders),
     ...(limit && { limit: limitMessage(limit) }),
-  });
+  };
 }
+
+const REASONS: Readonly<Record<Refused, RefusalReason>> = {
+  busy: RefusalReason.BUSY,
+  paused: RefusalReason.PAUSED,
+  failed_over: RefusalReason.PAUSED,
+  not_before: RefusalReason.NOT_BEFORE,
+  queue_full: RefusalReason.QUEUE_FULL,
+  never_fits: RefusalReason.NEVER_FITS,
+  exhausted: RefusalReason.EXHAUSTED,
+  status_mismatch: RefusalReason.STATUS_MISMATCH,
+};
 
 /** The fields about holders. `forUs`: how long the refusal stays so at least; by default, until the first lease ends. */
 function shownHolders(lockName: string, holders: Holders | null, forUs?: number) {

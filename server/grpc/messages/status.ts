@@ -8,9 +8,11 @@ import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Metadata, type StatusObject } from "@grpc/grpc-js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import { type Status, StatusSchema } from "#proto/google/rpc/status_pb.js";
+import { ClaimEndSchema } from "#proto/rowlock/v1/lock_pb.js";
 import { AccessError } from "../../access/access-error.ts";
 import { Fault, type FaultKind } from "../../engine/faults.ts";
 import { CallError, type CallErrorDetails, CODE_OF_REASON, type Reason } from "./call-error.ts";
+import { endMessage } from "./messages.ts";
 import { durationMessage } from "./times.ts";
 
 const DOMAIN = "rowlock";
@@ -64,13 +66,14 @@ function failure(reason: Reason, message: string, details: CallErrorDetails): Fa
   return { packed, status: { code, details: message, metadata }, reason, incident: undefined };
 }
 
-function detailsOf(reason: Reason, { metadata, violations, retryAfterMs }: CallErrorDetails): Any[] {
+function detailsOf(reason: Reason, { metadata, violations, ended, retryAfterMs }: CallErrorDetails): Any[] {
   const info = create(ErrorInfoSchema, { reason, domain: DOMAIN, metadata: { ...metadata } });
   const details = [anyPack(ErrorInfoSchema, info)];
   if (violations) {
     const fieldViolations = violations.map((violation) => ({ ...violation }));
     details.push(anyPack(BadRequestSchema, create(BadRequestSchema, { fieldViolations })));
   }
+  if (ended) details.push(anyPack(ClaimEndSchema, endMessage(ended)));
   if (retryAfterMs !== undefined) {
     const retryDelay = durationMessage(retryAfterMs * 1_000);
     details.push(anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay })));

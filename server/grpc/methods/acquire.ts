@@ -1,9 +1,10 @@
 // Acquire: refuses, gives a ticket, or blocks the call until the lock is granted, as the caller asks.
 
-import { Mode as WireMode, WhenBusy as WireWhenBusy } from "#proto/rowlock/v1/lock_pb.js";
-import type { AcquireRequest, AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
-import { PERMITS_MAX, REQUEST_ID_BYTES_MAX, TEXT_BYTES_MAX, TTL_US_DEFAULT } from "../../core/bounds.ts";
-import type { Mode, Terms } from "../../core/claim.ts";
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import { Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
+import type { AcquireRequest, AcquireResponse, QueueRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import { PERMITS_MAX } from "../../core/bounds.ts";
+import type { Mode } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import type { AcquireInput } from "../../engine/lock-engine.ts";
@@ -15,12 +16,9 @@ import { asking, endOf, giveBackUnheard, refusalOf, Wait } from "./claims.ts";
 import {
   checkDuration,
   checkEnum,
-  checkLabels,
+  checkLeaseTerms,
   checkName,
   checkRequestId,
-  checkTerms,
-  checkText,
-  TTL,
   type Violations,
   WAIT,
 } from "./fields.ts";
@@ -32,7 +30,7 @@ type Outcome = AcquireResponse["outcome"];
 const FIRST: Place = { ahead: 0, permitsAhead: 0, queueLength: 1 };
 
 /**
- * Answers with a lease, a ticket or a refusal. Throws BAD_REQUEST, REQUEST_ID_REUSED, or a Fault of the engine. With a
+ * Answers with a lease, a ticket, a refusal or an end. Throws BAD_REQUEST, REQUEST_ID_REUSED, or a Fault of the engine. With a
  * request id of its own, a client can safely repeat the call: it gets the same claim.
  */
 export async function acquire(context: MethodContext, { ask, whenBusy }: CheckedAcquire, call: Call) {
@@ -65,7 +63,7 @@ async function untilGranted(context: MethodContext, ask: AcquireInput, call: Cal
     const { outcome, lockName } = answer;
     if (outcome.kind !== "waiting") return await answered(context, answer, ask, call);
     const { claim, nowUs } = await wait.untilSettled(outcome.claim, () => canReturn(ask));
-    if (claim.state !== "held") return { case: "refusal", value: await endOf(engine, claim, lockName, call) };
+    if (claim.state !== "held") return { case: "ended", value: await endOf(engine, claim, lockName, call) };
     giveBackUnheard(engine, claim, call, canReturn(ask));
     return { case: "lease", value: leaseMessage(claim, lockName, nowUs) };
   } finally {
@@ -88,7 +86,7 @@ async function answered(
     case "refused":
       return { case: "refusal", value: await refusalOf(engine, { ...answer, outcome }, ask.permits, call) };
     case "ended":
-      return { case: "refusal", value: await endOf(engine, outcome.claim, lockName, call) };
+      return { case: "ended", value: await endOf(engine, outcome.claim, lockName, call) };
     case "request_id_reused":
       throw requestIdReused();
     case "waiting":
@@ -120,80 +118,46 @@ const MODES: Record<WireMode, Mode> = {
   [WireMode.EXCLUSIVE]: "exclusive",
 };
 
-const WHEN_BUSY: Record<WireWhenBusy, WhenBusy> = {
-  [WireWhenBusy.UNSPECIFIED]: "refuse",
-  [WireWhenBusy.REFUSE]: "refuse",
-  [WireWhenBusy.ENQUEUE]: "enqueue",
-  [WireWhenBusy.WAIT]: "wait",
-};
-
 export function checkAcquire(message: AcquireRequest, violations: Violations): CheckedAcquire {
-  const whenBusy = checkWhenBusy(message, violations);
-  if (whenBusy === "refuse" && message.maxWait) {
-    violations.add(
-      "max_wait",
-      "needs a call that waits: set when_busy to WHEN_BUSY_ENQUEUE or WHEN_BUSY_WAIT",
-    );
-  }
-  return { ask: checkAsk(message, whenBusy !== "refuse", violations), whenBusy };
+  const { whenBusy } = message;
+  if (whenBusy.case === undefined) return { ask: checkAsk(message, null, violations), whenBusy: "refuse" };
+  const maxWaitUs = checkMaxWait(whenBusy.value.maxWait, violations.within(whenBusy.case));
+  return { ask: checkAsk(message, { maxWaitUs }, violations), whenBusy: whenBusy.case };
 }
 
-/** Checks a request inside a WaitInQueueRequest, which always waits. */
-export function checkNestedAcquire(message: AcquireRequest, violations: Violations): AcquireInput {
-  checkWhenBusy(message, violations);
-  if (message.whenBusy === WireWhenBusy.REFUSE) {
-    violations.add(
-      "when_busy",
-      "is WHEN_BUSY_REFUSE in a call that waits: leave it unspecified, or use Acquire",
-    );
-  }
-  return checkAsk(message, true, violations);
+/** Checks a request that waits in a stream. */
+export function checkQueueRequest(message: QueueRequest, violations: Violations): AcquireInput {
+  return checkAsk(message, { maxWaitUs: checkMaxWait(message.maxWait, violations) }, violations);
 }
 
-function checkAsk(message: AcquireRequest, mayWait: boolean, violations: Violations): AcquireInput {
+function checkMaxWait(maxWait: Duration | undefined, violations: Violations): number | null {
+  return checkDuration(maxWait, WAIT, "max_wait", violations) ?? null;
+}
+
+/** `wait`: how long the request waits; null: not at all. */
+function checkAsk(
+  message: AcquireRequest | QueueRequest,
+  wait: { readonly maxWaitUs: number | null } | null,
+  violations: Violations,
+): AcquireInput {
   const modes = "MODE_PERMIT, MODE_SHARED or MODE_EXCLUSIVE";
   const mode = checkEnum(message.mode, MODES, "mode", modes, violations) ?? "permit";
   return {
     name: checkName(message.name, "name", violations),
     mode,
-    permits: checkPermits(message, mode, violations),
-    ttlUs: checkTtl(message, violations),
-    requestId: checkRequestId(message.requestId, REQUEST_ID_BYTES_MAX, violations),
-    owner: checkText(message.owner, TEXT_BYTES_MAX, "owner", violations),
-    labels: checkLabels(message.labels, violations),
-    terms: checkOwnTerms(message, violations),
-    mayWait,
-    maxWaitUs: checkDuration(message.maxWait, WAIT, "max_wait", violations) ?? null,
+    permits: checkPermits(message.permits, mode, violations),
+    requestId: checkRequestId(message.requestId, violations),
+    ...checkLeaseTerms(message.terms, violations.within("terms")),
+    mayWait: wait !== null,
+    maxWaitUs: wait?.maxWaitUs ?? null,
   };
 }
 
-function checkWhenBusy({ whenBusy }: AcquireRequest, violations: Violations): WhenBusy {
-  const names = "WHEN_BUSY_REFUSE, WHEN_BUSY_ENQUEUE or WHEN_BUSY_WAIT";
-  // Any other value is treated as a request that waits, so that a max_wait beside it is not reported as well.
-  return checkEnum(whenBusy, WHEN_BUSY, "when_busy", names, violations) ?? "wait";
-}
-
-function checkPermits({ permits }: AcquireRequest, mode: Mode, violations: Violations): number {
+function checkPermits(permits: number, mode: Mode, violations: Violations): number {
   if (mode !== "permit" && permits > 1) {
     violations.add("permits", `is ${permits}; readers and writers are not counted, so leave it unset`);
   } else if (permits > PERMITS_MAX) {
     violations.add("permits", `is ${permits}; take at most ${PERMITS_MAX}`);
   }
   return permits === 0 ? 1 : permits;
-}
-
-function checkTtl({ ttl, noExpiry }: AcquireRequest, violations: Violations): number | null {
-  if (noExpiry && ttl) violations.add("ttl", "contradicts no_expiry: set one of them");
-  const ttlUs = checkDuration(ttl, TTL, "ttl", violations);
-  return noExpiry ? null : (ttlUs ?? TTL_US_DEFAULT);
-}
-
-function checkOwnTerms(message: AcquireRequest, violations: Violations): Terms | null {
-  if (message.minInterval && message.noExpiry) {
-    violations.add(
-      "min_interval",
-      "contradicts no_expiry: give the lease a ttl, or set cool_down at its Release",
-    );
-  }
-  return checkTerms(message, violations);
 }

@@ -1,46 +1,35 @@
 // Capture: takes leases on some of many locks, at once or as soon as one is available.
 
 import type { CaptureRequest } from "#proto/rowlock/v1/lock_service_pb.js";
-import {
-  CAPTURE_MAX,
-  CAPTURE_NAMES_MAX,
-  CAPTURE_REQUEST_ID_BYTES_MAX,
-  NAME_BYTES_MAX,
-  TEXT_BYTES_MAX,
-  TTL_US_DEFAULT,
-} from "../../core/bounds.ts";
+import { CAPTURE_MAX, CAPTURE_NAMES_MAX, NAME_BYTES_MAX } from "../../core/bounds.ts";
 import { isOwnName } from "../../core/lock.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { isGivenUp } from "../../engine/faults.ts";
 import type { Captured, CaptureInput, CaptureTarget } from "../../engine/lock-engine.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { VIOLATIONS_OF_NAMES_MAX } from "../grpc-bounds.ts";
-import { requestIdReused } from "../messages/call-error.ts";
 import { leaseMessage } from "../messages/messages.ts";
 import { durationMessage } from "../messages/times.ts";
 import { asking, giveBackUnheard } from "./claims.ts";
 import {
   checkDuration,
-  checkLabels,
+  checkLeaseTerms,
   checkName,
   checkRequestId,
-  checkTerms,
   checkText,
-  TTL,
   type Violations,
   WAIT,
 } from "./fields.ts";
 
 /**
- * Answers without leases if there is nothing to take, within max_wait if that is set. Throws BAD_REQUEST, REQUEST_ID_REUSED,
- * or a Fault of the engine.
+ * Answers without leases if there is nothing to take, within max_wait if that is set. Throws BAD_REQUEST or a Fault of the
+ * engine.
  */
 export async function capture({ engine }: MethodContext, { ask, maxWaitUs }: CheckedCapture, call: Call) {
   const captured =
     maxWaitUs === null
       ? await asking(call, { claims: ask.max, waiters: 0 }, () => engine.capture(ask, call))
       : await whenFree(engine, ask, Math.ceil(maxWaitUs / 1_000), call);
-  if (captured.isOthers) throw requestIdReused();
   return answerOf(captured, ask, engine, call);
 }
 
@@ -96,17 +85,13 @@ interface CheckedCapture {
 }
 
 export function checkCapture(message: CaptureRequest, violations: Violations): CheckedCapture {
-  const { ttl, maxWait } = message;
   const ask = {
     target: checkFrom(message, violations),
     max: checkMax(message, violations),
-    terms: checkTerms(message, violations),
-    ttlUs: checkDuration(ttl, TTL, "ttl", violations) ?? TTL_US_DEFAULT,
-    requestId: checkRequestId(message.requestId, CAPTURE_REQUEST_ID_BYTES_MAX, violations),
-    owner: checkText(message.owner, TEXT_BYTES_MAX, "owner", violations),
-    labels: checkLabels(message.labels, violations),
+    requestId: checkRequestId(message.requestId, violations),
+    ...checkLeaseTerms(message.terms, violations.within("terms")),
   };
-  return { ask, maxWaitUs: checkDuration(maxWait, WAIT, "max_wait", violations) ?? null };
+  return { ask, maxWaitUs: checkDuration(message.maxWait, WAIT, "max_wait", violations) ?? null };
 }
 
 function checkMax({ maxLeases }: CaptureRequest, violations: Violations): number {

@@ -1,7 +1,7 @@
 // What the methods that ask for locks do with claims: follow one until it is granted or ends, say why there is no
 // lease, with the holders that the engine's answer leaves out, and end claims whose answer nobody receives.
 
-import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
+import type { ClaimEnd, Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import { NOBODY } from "../../access/access.ts";
 import type { AskedFor } from "../../access/usage.ts";
 import type { Claim } from "../../core/claim.ts";
@@ -11,7 +11,7 @@ import type { LockEngine } from "../../engine/engine.ts";
 import type { Answer, Follower } from "../../engine/lock-engine.ts";
 import type { Call } from "../call.ts";
 import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
-import { maySeeHolders, shownLimit } from "../shown.ts";
+import { maySeeHolders, shownEnd, shownLimit } from "../shown.ts";
 
 /** A claim as it was when it was granted or ended, and the time of that by the database's clock. */
 export interface Settled {
@@ -127,10 +127,11 @@ export async function endOf(
   claim: Claim,
   lockName: string,
   call: Call,
-): Promise<Refusal> {
+): Promise<ClaimEnd> {
   const { endReason, lockId } = claim;
   const holders = endReason && (await holdersFor(engine, { lockId, lockName }, endReason, call));
-  return endedMessage(lockName, claim, holders || null, await limitFor(engine, lockName, endReason, call));
+  const ended = shownEnd(call, claim, lockName);
+  return endedMessage(lockName, ended, holders || null, await limitFor(engine, lockName, endReason, call));
 }
 
 /** The limit now in force, if a claim that has ended so may have ended by it; a wait does so only by a pause. */

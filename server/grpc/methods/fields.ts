@@ -2,7 +2,8 @@
 // to the list, and returns a value that is only good if it found nothing. Pure. Refuses values, never repairs them.
 
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import type { AcquireRequest, ClaimReference } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { LeaseTerms } from "#proto/rowlock/v1/lock_pb.js";
+import type { ClaimReference, ListChangesRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import {
   ATTEMPTS_MAX,
   DELAY_US_MAX,
@@ -10,9 +11,11 @@ import {
   LABEL_KEY_BYTES_MAX,
   LABELS_MAX,
   NAME_BYTES_MAX,
+  REQUEST_ID_BYTES_MAX,
   STATUS_BYTES_MAX,
   STATUSES_MAX,
   TEXT_BYTES_MAX,
+  TTL_US_DEFAULT,
   TTL_US_MIN,
   WAIT_US_MIN,
 } from "../../core/bounds.ts";
@@ -177,15 +180,21 @@ export function checkEnums<Meaning>(
   return [...found];
 }
 
-/** Which locks a listing is about: one of them, or (null) all with a prefix. */
-export function checkNameOrPrefix(
-  { lockName, prefix }: { readonly lockName: string; readonly prefix: string },
-  violations: Violations,
-): { readonly lockName: string | null; readonly prefix: string } {
-  checkText(prefix, NAME_BYTES_MAX, "prefix", violations);
-  if (lockName === "") return { lockName: null, prefix };
-  if (prefix !== "") violations.add("prefix", "contradicts lock_name: set one of them");
-  return { lockName: checkName(lockName, "lock_name", violations), prefix };
+/** The locks of a listing: one of them, or (null) all with a prefix. */
+export interface ListedLocks {
+  readonly lockName: string | null;
+  readonly prefix: string;
+}
+
+export function checkListedLocks(locks: ListChangesRequest["locks"], violations: Violations): ListedLocks {
+  switch (locks.case) {
+    case "lockName":
+      return { lockName: checkName(locks.value, "lock_name", violations), prefix: "" };
+    case "prefix":
+      return { lockName: null, prefix: checkText(locks.value, NAME_BYTES_MAX, "prefix", violations) };
+    case undefined:
+      return { lockName: null, prefix: "" };
+  }
 }
 
 /** A claim by its public number. */
@@ -218,21 +227,18 @@ export function checkClaimId(id: string, field: string, violations: Violations):
 }
 
 /** Refuses ids with the prefix of those that the server makes. */
-export function checkRequestId(requestId: string, bytesMax: number, violations: Violations): string {
+export function checkRequestId(requestId: string, violations: Violations): string {
   if (requestId.startsWith(SERVER_MADE_PREFIX)) {
     violations.add(
       "request_id",
       "begins with a NUL, which is reserved for the server: use another id, such as a UUID",
     );
   }
-  return checkText(requestId, bytesMax, "request_id", violations);
+  return checkText(requestId, REQUEST_ID_BYTES_MAX, "request_id", violations);
 }
 
 /** Checks the number of labels, and the first LABELS_CHECKED_MAX of them. */
-export function checkLabels(
-  labels: AcquireRequest["labels"],
-  violations: Violations,
-): AcquireRequest["labels"] {
+export function checkLabels(labels: LeaseTerms["labels"], violations: Violations): LeaseTerms["labels"] {
   const keys = Object.keys(labels);
   if (keys.length > LABELS_MAX)
     violations.add("labels", `has ${keys.length} entries; use at most ${LABELS_MAX}`);
@@ -247,16 +253,34 @@ export function checkLabels(
   return labels;
 }
 
-/** The record fields of a request for leases. */
-interface TermsRequest {
-  readonly minInterval?: Duration | undefined;
-  readonly lockDelay?: Duration | undefined;
-  readonly statusIfLost?: string | undefined;
-  readonly ifStatus: readonly string[];
+/** What a request asks of its leases. `terms` says what it wants of the lock's record; null: nothing. */
+export interface LeaseAsk {
+  /** null: without end. */
+  readonly ttlUs: number | null;
+  readonly owner: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly terms: Terms | null;
 }
 
-/** null: the request says nothing about records. */
-export function checkTerms(message: TermsRequest, violations: Violations): Terms | null {
+/** What a request asks that sets nothing. */
+const PLAIN: LeaseAsk = { ttlUs: TTL_US_DEFAULT, owner: "", labels: {}, terms: null };
+
+export function checkLeaseTerms(terms: LeaseTerms | undefined, violations: Violations): LeaseAsk {
+  if (!terms) return PLAIN;
+  return {
+    ttlUs: checkLasting(terms, violations),
+    owner: checkText(terms.owner, TEXT_BYTES_MAX, "owner", violations),
+    labels: checkLabels(terms.labels, violations),
+    terms: checkRecordTerms(terms, violations),
+  };
+}
+
+function checkLasting({ lasting }: LeaseTerms, violations: Violations): number | null {
+  if (lasting.case === "noExpiry") return null;
+  return checkDuration(lasting.value, TTL, "ttl", violations) ?? TTL_US_DEFAULT;
+}
+
+function checkRecordTerms(message: LeaseTerms, violations: Violations): Terms | null {
   const { minInterval, lockDelay, statusIfLost, ifStatus } = message;
   const terms = {
     minIntervalUs: checkDuration(minInterval, DELAY, "min_interval", violations) ?? null,

@@ -13,7 +13,7 @@ import type { Call, MethodContext } from "../call.ts";
 import { changeMessage } from "../messages/messages.ts";
 import { timestampMessage } from "../messages/times.ts";
 import { maySeeAllUnder, seenUnder } from "../shown.ts";
-import { checkEnums, checkInstant, checkNameOrPrefix, checkText, type Violations } from "./fields.ts";
+import { checkEnums, checkInstant, checkListedLocks, checkText, type Violations } from "./fields.ts";
 import { checkPageSize, FOREIGN_TOKEN, Page, placeOfToken, requestMark, tokenAfter } from "./page.ts";
 
 interface CheckedListChanges {
@@ -72,7 +72,7 @@ export function checkListChanges(message: ListChangesRequest, violations: Violat
   const mark = requestMark(ListChangesRequestSchema, message);
   return {
     query: {
-      ...checkNameOrPrefix(message, violations),
+      ...checkListedLocks(message.locks, violations),
       isSeen: null,
       kinds: checkEnums(message.kinds, KIND_OF, "kinds", KIND_NAMES, violations),
       fromUs: checkInstant(message.from, "from", violations),

@@ -1,6 +1,7 @@
 // ListClaims: claims that are live or have ended, for people and tools. It never shows secret ids.
 
 import {
+  type HeldAt,
   type ListClaimsRequest,
   ListClaimsRequestSchema,
   ListClaimsResponseSchema,
@@ -9,14 +10,15 @@ import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import type { ClaimState, EndReason } from "../../core/claim.ts";
 import type { ClaimPosition, ClaimsQuery } from "../../engine/history.ts";
 import type { Call, MethodContext } from "../call.ts";
-import { claimMessage, REASONS, STATES } from "../messages/messages.ts";
+import { claimMessage, END_REASONS, STATES } from "../messages/messages.ts";
 import { timestampMessage } from "../messages/times.ts";
 import { seenUnder } from "../shown.ts";
 import {
   checkEnums,
   checkInstant,
   checkLabels,
-  checkNameOrPrefix,
+  checkListedLocks,
+  checkName,
   checkText,
   type Violations,
 } from "./fields.ts";
@@ -58,15 +60,13 @@ export async function listClaims(
 }
 
 export function checkListClaims(message: ListClaimsRequest, violations: Violations): CheckedListClaims {
-  const { heldAt, from, until } = message;
-  const names = checkNameOrPrefix(message, violations);
-  if (heldAt && names.lockName === null)
-    violations.add("held_at", "is about one lock: set lock_name, or use from and until");
-  if (heldAt && (from || until)) violations.add("held_at", "contradicts from and until: leave them unset");
+  const { locks, from, until } = message;
   const mark = requestMark(ListClaimsRequestSchema, message);
   return {
     query: {
-      ...names,
+      ...(locks.case === "heldAt"
+        ? checkHeldAt(locks.value, violations.within("held_at"))
+        : { ...checkListedLocks(locks, violations), heldAtUs: null }),
       isSeen: null,
       owner: checkText(message.owner, TEXT_BYTES_MAX, "owner", violations),
       principal: checkText(message.principal, TEXT_BYTES_MAX, "principal", violations),
@@ -75,11 +75,19 @@ export function checkListClaims(message: ListClaimsRequest, violations: Violatio
       endReasons: checkEnums(message.endReasons, END_OF, "end_reasons", END_NAMES, violations),
       fromUs: checkInstant(from, "from", violations),
       untilUs: checkInstant(until, "until", violations),
-      heldAtUs: checkInstant(heldAt, "held_at", violations),
       after: checkPosition(message, mark, violations),
     },
     pageSize: checkPageSize(message.pageSize, violations),
     mark,
+  };
+}
+
+function checkHeldAt({ lockName, at }: HeldAt, violations: Violations) {
+  if (!at) violations.add("at", "is required: the instant at which a claim held the lock");
+  return {
+    lockName: checkName(lockName, "lock_name", violations),
+    prefix: "",
+    heldAtUs: checkInstant(at, "at", violations),
   };
 }
 
@@ -88,21 +96,12 @@ const STATE_OF: Readonly<Record<number, ClaimState>> = Object.fromEntries(
 );
 const STATE_NAMES = "CLAIM_STATE_WAITING, CLAIM_STATE_HELD or CLAIM_STATE_ENDED";
 
-const ENDS: readonly EndReason[] = [
-  "released",
-  "expired",
-  "force_released",
-  "cancelled",
-  "lapsed",
-  "timed_out",
-  "never_fits",
-  "exhausted",
-  "status_mismatch",
-];
 const END_OF: Readonly<Record<number, EndReason>> = Object.fromEntries(
-  ENDS.map((reason) => [REASONS[reason], reason]),
+  Object.entries(END_REASONS).map(([reason, value]) => [value, reason as EndReason]),
 );
-const END_NAMES = ENDS.map((reason) => `REFUSAL_REASON_${reason.toUpperCase()}`).join(", ");
+const END_NAMES = Object.keys(END_REASONS)
+  .map((reason) => `END_REASON_${reason.toUpperCase()}`)
+  .join(", ");
 
 function textOf(position: ClaimPosition): string {
   const { ticketNumber } = position;

@@ -20,7 +20,7 @@ import { CallError, leaseLost, notGrantedYet, unknownClaim, unknownLock } from "
 import { claimMessage, leaseMessage } from "../messages/messages.ts";
 import { failureOf } from "../messages/status.ts";
 import { costOfRenewal } from "../renewal-bounds.ts";
-import { shownClaim } from "../shown.ts";
+import { shownClaim, shownEnd } from "../shown.ts";
 import {
   checkAttempts,
   checkClaimId,
@@ -56,7 +56,7 @@ async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew, 
       throw notGrantedYet();
     case "ended":
       call.reportsEnd?.(ref, outcome.claim);
-      throw leaseLost(outcome.claim);
+      throw leaseLost(shownEnd(call, outcome.claim, lockName));
     case "unknown_claim":
       call.reportsEnd?.(ref);
       throw unknownClaim();

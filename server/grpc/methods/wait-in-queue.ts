@@ -10,7 +10,7 @@ import type { AcquireInput } from "../../engine/lock-engine.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
 import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
-import { askedFor, checkNestedAcquire } from "./acquire.ts";
+import { askedFor, checkQueueRequest } from "./acquire.ts";
 import { asking, endOf, giveBackUnheard, refusalOf, Wait } from "./claims.ts";
 import { checkClaimId, checkDuration, NO_CLAIM, type Violations } from "./fields.ts";
 import { PlaceUpdates } from "./place-updates.ts";
@@ -92,7 +92,7 @@ class QueueStream {
   async #refused(answer: Parameters<typeof refusalOf>[1]): Promise<Update> {
     const { target } = this.#request;
     const permits = target.kind === "ask" ? target.ask.permits : 0;
-    return { case: "ended", value: await refusalOf(this.#context.engine, answer, permits, this.#call) };
+    return { case: "refusal", value: await refusalOf(this.#context.engine, answer, permits, this.#call) };
   }
 
   #afterWaiting(claim: Claim, place: Place | null, lockName: string, nowUs: number): Promise<Update> {
@@ -156,14 +156,14 @@ export function checkWaitInQueue(message: WaitInQueueRequest, violations: Violat
 
 function checkTarget(target: WaitInQueueRequest["target"], violations: Violations): WaitTarget {
   switch (target.case) {
-    case "acquire":
-      return { kind: "ask", ask: checkNestedAcquire(target.value, violations.within("acquire")) };
+    case "request":
+      return { kind: "ask", ask: checkQueueRequest(target.value, violations.within("request")) };
     case "ticketId":
       return { kind: "ticket", ref: checkClaimId(target.value, "ticket_id", violations) };
     case undefined:
       violations.add(
         "target",
-        "is required: set acquire to take a place, or ticket_id to continue with one that was taken before",
+        "is required: set request to take a place, or ticket_id to continue with one that was taken before",
       );
       return { kind: "ticket", ref: NO_CLAIM };
   }

@@ -12,7 +12,7 @@ import type { LockEngine } from "../../engine/engine.ts";
 import { Fault } from "../../engine/faults.ts";
 import { LEASE_FORGOTTEN_AFTER_MS } from "../grpc-bounds.ts";
 import { CallError } from "../messages/call-error.ts";
-import { leaseMessage, REASONS } from "../messages/messages.ts";
+import { endMessage, leaseMessage } from "../messages/messages.ts";
 import { durationMessage, spanUs } from "../messages/times.ts";
 
 type AnyLease = MessageInitShape<typeof LeaseSchema>;
@@ -22,6 +22,8 @@ export interface SessionLeasesOptions {
   readonly confirm: LockEngine["confirm"];
   readonly confirmAfterMs: number;
   readonly say: (part: Partial<Pick<SessionResponse, "lost" | "confirmed">>) => void;
+  /** The ended claim, as far as the session's caller may see how it ended. */
+  readonly shown: (ended: Claim, lockName: string) => Claim;
   /** An error that is no Fault, so a bug. */
   readonly onBug: (error: unknown) => void;
   /** This server's own clock; unset: performance.now(). */
@@ -32,19 +34,19 @@ export interface SessionLeasesOptions {
  * What a session knows of a lease:
  *
  *   unheard ──┬─► provisional ──┬─► held ──► given_back
- *             ├─► unclaimed ────┤
+ *             ├─► endless ──────┤
  *             └─────────────────┘
  *
  * - `unheard`: no answer has carried it to the client yet.
  * - `provisional`: the client has it, and it is to be confirmed once the client has acknowledged it.
- * - `unclaimed`: the same for a lease without end. No deadline ends it if its client never received it, so it is
+ * - `endless`: the same for a lease without end. No deadline ends it if its client never received it, so it is
  *   confirmed, too, but the client need not know.
  * - `held`: the client has it.
  * - `given_back`: the client has released it.
  *
  * An answer to a renewal may make it provisional again. `ended` is set as soon as it has ended in any state.
  */
-type State = "unheard" | "provisional" | "unclaimed" | "held" | "given_back";
+type State = "unheard" | "provisional" | "endless" | "held" | "given_back";
 
 export interface SessionLease {
   readonly leaseId: string;
@@ -112,7 +114,8 @@ export class SessionLeases {
 
   /** How the lease has ended, if an answer about it is still to be sent. */
   endOf(ref: ClaimRef): Claim | undefined {
-    return this.#held.get(formatClaimId(ref))?.ended;
+    const lease = this.#held.get(formatClaimId(ref));
+    return lease?.ended && this.#options.shown(lease.ended, lease.lockName);
   }
 
   /** This response carries the lease to the client. If the lease has ended meanwhile, its remaining time becomes 0. */
@@ -121,7 +124,7 @@ export class SessionLeases {
     const lease = this.#held.get(leaseId) ?? this.#lease(leaseId, parseClaimId(leaseId) as ClaimRef);
     const isFirst = lease.state === "unheard";
     if (lease.state !== "given_back")
-      lease.state = provisional ? "provisional" : isFirst && message.ttl === undefined ? "unclaimed" : "held";
+      lease.state = provisional ? "provisional" : isFirst && message.ttl === undefined ? "endless" : "held";
     lease.lockName = lockName;
     if (lease.answers === 0)
       lease.endsAtMs = this.#endsAtMs(message.expiresAt ? spanUs(message.expiresAt) : null);
@@ -230,10 +233,9 @@ export class SessionLeases {
     if (lease.answers === 0) this.#drop(lease);
   }
 
-  #sayLost({ leaseId, lockName }: SessionLease, { endReason }: Claim): void {
-    if (!endReason) return;
-    const reason = REASONS[endReason];
-    this.#options.say({ lost: [{ $typeName: "rowlock.v1.LostLease", leaseId, lockName, reason }] });
+  #sayLost({ leaseId, lockName }: SessionLease, ended: Claim): void {
+    const end = endMessage(this.#options.shown(ended, lockName));
+    this.#options.say({ lost: [{ $typeName: "rowlock.v1.LostLease", leaseId, lockName, end }] });
   }
 
   #confirmLater(): void {
@@ -271,7 +273,7 @@ export class SessionLeases {
 }
 
 function isUnconfirmed({ state }: SessionLease): boolean {
-  return state === "provisional" || state === "unclaimed";
+  return state === "provisional" || state === "endless";
 }
 
 /** Sets the remaining time of a lease to 0: it has ended since its answer was made. */

@@ -2,9 +2,11 @@
 // its client, after silence, if the client breaks the rules of the session itself, or when the server stops. Places and
 // leases outlive it.
 
+import { create } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import type { ServerDuplexStream } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
+import { LeaseTermsSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionCommand, SessionOpen } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Gate, Identity } from "../../access/access.ts";
@@ -39,6 +41,7 @@ import { failureOf, packedStatus } from "../messages/status.ts";
 import { durationMessage } from "../messages/times.ts";
 import { checkDuration, checkLabels, checkText, Violations, WAIT } from "../methods/fields.ts";
 import type { OpenWaits } from "../open-waits.ts";
+import { shownEnd } from "../shown.ts";
 import type { Callers } from "../standing.ts";
 import { beginCall, endCall } from "../traced-call.ts";
 import { type Answer, type AnyVerb, checked, inOrder, ROWS, resultField } from "../verbs.ts";
@@ -124,6 +127,7 @@ export class Session {
       confirm: (ref) => admitted.run({ isUrgent: true }, () => engine.confirm(ref)),
       confirmAfterMs: graceMs * CONFIRM_PER_GRACE,
       say: (part) => this.#outbox.add(part),
+      shown: (ended, lockName) => shownEnd({ client: this.#client }, ended, lockName),
       onBug: (error) => frame.faultLog.failed("Session", failureOf(error), error),
     });
     const waits = openWaits.ofSession(waitsMax);
@@ -314,9 +318,11 @@ export class Session {
   /** Fills in the owner and the labels that the session's first request set for all of its commands. */
   #complete(asked: SessionCommand["command"]): void {
     const target = asked.case === "waitInQueue" ? asked.value.target : asked;
-    if (target.case !== "acquire" && target.case !== "capture") return;
-    if (target.value.owner === "") target.value.owner = this.#owner;
-    target.value.labels = { ...this.#labels, ...target.value.labels };
+    if (target.case !== "acquire" && target.case !== "capture" && target.case !== "request") return;
+    target.value.terms ??= create(LeaseTermsSchema);
+    const { terms } = target.value;
+    if (terms.owner === "") terms.owner = this.#owner;
+    terms.labels = { ...this.#labels, ...terms.labels };
   }
 
   // Not async: an async frame would keep the request in memory for as long as the call waits.

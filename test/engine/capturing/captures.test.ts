@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { CAPTURE_MAX } from "../../../server/core/bounds.ts";
-import { type Claim, captureRequestId, SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
+import { type Claim, keptRequestId, SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
 import type { Acquire, Caller, OutcomeOf, Renew } from "../../../server/core/command.ts";
 import type { LimitRule } from "../../../server/core/limit.ts";
 import { Captures, type CaptureTry } from "../../../server/engine/capturing/captures.ts";
@@ -161,7 +161,7 @@ describe("a capture", () => {
       return { kind: "held", claim: CLAIM };
     });
     expect((await capture({ max: 3, requestId: "r" })).leases).toHaveLength(3);
-    expect(ids).toEqual([0, 1, 2].map((index) => captureRequestId("r", index)));
+    expect(ids).toEqual([0, 1, 2].map((index) => keptRequestId("", "r", index)));
   });
 
   test("that finds nothing returns when the next lock is due", async () => {
@@ -270,7 +270,7 @@ describe("what a capture requests of a lock", () => {
     const { capture, commands } = scene(9, () => answers.shift() as (typeof answers)[number]);
     expect((await capture({ max: 3, requestId: "r" })).leases).toHaveLength(3);
     const ids = commands.map(({ requestId }) => requestId);
-    expect(ids).toEqual([0, 1, 2, 0, 2, 2].map((index) => captureRequestId("r", index)));
+    expect(ids).toEqual([0, 1, 2, 0, 2, 2].map((index) => keptRequestId("", "r", index)));
   });
 });
 
@@ -455,8 +455,8 @@ describe("a capture whose request another attempt has answered meanwhile", () =>
 
   test("returns all that the request has, and requests nothing more", async () => {
     const { capture, tried, earlier } = scene(9, (_name, { requestId }) => {
-      if (requestId === captureRequestId("r", 0)) return HELD;
-      earlier.push({ ...CLAIM, requestId: captureRequestId("r", 1) }, { ...CLAIM, requestId });
+      if (requestId === keptRequestId("", "r", 0)) return HELD;
+      earlier.push({ ...CLAIM, requestId: keptRequestId("", "r", 1) }, { ...CLAIM, requestId });
       return REPEATED;
     });
     const captured = await capture({ max: 2, requestId: "r" });
@@ -487,7 +487,7 @@ describe("a capture whose request another attempt has answered meanwhile", () =>
 
   test("whose leases are forgotten returns its own", async () => {
     const { capture } = scene(9, (_name, { requestId }) =>
-      requestId === captureRequestId("r", 0) ? HELD : REPEATED,
+      requestId === keptRequestId("", "r", 0) ? HELD : REPEATED,
     );
     const captured = await capture({ max: 2, requestId: "r" });
     expect(captured).toMatchObject({ isRepeated: true, leases: [{ lockName: "t/10000" }] });
@@ -501,7 +501,7 @@ describe("a capture that is repeated", () => {
       earlier.push({
         ...CLAIM,
         ticketNumber: BigInt(100 + index),
-        requestId: captureRequestId("r", index),
+        requestId: keptRequestId("", "r", index),
       });
     confirms.ended.add("t/earlier-101");
     const { leases } = await capture({ max: 2, requestId: "r" });
@@ -513,14 +513,14 @@ describe("a capture that is repeated", () => {
     expect(events).toEqual([{ kind: "captured", outcome: "repeated", refused: 0 }]);
     // Looks for every possible id, because the first request may have asked for more.
     expect(requestIds).toEqual([
-      Array.from({ length: CAPTURE_MAX }, (_, index) => captureRequestId("r", index)),
+      Array.from({ length: CAPTURE_MAX }, (_, index) => keptRequestId("", "r", index)),
     ]);
   });
 
   test("returns its leases that are still held, and tries no lock", async () => {
     const { capture, tried, earlier } = scene(3);
-    const requestId = captureRequestId("r", 0);
-    earlier.push({ ...CLAIM, requestId }, { ...CLAIM, requestId: captureRequestId("r", 1), state: "ended" });
+    const requestId = keptRequestId("", "r", 0);
+    earlier.push({ ...CLAIM, requestId }, { ...CLAIM, requestId: keptRequestId("", "r", 1), state: "ended" });
     const again = await capture({ max: 2, requestId: "r" });
     expect(again.leases.map(({ lockName }) => lockName)).toEqual(["t/earlier"]);
     expect(again.isRepeated).toBe(true);
@@ -531,7 +531,7 @@ describe("a capture that is repeated", () => {
     const { capture, earlier, confirms } = scene(1);
     const { promise, resolve } = Promise.withResolvers<void>();
     confirms.untilFree = promise;
-    earlier.push({ ...CLAIM, requestId: captureRequestId("r", 0) });
+    earlier.push({ ...CLAIM, requestId: keptRequestId("", "r", 0) });
     const heldUp = Array.from({ length: CAPTURES_AT_ONCE_MAX }, () => capture({ requestId: "r" }));
     expect((await capture()).leases).toHaveLength(1);
     resolve();
@@ -540,7 +540,7 @@ describe("a capture that is repeated", () => {
 
   test("returns none if all have ended, and tries no lock", async () => {
     const { capture, tried, earlier } = scene(3);
-    earlier.push({ ...CLAIM, requestId: captureRequestId("r", 0), state: "ended" });
+    earlier.push({ ...CLAIM, requestId: keptRequestId("", "r", 0), state: "ended" });
     expect(await capture({ requestId: "r" })).toEqual({ leases: [], retryAfterUs: null, isRepeated: true });
     expect(tried).toEqual([]);
   });
@@ -551,7 +551,7 @@ describe("nothing is lost", () => {
 
   test("in doubt about one lock, while another server took one under another id: says that it is in doubt", async () => {
     const { capture, earlier } = scene(2, (_name, { requestId }) => {
-      if (requestId === captureRequestId("r", 1)) return UNKNOWN;
+      if (requestId === keptRequestId("", "r", 1)) return UNKNOWN;
       earlier.push({ ...CLAIM, requestId });
       return REPEATED;
     });
@@ -560,7 +560,7 @@ describe("nothing is lost", () => {
 
   test("the same, given up: withdraws what is in doubt", async () => {
     const { capture, earlier, withdrawn } = scene(2, (_name, { requestId }) => {
-      if (requestId === captureRequestId("r", 1)) return UNKNOWN;
+      if (requestId === keptRequestId("", "r", 1)) return UNKNOWN;
       earlier.push({ ...CLAIM, requestId });
       return REPEATED;
     });
@@ -604,7 +604,7 @@ describe("nothing is lost", () => {
   test("given up beside another attempt: returns its own leases, to be given back", async () => {
     const { capture, earlier } = scene(2, (_name, { requestId, secret }) => {
       // The other attempt has t/10000.
-      if (requestId === captureRequestId("r", 0)) {
+      if (requestId === keptRequestId("", "r", 0)) {
         earlier.push({ ...CLAIM, requestId });
         return REPEATED;
       }

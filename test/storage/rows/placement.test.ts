@@ -1,7 +1,7 @@
 // Which table has each claim after a decision, what is written for that, and by when a lock may have something due.
 
 import { describe, expect, test } from "vitest";
-import { type Claim, captureRequestId } from "../../../server/core/claim.ts";
+import { type Claim, keptRequestId } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import { NEVER_DUE_US } from "../../../server/storage/rows/columns.ts";
 import { boundsOf, movesOf } from "../../../server/storage/rows/placement.ts";
@@ -300,7 +300,7 @@ describe("a request id", () => {
       held(1),
       waiting(2),
       ended(3),
-      waiting(4, { requestId: captureRequestId("a client's", 0) }),
+      waiting(4, { requestId: keptRequestId("", "a client's", 0) }),
     ];
     expect(moved(lock(), { added }).requests).toEqual([1, 2, 3, 4]);
     expect(moved(heldBy(1), { changed: [held(1), held(2), ended(3)] }).requests).toEqual([]);
