@@ -17,12 +17,15 @@ test.each(testDatabases())(
     const url = await stage.database(fresh);
     const server = await stage.serving(url, "--audit-log", "true", "--log-level", "debug");
     const { client } = server;
-    const { leaseId } = await client.lease({ name: EVIL, owner: EVIL, labels: { [EVIL.slice(0, 4)]: EVIL } });
+    const { leaseId } = await client.lease({
+      name: EVIL,
+      terms: { owner: EVIL, labels: { [EVIL.slice(0, 4)]: EVIL } },
+    });
     await client.call("renew", { leaseId });
     await client.call("forceRelease", { target: { case: "name", value: EVIL }, reason: EVIL });
     const failed = client.call("renew", { leaseId: EVIL });
     await expect(failed).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-    await client.lease({ name: EVIL, owner: EVIL });
+    await client.lease({ name: EVIL, terms: { owner: EVIL } });
 
     await server.process.logged(/force_released/);
     expect(server.process.err).not.toMatch(OBEYED);

@@ -77,7 +77,10 @@ export async function withstand(attack: string, situation: Situation): Promise<W
   for (const each of [holder, quiet]) ends.defer(() => each.close());
   const held = await Promise.all(
     Array.from({ length: LEASES }, (_, index) =>
-      holder.lease({ name: `held/${index}`, ttl: { seconds: TTL_S, nanos: 0 } }),
+      holder.lease({
+        name: `held/${index}`,
+        terms: { lasting: { case: "ttl", value: { seconds: TTL_S, nanos: 0 } } },
+      }),
     ),
   );
   const keeper = new Keeper(holder, held);

@@ -63,7 +63,7 @@ async function struck(
 async function occupied(players: readonly Player[], address: string): Promise<void> {
   const calls = new TestCalls(address);
   for (const { language } of players)
-    await calls.lease({ name: `job/${language.toLowerCase()}`, owner: "somebody else" });
+    await calls.lease({ name: `job/${language.toLowerCase()}`, terms: { owner: "somebody else" } });
   calls.close();
 }
 

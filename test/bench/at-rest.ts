@@ -55,7 +55,10 @@ try {
 
 async function waits(each: number): Promise<void> {
   if (each === 0) return;
-  const { leaseId } = await (clients[0] as TestCalls).lease({ name: "hot", noExpiry: true });
+  const { leaseId } = await (clients[0] as TestCalls).lease({
+    name: "hot",
+    terms: { lasting: { case: "noExpiry", value: {} } },
+  });
   const before = await liveHeap();
   const calls = await Promise.all(
     sessions.map(async (session, index) => {
@@ -124,7 +127,9 @@ async function acquireMany(session: LeanSession, index: number, count: number): 
   for (let at = 0; at < count; at += ACQUIRES_AT_ONCE) {
     const some = Math.min(ACQUIRES_AT_ONCE, count - at);
     const asked = Array.from({ length: some }, (_, nth) =>
-      session.ask(acquire({ name: `${index}/${at + nth}`, ttl: TTL })),
+      session.ask(
+        acquire({ name: `${index}/${at + nth}`, terms: { lasting: { case: "ttl" as const, value: TTL } } }),
+      ),
     );
     for (const { first } of asked) {
       const result = await first;

@@ -63,7 +63,7 @@ export class Clients {
     await this.#mark("released");
     await this.#mark("queued");
     this.#queue = this.#calls.wait({
-      target: { case: "acquire", value: { name: "queued", requestId: "place" } },
+      target: { case: "request", value: { name: "queued", requestId: "place" } },
     });
     this.#ticketId = (await this.#queue.position()).ticketId;
     await this.#calls.call("setLimit", {
@@ -106,7 +106,7 @@ export class Clients {
       leaseAfter: await this.#renews("after"),
       heldAgain: (released?.holderCount ?? 0) > 0,
       placeBefore,
-      limit: limited?.limit?.limit ?? 0,
+      limit: limited?.limit?.permits ?? 0,
       status: recorded?.record?.status ?? "",
     };
   }
@@ -146,14 +146,21 @@ export class Clients {
 
   async #mark(name: string): Promise<void> {
     const lease = await this.#patiently(() =>
-      this.#calls.lease({ name, ttl: TTL, requestId: `mark of ${name}` }),
+      this.#calls.lease({
+        name,
+        requestId: `mark of ${name}`,
+        terms: { lasting: { case: "ttl", value: TTL } },
+      }),
     );
     this.#check(lease);
     this.#marks[name] = lease;
   }
 
   async #takeUnlessHeld(name: string): Promise<void> {
-    const { outcome } = await this.#calls.call("acquire", { name, ttl: LOAD_TTL });
+    const { outcome } = await this.#calls.call("acquire", {
+      name,
+      terms: { lasting: { case: "ttl", value: LOAD_TTL } },
+    });
     if (outcome.case !== "lease") return;
     this.#check(outcome.value);
     await this.#calls.call("release", { leaseId: outcome.value.leaseId });
@@ -170,7 +177,11 @@ export class Clients {
     for (let turn = 0; !this.#isOver; turn++) {
       const name = `load/${caller}/${turn % NAMES_OF_A_CALLER}`;
       try {
-        const { outcome } = await this.#calls.call("acquire", { name, ttl: LOAD_TTL }, { timeout: 5_000 });
+        const { outcome } = await this.#calls.call(
+          "acquire",
+          { name, terms: { lasting: { case: "ttl", value: LOAD_TTL } } },
+          { timeout: 5_000 },
+        );
         if (outcome.case === "lease") {
           this.#grantedMs.push(performance.now());
           this.#check(outcome.value);

@@ -70,7 +70,10 @@ function keepBusy(servers: readonly ServingServer[]): { stop(): Promise<void> } 
 
 async function takeAndRelease(client: ServingServer["client"], name: string): Promise<void> {
   try {
-    const { leaseId } = await client.lease({ name, ttl: { seconds: 5n, nanos: 0 } });
+    const { leaseId } = await client.lease({
+      name,
+      terms: { lasting: { case: "ttl", value: { seconds: 5n, nanos: 0 } } },
+    });
     await client.call("release", { leaseId });
   } catch {
     // Failing calls are what the alerts are about.
@@ -182,9 +185,15 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
 
       const { client } = first;
       for (let index = 0; index < EXPIRING; index++)
-        await client.lease({ name: `lost/${index}`, ttl: { seconds: 1n, nanos: 0 } });
-      await client.lease({ name: "kept", ttl: { seconds: 3_600n, nanos: 0 } });
-      const waiter = client.wait({ target: { case: "acquire", value: { name: "kept" } } });
+        await client.lease({
+          name: `lost/${index}`,
+          terms: { lasting: { case: "ttl", value: { seconds: 1n, nanos: 0 } } },
+        });
+      await client.lease({
+        name: "kept",
+        terms: { lasting: { case: "ttl", value: { seconds: 3_600n, nanos: 0 } } },
+      });
+      const waiter = client.wait({ target: { case: "request", value: { name: "kept" } } });
       await waiter.position();
       await expectFiring("RowlockLeasesExpire", "RowlockQueueStandsStill");
 
@@ -271,10 +280,13 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       const prometheus = await startPrometheus(metricsOf(servers), 5, 500);
       stage.afterwards(() => prometheus.stop());
       const busy = keepBusy(servers);
-      await servers[0]?.client.lease({ name: "kept", ttl: { seconds: 3_600n, nanos: 0 } });
+      await servers[0]?.client.lease({
+        name: "kept",
+        terms: { lasting: { case: "ttl", value: { seconds: 3_600n, nanos: 0 } } },
+      });
       for (const [index, port] of ports.entries()) {
         const old = servers[index] as ServingServer;
-        const waiter = old.client.wait({ target: { case: "acquire", value: { name: "kept" } } });
+        const waiter = old.client.wait({ target: { case: "request", value: { name: "kept" } } });
         await waiter.position();
         old.process.kill("SIGTERM");
         await waiter.failure();

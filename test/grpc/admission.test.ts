@@ -282,7 +282,7 @@ describe("of the verbs", () => {
     deleteRecord: { name },
     acquire: { name },
     capture: { from: { case: "prefix", value: "" }, maxLeases: 1 },
-    waitInQueue: { target: { case: "acquire", value: { name } } },
+    waitInQueue: { target: { case: "request" as const, value: { name } } },
     getLock: { name },
     listLocks: {},
     listLimits: {},
@@ -293,7 +293,7 @@ describe("of the verbs", () => {
   };
   const OTHERS: readonly (readonly [VerbName, object])[] = [
     ["setLimit", { target: { case: "pattern", value: "a*" }, newLimit: { case: "limit", value: 1 } }],
-    ["acquire", { name, whenBusy: 3 }],
+    ["acquire", { name, whenBusy: { case: "wait" as const, value: {} } }],
     ["waitInQueue", { target: { case: "ticketId", value: LEASE_ID } }],
   ];
   const all = [...(Object.entries(REQUESTS) as [VerbName, object][]), ...OTHERS];

@@ -3,7 +3,6 @@
 
 import { readFileSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { Usage } from "../../server/access/usage.ts";
 import type { BoundUse } from "../../server/core/bound-use.ts";
 import { startServer, type TestServer, until } from "../support/harness.ts";
@@ -51,8 +50,10 @@ test("open connections, sessions, waits and watches are counted, of the whole se
 
   const [busy, idle] = [new BareSession(client), new BareSession(client)];
   await Promise.all([busy, idle].map((session) => session.until(([first]) => first)));
-  busy.ask(...["a", "a", "a"].map((name) => acquire({ name, whenBusy: WhenBusy.WAIT })));
-  const stream = client.wait({ target: { case: "acquire", value: { name: "a" } } });
+  busy.ask(
+    ...["a", "a", "a"].map((name) => acquire({ name, whenBusy: { case: "wait" as const, value: {} } })),
+  );
+  const stream = client.wait({ target: { case: "request", value: { name: "a" } } });
   await stream.position();
   const watch = client.watch("a");
   await watch.shows("a");

@@ -35,7 +35,7 @@ function client({ address }: TestServer) {
   return { rowlock, connected: () => events.filter(({ kind }) => kind === "connected").length };
 }
 
-const acquire = (name: string) => ({ target: { case: "acquire" as const, value: { name } } });
+const acquire = (name: string) => ({ target: { case: "request" as const, value: { name } } });
 
 test("leases and places outlive many connections", async () => {
   const server = await start({ grpc: { connectionAgeMaxMs: AGE_MS } });
@@ -79,9 +79,9 @@ test("waits outside sessions end, and the next call goes over a new connection",
   await server.client.lease({ name: "held" });
   const stream = server.client.wait(acquire("held"));
   const { ticketId } = await stream.position();
-  const blocked = expect(server.client.call("acquire", { name: "held", whenBusy: 3 })).rejects.toMatchObject(
-    TOO_OLD,
-  );
+  const blocked = expect(
+    server.client.call("acquire", { name: "held", whenBusy: { case: "wait", value: {} } }),
+  ).rejects.toMatchObject(TOO_OLD);
   expect(await stream.failure()).toMatchObject(TOO_OLD);
   await blocked;
   const again = server.client.wait({ target: { case: "ticketId", value: ticketId } });
@@ -100,7 +100,7 @@ test("a call under way is answered, however old its connection is by then", asyn
         },
       }),
   });
-  const call = server.client.call("acquire", { name: "slow", whenBusy: 1 });
+  const call = server.client.call("acquire", { name: "slow" });
   // Over the same connection.
   const session = new BareSession(server.client);
   await expect(session.ended).rejects.toMatchObject(TOO_OLD);
@@ -113,7 +113,7 @@ test("a call that does not finish in time is cut off", async () => {
     grpc: { connectionAgeMaxMs: AGE_MS, finishMs: 50 },
     wrapEngine: (engine) => replacing(engine, { acquire: () => new Promise(() => {}) }),
   });
-  await expect(server.client.call("acquire", { name: "stuck", whenBusy: 1 })).rejects.toMatchObject({
+  await expect(server.client.call("acquire", { name: "stuck" })).rejects.toMatchObject({
     code: "UNAVAILABLE",
   });
 });

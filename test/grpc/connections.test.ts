@@ -6,7 +6,6 @@ import type { Socket } from "node:net";
 import { connect as connectSocket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 import type { TestServer } from "../support/harness.ts";
@@ -23,7 +22,7 @@ const TOO_MANY = {
 };
 
 const acquire = (name: string, requestId = "") => ({
-  target: { case: "acquire" as const, value: { name, requestId } },
+  target: { case: "request" as const, value: { name, requestId } },
 });
 
 let server: TestServer;
@@ -42,7 +41,7 @@ async function start(streamsMax: number): Promise<TestCalls> {
 }
 
 async function waiting(): Promise<number | undefined> {
-  return (await server.client.call("getLock", { name: "busy" })).lock?.waiting;
+  return (await server.client.call("getLock", { name: "busy" })).lock?.waiterCount;
 }
 
 describe("waits on one connection", () => {
@@ -51,7 +50,7 @@ describe("waits on one connection", () => {
     const streams = Array.from({ length: WAITS_MAX }, () => client.wait(acquire("busy")));
     for (const stream of streams) await stream.position();
     expect(await client.wait(acquire("busy")).failure()).toMatchObject(TOO_MANY);
-    const blocked = client.call("acquire", { name: "free", whenBusy: WhenBusy.WAIT });
+    const blocked = client.call("acquire", { name: "free", whenBusy: { case: "wait", value: {} } });
     await expect(blocked).rejects.toMatchObject(TOO_MANY);
     expect(await waiting()).toBe(WAITS_MAX);
   });
@@ -60,7 +59,10 @@ describe("waits on one connection", () => {
     const client = await start(WAITS_MAX);
     const outcomes = Array.from({ length: 5 * WAITS_MAX }, async (_, index) => {
       if (index % 2 === 0) return await client.wait(acquire("busy")).granted();
-      const { outcome } = await client.call("acquire", { name: "busy", whenBusy: WhenBusy.WAIT });
+      const { outcome } = await client.call("acquire", {
+        name: "busy",
+        whenBusy: { case: "wait", value: {} },
+      });
       return outcome.value;
     }).map((outcome) => outcome.catch((failure: RowlockError) => failure));
     let refused = 0;

@@ -80,9 +80,14 @@ describe("a server with tenants", () => {
   });
 
   test("logs each lease that a client may not renew together with others, by the name of its lock", async () => {
-    const { leaseId } = await server.clientOf("root").lease({ name: "other/held", ttl: TTL });
+    const { leaseId } = await server
+      .clientOf("root")
+      .lease({ name: "other/held", terms: { lasting: { case: "ttl", value: TTL } } });
     const user = server.clientOf("user", SessionClient);
-    const { leaseId: own } = await user.lease({ name: "mine/a", ttl: TTL });
+    const { leaseId: own } = await user.lease({
+      name: "mine/a",
+      terms: { lasting: { case: "ttl", value: TTL } },
+    });
     const { leases } = (await user.call(
       "renewLeases" as never,
       { leases: [{ leaseId: own }, { leaseId }] } as never,
@@ -107,8 +112,14 @@ describe("a server with tenants", () => {
     async (carrier) => {
       const root = server.clientOf("root", CARRIERS[carrier]);
       const user = server.clientOf("user", CARRIERS[carrier]);
-      const { leaseId } = await root.lease({ name: "other/held", ttl: TTL });
-      const { ticketId } = await root.ticket({ name: "other/held", ttl: TTL });
+      const { leaseId } = await root.lease({
+        name: "other/held",
+        terms: { lasting: { case: "ttl", value: TTL } },
+      });
+      const { ticketId } = await root.ticket({
+        name: "other/held",
+        terms: { lasting: { case: "ttl", value: TTL } },
+      });
       const ids = [leaseId, ticketId, leaseId.replace(/[^.]+$/, "a".repeat(22)), `zzz.1.${"a".repeat(22)}`];
       const calls = {
         release: (id: string) => user.call("release", { leaseId: id }),

@@ -64,7 +64,7 @@ test("a refused call is forgotten when its request has ended", async () => {
 });
 
 test("a stream is refused like a call", async () => {
-  expect(await client.wait({ target: { case: "acquire", value: { name: "any" } } }).failure()).toMatchObject(
+  expect(await client.wait({ target: { case: "request", value: { name: "any" } } }).failure()).toMatchObject(
     REFUSED,
   );
 });

@@ -62,7 +62,7 @@ async function failures(): Promise<Record<string, RowlockError>> {
       (error: unknown) => error,
     ),
   ]);
-  const stream = server.client.wait({ target: { case: "acquire", value: { name: "x" } } });
+  const stream = server.client.wait({ target: { case: "request", value: { name: "x" } } });
   return { ...Object.fromEntries(await Promise.all(failed)), waitInQueue: await stream.failure() };
 }
 
@@ -88,32 +88,32 @@ describe("an invalid request", () => {
       name: "",
       mode: 9 as never,
       permits: 2_000_000,
-      ttl: { seconds: 0n, nanos: 0 },
       requestId: "\0mine",
-      owner: "o".repeat(256),
-      whenBusy: 7 as never,
+      terms: { lasting: { case: "ttl", value: { seconds: 0n, nanos: 0 } }, owner: "o".repeat(256) },
     });
     const failed = await errorOf(failure);
     expect(failed).toMatchObject({
       code: "INVALID_ARGUMENT",
       reason: "BAD_REQUEST",
-      message: expect.stringMatching(/^when_busy: .* \(and 6 more in the details\)$/),
+      message: expect.stringMatching(/^name: .* \(and 5 more in the details\)$/),
     });
     expect(violationsIn(failed)).toEqual({
       name: expect.stringContaining("is required"),
       mode: expect.stringContaining("is 9"),
       permits: "is 2000000; take at most 1000000",
-      ttl: "is 0 s; use 1 s to 24 days",
       request_id: expect.stringContaining("NUL"),
-      owner: "is 256 bytes long; use at most 255 bytes of UTF-8",
-      when_busy: expect.stringContaining("is 7"),
+      "terms.ttl": "is 0 s; use 1 s to 24 days",
+      "terms.owner": "is 256 bytes long; use at most 255 bytes of UTF-8",
     });
     expect(server.events).toEqual([]);
   });
 
   test("gets them on a stream as well, with the path of each field", async () => {
     const stream = server.client.wait({
-      target: { case: "acquire", value: { name: "", ttl: { seconds: -1n, nanos: 0 } } },
+      target: {
+        case: "request",
+        value: { name: "", terms: { lasting: { case: "ttl", value: { seconds: -1n, nanos: 0 } } } },
+      },
       minUpdateInterval: { seconds: 7_200n, nanos: 0 },
     });
     const failed = await stream.failure();

@@ -8,7 +8,6 @@ import { promisify } from "node:util";
 import { credentials, makeGenericClientConstructor, type ServiceError } from "@grpc/grpc-js";
 import { service as healthService } from "grpc-health-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { createGrpcServer, type GrpcServer } from "../../server/grpc/server.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
@@ -52,7 +51,7 @@ function unstarted({ engine }: TestServer): GrpcServer {
   });
 }
 
-const acquire = (request: object) => ({ target: { case: "acquire" as const, value: request } });
+const acquire = (request: object) => ({ target: { case: "request" as const, value: request } });
 
 describe("health", () => {
   const HealthClient = makeGenericClientConstructor(healthService, "Health");
@@ -121,7 +120,7 @@ describe("reflection", () => {
     const answer = JSON.parse((await curl(address, path, "-d", JSON.stringify(request))).stdout);
     expect(answer).toEqual({ version: "1" });
     const { lock } = await client.call("getLock", { name: "generic" });
-    expect(lock?.limit?.limit).toBe(0);
+    expect(lock?.limit?.permits).toBe(0);
     const refused = curl(address, path, "-d", '{"name":"generic"}');
     await expect(refused).rejects.toMatchObject({ stderr: expect.stringContaining("google.rpc.BadRequest") });
   });
@@ -211,7 +210,7 @@ describe("a server that drains", () => {
     const server = await start();
     await server.client.lease({ name: "drain" });
     const waiting = ["", "can-return"].map((requestId) =>
-      server.client.call("acquire", { name: "drain", requestId, whenBusy: WhenBusy.WAIT }),
+      server.client.call("acquire", { name: "drain", requestId, whenBusy: { case: "wait", value: {} } }),
     );
     const settled = Promise.allSettled(waiting);
     await until(() => server.engine.waiterCount === 2);

@@ -2,7 +2,6 @@
 
 import { Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { decoder, encode, pathOf } from "../../clients/typescript/src/bare/methods.ts";
 import { forgetLongDeadline } from "../../server/grpc/long-deadlines.ts";
 import { startServer, type TestServer } from "../support/harness.ts";
@@ -17,7 +16,7 @@ afterEach(async () => {
 function waits(server: TestServer, deadlineMs: number): Promise<string> {
   const client = new Client(server.address, credentials.createInsecure());
   undone.push(() => client.close());
-  const request = encode("acquire", { name: "job", whenBusy: WhenBusy.WAIT });
+  const request = encode("acquire", { name: "job", whenBusy: { case: "wait", value: {} } });
   return new Promise((resolve) =>
     client.makeUnaryRequest(
       pathOf("acquire"),

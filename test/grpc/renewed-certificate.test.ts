@@ -49,7 +49,7 @@ test("new connections get the new certificate, and the others go on", async () =
   const server = await start({ tls: { certificate: old.cert, key: old.key, clientCa: null } });
   const connected = client(server.name, { ca: old.cert });
   const { leaseId } = await connected.lease({ name: "held" });
-  const stream = connected.wait({ target: { case: "acquire", value: { name: "held" } } });
+  const stream = connected.wait({ target: { case: "request", value: { name: "held" } } });
   await stream.position();
 
   server.grpc.setTls({ certificate: renewed.cert, key: renewed.key, clientCa: null });

@@ -11,7 +11,7 @@ import type { TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
 import type { TestCalls } from "../support/test-calls.ts";
 
-const BUSY = { target: { case: "acquire" as const, value: { name: "busy" } } };
+const BUSY = { target: { case: "request" as const, value: { name: "busy" } } };
 
 let server: TestServer;
 let leaseId: string;

@@ -67,22 +67,25 @@ const TTL = { seconds: 60n, nanos: 0 };
 
 /** The waiter of a lock that is held. */
 async function waiting(name: string): Promise<{ ticketId: string; ticketNumber: bigint }> {
-  await root.lease({ name, ttl: TTL });
-  const { ticketId } = await root.ticket({ name, ttl: TTL });
+  await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+  const { ticketId } = await root.ticket({ name, terms: { lasting: { case: "ttl", value: TTL } } });
   const { lock } = await root.call("getLock", { name });
   return { ticketId, ticketNumber: lock?.waiters[0]?.ticketNumber ?? 0n };
 }
 
 /** Makes what the verb needs of a lock, as root, and returns the verb's call, which would succeed with the right. */
 const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Promise<unknown>>> = {
-  Acquire: async (name) => (client) => client.call("acquire", { name, ttl: TTL }),
+  Acquire: async (name) => (client) =>
+    client.call("acquire", { name, terms: { lasting: { case: "ttl", value: TTL } } }),
   WaitInQueue: async (name) => async (client) => {
-    const stream = client.wait({ target: { case: "acquire", value: { name, ttl: TTL } } });
+    const stream = client.wait({
+      target: { case: "request", value: { name, terms: { lasting: { case: "ttl", value: TTL } } } },
+    });
     return await stream.granted();
   },
   "WaitInQueue by its ticket": async (name) => {
-    const { leaseId } = await root.lease({ name, ttl: TTL });
-    const { ticketId } = await root.ticket({ name, ttl: TTL });
+    const { leaseId } = await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+    const { ticketId } = await root.ticket({ name, terms: { lasting: { case: "ttl", value: TTL } } });
     return async (client) => {
       const stream = client.wait({ target: { case: "ticketId", value: ticketId } });
       await stream.position();
@@ -93,7 +96,11 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
   Capture: async (name) => {
     await root.call("updateRecord", { name, status: "ready" });
     return (client) =>
-      client.call("capture", { from: { case: "names", value: { names: [name] } }, maxLeases: 1, ttl: TTL });
+      client.call("capture", {
+        from: { case: "names", value: { names: [name] } },
+        maxLeases: 1,
+        terms: { lasting: { case: "ttl", value: TTL } },
+      });
   },
   "Capture by a prefix": async (name) => {
     await root.call("updateRecord", { name, status: "ready" });
@@ -101,23 +108,23 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
       client.call("capture", {
         from: { case: "prefix", value: `${name.split("/")[0]}/` },
         maxLeases: 1,
-        ttl: TTL,
+        terms: { lasting: { case: "ttl", value: TTL } },
       });
   },
   Renew: async (name) => {
-    const { leaseId } = await root.lease({ name, ttl: TTL });
+    const { leaseId } = await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
     return (client) => client.call("renew", { leaseId });
   },
   Release: async (name) => {
-    const { leaseId } = await root.lease({ name, ttl: TTL });
+    const { leaseId } = await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
     return (client) => client.call("release", { leaseId });
   },
   GetLock: async (name) => {
-    await root.lease({ name, ttl: TTL });
+    await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
     return (client) => client.call("getLock", { name });
   },
   ListLocks: async (name) => {
-    await root.lease({ name, ttl: TTL });
+    await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
     return (client) => client.call("listLocks", { prefix: name });
   },
   ListLimits: async (name) => {
@@ -128,15 +135,17 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
     return (client) => client.call("listLimits", { prefix: name });
   },
   ListClaims: async (name) => {
-    await root.lease({ name, ttl: TTL });
-    return (client) => client.call("listClaims", { lockName: name });
+    await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+    return (client) => client.call("listClaims", { locks: { case: "lockName", value: name } });
   },
   "ListClaims of a prefix": async (name) => {
-    await root.lease({ name, ttl: TTL });
-    return (client) => client.call("listClaims", { prefix: name });
+    await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+    return (client) => client.call("listClaims", { locks: { case: "prefix", value: name } });
   },
-  ListChanges: async (name) => (client) => client.call("listChanges", { lockName: name }),
-  "ListChanges of a prefix": async (name) => (client) => client.call("listChanges", { prefix: name }),
+  ListChanges: async (name) => (client) =>
+    client.call("listChanges", { locks: { case: "lockName", value: name } }),
+  "ListChanges of a prefix": async (name) => (client) =>
+    client.call("listChanges", { locks: { case: "prefix", value: name } }),
   ExplainWait: async (name) => (client) =>
     client.call("explainWait", { target: { case: "name", value: name } }),
   "ExplainWait of a claim": async (name) => {
@@ -149,7 +158,7 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
     return (client) => client.call("explainWait", { target: { case: "ticketId", value: ticketId } });
   },
   WatchLocks: async (name) => {
-    await root.lease({ name, ttl: TTL });
+    await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
     return async (client) => {
       const watch = client.watch(name);
       try {
@@ -160,7 +169,7 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
     };
   },
   ForceRelease: async (name) => {
-    await root.lease({ name, ttl: TTL });
+    await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
     return (client) =>
       client.call("forceRelease", { target: { case: "name", value: name }, reason: "a test" });
   },
@@ -231,7 +240,7 @@ async function stateOf(name: string) {
   const { limit, holders, waiters, record } = lock ?? {};
   const numbers = (claims: readonly { ticketNumber: bigint }[] = []) =>
     claims.map(({ ticketNumber }) => ticketNumber);
-  return { limit: limit?.limit, holders: numbers(holders), waiters: numbers(waiters), record };
+  return { limit: limit?.permits, holders: numbers(holders), waiters: numbers(waiters), record };
 }
 
 test("the table has each verb of the contract, with the right that it needs", () => {
@@ -244,7 +253,7 @@ test("the table has each verb of the contract, with the right that it needs", ()
 describe("who has no right", () => {
   test("gets the same answer for a name that exists as for one that does not", async () => {
     const client = clientOf("user", TestCalls);
-    await root.lease({ name: "other/exists", ttl: TTL });
+    await root.lease({ name: "other/exists", terms: { lasting: { case: "ttl", value: TTL } } });
     const answers = await Promise.all(
       ["other/exists", "other/absent"].map(async (name) => {
         const error = await client.call("getLock", { name }).catch((thrown: unknown) => thrown);
@@ -257,7 +266,8 @@ describe("who has no right", () => {
 
   test("is shown nothing of other names in a listing, a watch and a page token", async () => {
     const client = clientOf("user", TestCalls);
-    for (const name of ["mine/a", "mine/b", "mine/c", "nine/x", "min"]) await root.lease({ name, ttl: TTL });
+    for (const name of ["mine/a", "mine/b", "mine/c", "nine/x", "min"])
+      await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
     const seen: string[] = [];
     let pageToken = "";
     do {
@@ -308,11 +318,20 @@ test("a caller that may use a lock and not see it learns that it is busy, and no
   const blind = await startServer({ grpc: { gate } });
   const client = new TestCalls(blind.address, { headers: { authorization: `Bearer ${made.token}` } });
   try {
-    await client.lease({ name: "held", ttl: TTL, owner: "secret owner" });
-    const refusal = await client.refusal({ name: "held", ttl: TTL });
+    await client.lease({
+      name: "held",
+      terms: { lasting: { case: "ttl", value: TTL }, owner: "secret owner" },
+    });
+    const refusal = await client.refusal({ name: "held", terms: { lasting: { case: "ttl", value: TTL } } });
     expect(refusal.holders).toEqual([]);
-    await client.ticket({ name: "held", ttl: TTL, owner: "secret owner" });
-    const { ticketId } = await client.ticket({ name: "held", ttl: TTL, owner: "own" });
+    await client.ticket({
+      name: "held",
+      terms: { lasting: { case: "ttl", value: TTL }, owner: "secret owner" },
+    });
+    const { ticketId } = await client.ticket({
+      name: "held",
+      terms: { lasting: { case: "ttl", value: TTL }, owner: "own" },
+    });
     const explained = await client.call("explainWait", { target: { case: "ticketId", value: ticketId } });
     expect(explained.claim).toMatchObject({ owner: "own" });
     expect(explained.causes).toMatchObject([
@@ -335,15 +354,18 @@ test("a caller that may use a lock and not see it learns that it is busy, and no
 
 test("the principal is shown beside the owner", async () => {
   const client = clientOf("operator", SessionClient);
-  await client.lease({ name: "mine/shown", ttl: TTL, owner: "whatever it says" });
+  await client.lease({
+    name: "mine/shown",
+    terms: { lasting: { case: "ttl", value: TTL }, owner: "whatever it says" },
+  });
   const { lock } = await client.call("getLock", { name: "mine/shown" });
   expect(lock?.holders).toMatchObject([{ owner: "whatever it says", principal: "token:operator" }]);
 });
 
 test("a renewal of several leases fails only for those without the right", async () => {
   const client = clientOf("user", SessionClient) as SessionClient;
-  const mine = await client.lease({ name: "mine/kept", ttl: TTL });
-  const other = await root.lease({ name: "other/kept", ttl: TTL });
+  const mine = await client.lease({ name: "mine/kept", terms: { lasting: { case: "ttl", value: TTL } } });
+  const other = await root.lease({ name: "other/kept", terms: { lasting: { case: "ttl", value: TTL } } });
   const { leases } = (await client.call(
     "renewLeases" as never,
     {

@@ -41,7 +41,7 @@ test("the server buffers one position for a client that does not read, and then 
   const received: Buffer[] = [];
   stream.on("data", (chunk: Buffer) => received.push(chunk));
   const request = create(WaitInQueueRequestSchema, {
-    target: { case: "acquire", value: { name: "slow" } },
+    target: { case: "request", value: { name: "slow" } },
     minUpdateInterval: { seconds: 0n, nanos: 0 },
   });
   stream.end(frame(toBinary(WaitInQueueRequestSchema, request)));
@@ -80,9 +80,9 @@ test("the server buffers one message for a watch that is not read, and then the 
   for (let round = 0; round < CHANGES; round++)
     for (const name of ["watched/a", "watched/b"])
       await client.call("release", {
-        leaseId: (await client.lease({ name, owner: `round ${round}` })).leaseId,
+        leaseId: (await client.lease({ name, terms: { owner: `round ${round}` } })).leaseId,
       });
-  await client.lease({ name: "watched/b", owner: "the last" });
+  await client.lease({ name: "watched/b", terms: { owner: "the last" } });
   expect(told()).toBe(1);
   expect(received).toEqual([]);
 

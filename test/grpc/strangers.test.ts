@@ -78,7 +78,7 @@ test("a client without credentials learns the reason, also over its own library"
   const missing = { code: "UNAUTHENTICATED", reason: "CREDENTIALS_MISSING" };
   await expect(server.client.call("acquire", { name: "any" })).rejects.toMatchObject(missing);
   expect(
-    await server.client.wait({ target: { case: "acquire", value: { name: "any" } } }).failure(),
+    await server.client.wait({ target: { case: "request", value: { name: "any" } } }).failure(),
   ).toMatchObject(missing);
 });
 
@@ -90,7 +90,7 @@ test("a client that comes back with a thousand waits at once gets a place for ea
   const placed = async (): Promise<void> => {
     for (;;) {
       try {
-        await back.wait({ target: { case: "acquire", value: { name: "busy" } } }).position();
+        await back.wait({ target: { case: "request", value: { name: "busy" } } }).position();
         return;
       } catch (error) {
         // A slow machine is late with so many, and says when to come back, as Rowlock's clients do.

@@ -1,7 +1,6 @@
 // What one tenant can take from the others: waits, captures that wait, renewals.
 
 import { afterEach, describe, expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { Usage } from "../../server/access/usage.ts";
 import { RENEWALS_SPARE } from "../../server/grpc/grpc-bounds.ts";
@@ -49,18 +48,25 @@ describe.each(["call", "session"] as const)("captures that wait, by %s", (carrie
       from: { case: "names", value: { names: [name] } },
       maxLeases,
       maxWait,
-      ttl: TTL,
+      terms: { lasting: { case: "ttl", value: TTL } },
     });
 
   test("count as waiters of their caller, over all its connections, until they end", async () => {
     await start();
-    const { leaseId } = await clientOf("polite").lease({ name: "held", ttl: LONG });
+    const { leaseId } = await clientOf("polite").lease({
+      name: "held",
+      terms: { lasting: { case: "ttl", value: LONG } },
+    });
     const clients = ["greedy", "greedy", "greedy"].map(clientOf) as [TestCalls, TestCalls, TestCalls];
     const waits = clients.map((client) => capture(client, "held"));
     await waitsAre(3);
     expect(await refusalOf(capture(clients[0], "held"))).toBe("quota_waiters");
     // Places in queues count together with them.
-    const place = { name: "held", whenBusy: WhenBusy.ENQUEUE, ttl: TTL };
+    const place = {
+      name: "held",
+      whenBusy: { case: "enqueue" as const, value: {} },
+      terms: { lasting: { case: "ttl" as const, value: TTL } },
+    };
     expect(await refusalOf(clients[1].call("acquire", place))).toBe("quota_waiters");
     await clientOf("polite").call("release", { leaseId });
     const [taken] = (await Promise.race(waits)).leases;
@@ -74,7 +80,10 @@ describe.each(["call", "session"] as const)("captures that wait, by %s", (carrie
   test("take nothing beyond the claims of their caller, and keep nobody else waiting for that", async () => {
     const usage = new Usage();
     await start({ usage });
-    const { leaseId } = await clientOf("greedy").lease({ name: "held", ttl: LONG });
+    const { leaseId } = await clientOf("greedy").lease({
+      name: "held",
+      terms: { lasting: { case: "ttl", value: LONG } },
+    });
     const polite = clientOf("polite");
     const full = capture(polite, "held", 2);
     await waitsAre(1);
@@ -122,13 +131,17 @@ test.each(["call", "session"] as const)(
 test("the waits of one caller are bounded by its share, over all carriers and connections", async () => {
   await start({ room: { ...NO_BOUND, waits: 10, principalWaits: 4 } });
   const polite = server.clientOf("polite");
-  await polite.lease({ name: "held", ttl: LONG });
+  await polite.lease({ name: "held", terms: { lasting: { case: "ttl", value: LONG } } });
   const connections = ["call", "session"] as const;
   const [byCall, bySession] = connections.map((carrier) => server.clientOf("polite", CARRIERS[carrier])) as [
     TestCalls,
     TestCalls,
   ];
-  const wait = { name: "held", whenBusy: WhenBusy.WAIT, ttl: TTL };
+  const wait = {
+    name: "held",
+    whenBusy: { case: "wait" as const, value: {} },
+    terms: { lasting: { case: "ttl" as const, value: TTL } },
+  };
   endless(byCall.call("acquire", wait));
   endless(bySession.call("acquire", wait));
   const watch = byCall.watch("");
@@ -147,7 +160,7 @@ test("the waits of one caller are bounded by its share, over all carriers and co
   expect(await refusalOf(server.clientOf("polite").watch("").complete())).toBe("principal_waits");
   const stream = server
     .clientOf("polite", CARRIERS.session)
-    .wait({ target: { case: "acquire", value: wait } });
+    .wait({ target: { case: "request", value: wait } });
   expect(await refusalOf(stream.position())).toBe("principal_waits");
   watch.cancel();
   await waitsAre(3);
@@ -165,8 +178,14 @@ describe.each(["call", "session"] as const)(
     test("are refused with a time to come back, over all connections, and those of others are not", async () => {
       await start();
       const clients = ["greedy", "greedy"].map(clientOf) as [TestCalls, TestCalls];
-      const { leaseId } = await clients[0].lease({ name: "mine", ttl: LONG });
-      const { leaseId: theirs } = await clientOf("polite").lease({ name: "theirs", ttl: TTL });
+      const { leaseId } = await clients[0].lease({
+        name: "mine",
+        terms: { lasting: { case: "ttl", value: LONG } },
+      });
+      const { leaseId: theirs } = await clientOf("polite").lease({
+        name: "theirs",
+        terms: { lasting: { case: "ttl", value: TTL } },
+      });
       const seen = new Map<string, number>();
       // Only calls that come faster than the allowance is given back can use it up.
       for (let round = 0; round < 200 && !seen.has("client_renewals"); round++) {
@@ -194,7 +213,10 @@ test.each(["call", "session"] as const)(
       ["greedy", "polite"],
     );
     const polite = server.clientOf("polite");
-    const { leaseId } = await polite.lease({ name: "theirs", ttl: TTL });
+    const { leaseId } = await polite.lease({
+      name: "theirs",
+      terms: { lasting: { case: "ttl", value: TTL } },
+    });
     const greedy = server.clientOf("greedy", CARRIERS[carrier]);
     for (const guess of [leaseId, leaseId.replace(/^[^.]+/, "zzz")]) {
       const refusalOfGuess = () => refusalOf(greedy.call("renew", { leaseId: guess }));
@@ -257,8 +279,8 @@ rules:
       TestCalls,
       TestCalls,
     ];
-    await blind.lease({ name: NAME, ttl: LONG, owner: "holder" });
-    const { ticketId } = await blind.ticket({ name: NAME, ttl: LONG });
+    await blind.lease({ name: NAME, terms: { lasting: { case: "ttl", value: LONG }, owner: "holder" } });
+    const { ticketId } = await blind.ticket({ name: NAME, terms: { lasting: { case: "ttl", value: LONG } } });
     await pattern("team/*", 0);
     const target = { case: "name", value: NAME } as const;
     const watch = async (client: TestCalls) => {
@@ -272,24 +294,34 @@ rules:
       client.call("listLocks", {}),
       client.call("listLimits", {}),
       client.call("listClaims", {}),
-      client.call("listChanges", { lockName: NAME }),
+      client.call("listChanges", { locks: { case: "lockName", value: NAME } }),
       client.call("explainWait", { target }),
       watch(client),
     ];
     const byUser = (client: TestCalls) => [
-      client.call("acquire", { name: NAME, permits: 5, ttl: TTL }),
+      client.call("acquire", { name: NAME, permits: 5, terms: { lasting: { case: "ttl", value: TTL } } }),
       client.call("acquire", {
         name: NAME,
-        ttl: TTL,
-        whenBusy: WhenBusy.WAIT,
-        maxWait: { seconds: 0n, nanos: 50e6 },
+        whenBusy: { case: "wait", value: { maxWait: { seconds: 0n, nanos: 50e6 } } },
+        terms: { lasting: { case: "ttl", value: TTL } },
       }),
       client
         .wait({
-          target: { case: "acquire", value: { name: NAME, ttl: TTL, maxWait: { seconds: 0n, nanos: 50e6 } } },
+          target: {
+            case: "request",
+            value: {
+              name: NAME,
+              maxWait: { seconds: 0n, nanos: 50e6 },
+              terms: { lasting: { case: "ttl", value: TTL } },
+            },
+          },
         })
         .ended(),
-      client.call("capture", { from: { case: "names", value: { names: [NAME] } }, maxLeases: 1, ttl: TTL }),
+      client.call("capture", {
+        from: { case: "names", value: { names: [NAME] } },
+        maxLeases: 1,
+        terms: { lasting: { case: "ttl", value: TTL } },
+      }),
     ];
     const byOperator = [
       blind.call("explainWait", { target: { case: "ticketId", value: ticketId } }),
@@ -299,7 +331,7 @@ rules:
     ];
     for (const call of [...byReader(reader), ...byUser(reader), ...byUser(blind), ...byOperator])
       expect(told(await call)).toEqual([]);
-    const paused = await reader.refusal({ name: NAME, ttl: TTL });
+    const paused = await reader.refusal({ name: NAME, terms: { lasting: { case: "ttl", value: TTL } } });
     expect(paused.limit).toMatchObject({ limit: 0, pattern: "", reason: "", version: 0n });
     expect(paused.message).toContain("its limit is 0.");
     const wholly = await Promise.all(byReader(whole).filter((_, at) => ![2, 3].includes(at)));
@@ -310,8 +342,14 @@ rules:
   test("a waiter that may not see the lock learns what is in the way, and nothing of others", async () => {
     const { root, pattern, clientOf } = await begin();
     const waiter = clientOf("waiter");
-    await root.lease({ name: NAME, ttl: LONG, owner: "a secret reason" });
-    const { ticketId } = await waiter.ticket({ name: NAME, ttl: LONG, owner: "own" });
+    await root.lease({
+      name: NAME,
+      terms: { lasting: { case: "ttl", value: LONG }, owner: "a secret reason" },
+    });
+    const { ticketId } = await waiter.ticket({
+      name: NAME,
+      terms: { lasting: { case: "ttl", value: LONG }, owner: "own" },
+    });
     const explain = (client: TestCalls, target: object) => client.call("explainWait", { target } as never);
     const byTicket = await explain(waiter, { case: "ticketId", value: ticketId });
     expect(told(byTicket)).toEqual([]);
@@ -327,7 +365,7 @@ rules:
 
   test("the database's user and connection that hold rows are shown to whoever may operate the lock", async () => {
     const { root, clientOf } = await begin();
-    await root.lease({ name: NAME, ttl: LONG });
+    await root.lease({ name: NAME, terms: { lasting: { case: "ttl", value: LONG } } });
     const rows = async (client: TestCalls) => {
       const { causes, summary } = await client.call("explainWait", { target: { case: "name", value: NAME } });
       const cause = causes.find((each) => each.cause.case === "rows")?.cause.value;
@@ -345,7 +383,14 @@ rules:
 
   test("an operator that may not see the lock is not told whose claim it has ended, or who ran last", async () => {
     const { root, clientOf } = await begin();
-    const lease = { name: NAME, ttl: LONG, owner: "a secret reason", labels: { run: "4711" } };
+    const lease = {
+      name: NAME,
+      terms: {
+        lasting: { case: "ttl" as const, value: LONG },
+        owner: "a secret reason",
+        labels: { run: "4711" },
+      },
+    };
     await root.lease(lease);
     const force = { target: { case: "name", value: NAME }, reason: "why" } as const;
     const blind = clientOf("blind");

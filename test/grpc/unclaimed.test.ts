@@ -15,16 +15,23 @@ afterAll(() => server.stop());
 
 async function unclaimed(name: string): Promise<boolean | undefined> {
   const { lock } = await server.client.call("getLock", { name });
-  return lock?.holders[0]?.unclaimed;
+  return lock?.holders[0]?.provisional;
 }
 
 test("it is unclaimed until it is renewed, or requested again under its request id", async () => {
-  const { leaseId, provisional } = await server.client.lease({ name: "renewed", noExpiry: true });
+  const { leaseId, provisional } = await server.client.lease({
+    name: "renewed",
+    terms: { lasting: { case: "noExpiry", value: {} } },
+  });
   expect(provisional).toBe(false);
   expect(await unclaimed("renewed")).toBe(true);
   await server.client.call("renew", { leaseId });
   expect(await unclaimed("renewed")).toBe(false);
-  const again = { name: "again", noExpiry: true, requestId: "again" };
+  const again = {
+    name: "again",
+    requestId: "again",
+    terms: { lasting: { case: "noExpiry" as const, value: {} } },
+  };
   await server.client.lease(again);
   expect(await unclaimed("again")).toBe(true);
   await server.client.lease(again);
@@ -38,7 +45,7 @@ test("a lease with an end is none of these", async () => {
 
 test("in a session it is claimed when the client has acknowledged the grant, and no message follows", async () => {
   const session = new BareSession(server.client);
-  session.ask(acquire({ name: "heard", noExpiry: true }));
+  session.ask(acquire({ name: "heard", terms: { lasting: { case: "noExpiry" as const, value: {} } } }));
   await session.until((all) => all.some(({ results }) => results.length > 0) || undefined);
   expect(await unclaimed("heard")).toBe(true);
   session.send({ received: BigInt(session.responses.length) });
@@ -48,7 +55,10 @@ test("in a session it is claimed when the client has acknowledged the grant, and
 });
 
 test("one that an operator ends counts as lost, because its holder may have relied on it", async () => {
-  await server.client.lease({ name: "forced", noExpiry: true, statusIfLost: "failed" });
+  await server.client.lease({
+    name: "forced",
+    terms: { lasting: { case: "noExpiry", value: {} }, statusIfLost: "failed" },
+  });
   const target = { case: "name" as const, value: "forced" };
   await server.client.call("forceRelease", { target, reason: "nobody has come for it" });
   const { lock } = await server.client.call("getLock", { name: "forced" });
@@ -56,7 +66,10 @@ test("one that an operator ends counts as lost, because its holder may have reli
 });
 
 test("rowlock show marks it as unclaimed after some seconds", async () => {
-  await server.client.lease({ name: "shown", noExpiry: true, owner: "anna" });
+  await server.client.lease({
+    name: "shown",
+    terms: { lasting: { case: "noExpiry", value: {} }, owner: "anna" },
+  });
   const { lock } = await server.client.call("getLock", { name: "shown" });
   const pageAt = (nowMs: number) =>
     lockPage(lockView(lock as NonNullable<typeof lock>), nowMs, (_, text) => text);

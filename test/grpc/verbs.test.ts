@@ -3,7 +3,7 @@
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
-import { LeaseSchema, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import { LockService, SessionCommandSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { inOrder, ROWS, resultField, type VerbName } from "../../server/grpc/verbs.ts";
 
@@ -73,8 +73,8 @@ test.each<[Asked, boolean]>([
   [{ case: "watchLocks", value: {} }, true],
   [{ case: "capture", value: { maxWait: { seconds: 1n } } }, true],
   [{ case: "capture", value: {} }, false],
-  [{ case: "acquire", value: { whenBusy: WhenBusy.WAIT } }, true],
-  [{ case: "acquire", value: { whenBusy: WhenBusy.ENQUEUE } }, false],
+  [{ case: "acquire", value: { whenBusy: { case: "wait", value: {} } } }, true],
+  [{ case: "acquire", value: { whenBusy: { case: "enqueue", value: {} } } }, false],
   [{ case: "acquire", value: {} }, false],
   [{ case: "renew", value: {} }, false],
   [{ case: "listLocks", value: {} }, false],

@@ -18,7 +18,10 @@ describe.runIf(PYTHON)("the reference parser of OpenMetrics", () => {
 
   test("takes what a server shows", async () => {
     const { client, metricsUrl } = await stage.serving(await stage.database(freshSqlite));
-    await client.lease({ name: "etl/load", ttl: { seconds: 60n, nanos: 0 } });
+    await client.lease({
+      name: "etl/load",
+      terms: { lasting: { case: "ttl", value: { seconds: 60n, nanos: 0 } } },
+    });
     const accept = "application/openmetrics-text; version=1.0.0";
     const answer = await fetch(`${metricsUrl}/metrics`, { headers: { accept } });
     expect(answer.headers.get("content-type")).toMatch(/^application\/openmetrics-text/);

@@ -174,7 +174,7 @@ async function visit(): Promise<void> {
   const calls = new TestCalls(address);
   const session = new LeanSession(calls);
   const ttl = { seconds: BigInt(SHORT_TTL_MS / 1_000), nanos: 0 };
-  await session.ask(acquire({ name, ttl })).first;
+  await session.ask(acquire({ name, terms: { lasting: { case: "ttl" as const, value: ttl } } })).first;
   session.close();
   calls.close();
 }

@@ -9,7 +9,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { DatabaseServers } from "../bench/systems/database-servers.ts";
 import { RowlockProcess, screenOf, serveArgs } from "../process/server-process.ts";
 import { newTrace } from "../support/span-tree.ts";
@@ -55,7 +54,7 @@ try {
   // Opens the connections: that is no part of what the picture shows.
   for (const one of [holder, waiter]) await one.call("getLock", { name: NAME });
   const { leaseId } = await warm.lease({ name: NAME });
-  const granted = waiter.call("acquire", { name: NAME, whenBusy: WhenBusy.WAIT });
+  const granted = waiter.call("acquire", { name: NAME, whenBusy: { case: "wait", value: {} } });
   await sleep(HELD_MS);
   await holder.call("release", { leaseId });
   leaseIn(await granted);

@@ -80,16 +80,24 @@ describe("a server with a tokens file and a policy", () => {
     await expect(failed(new BareSession(wrong).ended)).resolves.toMatchObject({
       reason: "CREDENTIALS_WRONG",
     });
-    expect((await server.nightly.lease({ name: "a", ttl: TTL })).leaseId).not.toBe("");
+    expect(
+      (await server.nightly.lease({ name: "a", terms: { lasting: { case: "ttl", value: TTL } } })).leaseId,
+    ).not.toBe("");
   });
 
   test("ends the sessions and waits of a token that is removed, keeps their leases, and leaves others alone", async () => {
     const server = await start();
     const session = new BareSession(server.nightly);
     const kept = new BareSession(server.other);
-    const { leaseId } = await server.nightly.lease({ name: "held", ttl: TTL });
+    const { leaseId } = await server.nightly.lease({
+      name: "held",
+      terms: { lasting: { case: "ttl", value: TTL } },
+    });
     const wait = server.nightly.wait({
-      target: { case: "acquire", value: { name: "held", requestId: "w", ttl: TTL } },
+      target: {
+        case: "request",
+        value: { name: "held", requestId: "w", terms: { lasting: { case: "ttl", value: TTL } } },
+      },
     });
     await wait.position();
     const fromMs = performance.now();
@@ -134,7 +142,7 @@ describe("a server with a tokens file and a policy", () => {
     const [line] = await server.process.logged(/.*"files":"policy".*cannot be used.*/);
     expect(line).toContain("line 2: ");
     expect(line).toContain("line 3: ");
-    await server.nightly.lease({ name: "still", ttl: TTL });
+    await server.nightly.lease({ name: "still", terms: { lasting: { case: "ttl", value: TTL } } });
     put("policy", policyOf('{ who: token:other, may: use, on: "*" }'));
     await server.process.logged(/"files":"policy","msg":"changed files are in force"/);
     await expect(server.nightly.lease({ name: "no more" })).rejects.toMatchObject({
@@ -144,7 +152,7 @@ describe("a server with a tokens file and a policy", () => {
 
   test("says nothing of a token in its log, its metrics and its errors", async () => {
     const server = await start();
-    await server.nightly.lease({ name: "a", ttl: TTL });
+    await server.nightly.lease({ name: "a", terms: { lasting: { case: "ttl", value: TTL } } });
     const wrong = newToken("x");
     await callsWith(server.grpcAddress, wrong.token)
       .lease({ name: "a" })
@@ -178,7 +186,7 @@ test("a session ends when its JWT expires, and its lease goes on under a new one
   );
   const first = callsWith(server.grpcAddress, await signed(3));
   const session = new BareSession(first);
-  const { leaseId } = await first.lease({ name: "held", ttl: TTL });
+  const { leaseId } = await first.lease({ name: "held", terms: { lasting: { case: "ttl", value: TTL } } });
   expect(await failed(session.ended)).toMatchObject({
     code: "UNAUTHENTICATED",
     reason: "CREDENTIALS_EXPIRED",
@@ -208,7 +216,7 @@ test("a client certificate names its caller", async () => {
     tls: { ca: own.cert, ...client },
   });
   stage.afterwards(() => calls.close());
-  await calls.lease({ name: "etl/a", ttl: TTL });
+  await calls.lease({ name: "etl/a", terms: { lasting: { case: "ttl", value: TTL } } });
   const { lock } = await calls.call("getLock", { name: "etl/a" });
   expect(lock?.holders).toMatchObject([{ principal: "cert:spiffe://example.org/etl/loader" }]);
   await expect(calls.lease({ name: "web/a" })).rejects.toMatchObject({ reason: "RIGHT_MISSING" });
@@ -280,13 +288,20 @@ test("a caller beyond its quota is told which, keeps what it has, and others are
     metadata: { bound },
   });
 
-  const leases = [await calls.lease({ name: "a", ttl: TTL }), await calls.lease({ name: "b", ttl: TTL })];
-  await calls.ticket({ name: "a", ttl: TTL });
-  await expect(calls.lease({ name: "c", ttl: TTL })).rejects.toMatchObject(overloaded("quota_claims"));
-  await others.lease({ name: "c", ttl: TTL });
+  const leases = [
+    await calls.lease({ name: "a", terms: { lasting: { case: "ttl", value: TTL } } }),
+    await calls.lease({ name: "b", terms: { lasting: { case: "ttl", value: TTL } } }),
+  ];
+  await calls.ticket({ name: "a", terms: { lasting: { case: "ttl", value: TTL } } });
+  await expect(
+    calls.lease({ name: "c", terms: { lasting: { case: "ttl", value: TTL } } }),
+  ).rejects.toMatchObject(overloaded("quota_claims"));
+  await others.lease({ name: "c", terms: { lasting: { case: "ttl", value: TTL } } });
   for (const { leaseId } of leases) await calls.call("renew", { leaseId });
   await calls.call("release", { leaseId: leases[1]?.leaseId ?? "" });
-  await expect(calls.ticket({ name: "c", ttl: TTL })).rejects.toMatchObject(overloaded("quota_waiters"));
+  await expect(
+    calls.ticket({ name: "c", terms: { lasting: { case: "ttl", value: TTL } } }),
+  ).rejects.toMatchObject(overloaded("quota_waiters"));
 
   const session = new BareSession(calls);
   await seen(session, "a");
@@ -297,14 +312,16 @@ test("a caller beyond its quota is told which, keeps what it has, and others are
 
   const outcomes: string[] = [];
   for (let name = 0; name < 8; name++) {
-    const { leaseId } = await calls.lease({ name: `new ${name}`, ttl: TTL }).catch((error) => {
-      outcomes.push(error.metadata.bound);
-      return { leaseId: "" };
-    });
+    const { leaseId } = await calls
+      .lease({ name: `new ${name}`, terms: { lasting: { case: "ttl", value: TTL } } })
+      .catch((error) => {
+        outcomes.push(error.metadata.bound);
+        return { leaseId: "" };
+      });
     if (leaseId !== "") await calls.call("release", { leaseId });
   }
   expect(new Set(outcomes)).toEqual(new Set(["quota_names"]));
-  await others.lease({ name: "new for others", ttl: TTL });
+  await others.lease({ name: "new for others", terms: { lasting: { case: "ttl", value: TTL } } });
 });
 
 test("a caller with as many records as its quota allows makes no more, and changes, releases and deletes what it has", async () => {
@@ -337,7 +354,7 @@ test("a caller with as many records as its quota allows makes no more, and chang
   for (const name of ["a", b as string, c as string, "of others"]) await makes(name, "changed");
 
   // The end of a lease may make one more, for its holder.
-  const { leaseId } = await calls.lease({ name: "d", ttl: TTL });
+  const { leaseId } = await calls.lease({ name: "d", terms: { lasting: { case: "ttl", value: TTL } } });
   await calls.call("renew", { leaseId });
   await calls.call("release", { leaseId, status: "done" });
   await calls.call("deleteRecord", { name: "a" });

@@ -14,7 +14,9 @@ test("names the client of each grant, release, forced release and change of a li
   const requestId = "7e8f4c3a-request";
 
   const { leaseId } = await first.lease({ name: "l", requestId });
-  const stream = second.wait({ target: { case: "acquire", value: { name: "l", owner: "waiter" } } });
+  const stream = second.wait({
+    target: { case: "request", value: { name: "l", terms: { owner: "waiter" } } },
+  });
   await stream.position();
   await first.call("release", { leaseId });
   await stream.granted();

@@ -26,7 +26,7 @@ async function shell(...flags: string[]) {
     /** Holders and waiters of the lock. */
     async counts(name: string) {
       const { lock } = await server.client.call("getLock", { name });
-      return { held: lock?.holderCount, waiting: lock?.waiting };
+      return { held: lock?.holderCount, waiting: lock?.waiterCount };
     },
   };
 }
@@ -191,7 +191,10 @@ describe("a server with TLS", () => {
 test("a wait goes on when its server is back", async () => {
   const database = await stage.database(freshSqlite);
   const server = await stage.serving(database);
-  const held = await server.client.lease({ name: "away", ttl: { seconds: 600n } });
+  const held = await server.client.lease({
+    name: "away",
+    terms: { lasting: { case: "ttl", value: { seconds: 600n } } },
+  });
   const patient = ["--addr", server.grpcAddress, "--give-up-after", "60s"];
   const waiting = stage.rowlock(["run", "away", ...patient, "--", "echo", "had it"], {});
   await waiting.logged(/next in the queue/);

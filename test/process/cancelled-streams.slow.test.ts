@@ -3,7 +3,6 @@
 // exactly at its grant see test/stories/died-at-the-grant.test.ts.
 
 import { beforeAll, describe, expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { testDatabases } from "../support/database.ts";
 import { leaseIn, type TestCalls } from "../support/test-calls.ts";
 import { metric, processStage, type ServingServer } from "./stage.ts";
@@ -15,7 +14,10 @@ const LATE_MS = 60_000;
 
 const stage = processStage("after all");
 const acquire = (name: string, requestId = "") => ({
-  target: { case: "acquire" as const, value: { name, requestId, ttl: HOUR } },
+  target: {
+    case: "request" as const,
+    value: { name, requestId, terms: { lasting: { case: "ttl" as const, value: HOUR } } },
+  },
 });
 const comeBack = (ticketId: string) => ({ target: { case: "ticketId" as const, value: ticketId } });
 const CANCELLED = { code: "CANCELLED" };
@@ -34,19 +36,22 @@ describe.each(testDatabases())("on $label, a stream that is cancelled", ({ fresh
   async function isWaitedFor(name: string, waiting: number): Promise<void> {
     for (;;) {
       const { lock } = await client.call("getLock", { name });
-      if (lock?.waiting === waiting) return;
+      if (lock?.waiterCount === waiting) return;
     }
   }
 
   /** The next caller is granted long before a lease that nobody received would expire. */
   async function isSoonFree(name: string): Promise<void> {
-    const request = { name, whenBusy: WhenBusy.WAIT, maxWait: { seconds: 60n, nanos: 0 } };
+    const request = {
+      name,
+      whenBusy: { case: "wait" as const, value: { maxWait: { seconds: 60n, nanos: 0 } } },
+    };
     const { leaseId } = leaseIn(await client.call("acquire", request, { timeout: LATE_MS }));
     await client.call("release", { leaseId });
   }
 
   test("before its first answer leaves nothing behind", async () => {
-    const held = await client.lease({ name: "early", ttl: HOUR });
+    const held = await client.lease({ name: "early", terms: { lasting: { case: "ttl", value: HOUR } } });
     const failures = Array.from({ length: MANY }, async (_, index) => {
       const stream = client.wait(acquire("early"));
       const failure = stream.failure();
@@ -64,7 +69,7 @@ describe.each(testDatabases())("on $label, a stream that is cancelled", ({ fresh
   });
 
   test("while it waits keeps its place for the grace period, and loses it afterwards", async () => {
-    const held = await client.lease({ name: "waiting", ttl: HOUR });
+    const held = await client.lease({ name: "waiting", terms: { lasting: { case: "ttl", value: HOUR } } });
     const [lost, back] = [client.wait(acquire("waiting")), client.wait(acquire("waiting"))];
     await lost.position();
     const { ticketId } = await back.position();
@@ -86,7 +91,7 @@ describe.each(testDatabases())("on $label, a stream that is cancelled", ({ fresh
     const rounds = Array.from({ length: MANY / 4 }, (_, round) => round);
     for (const round of rounds) {
       const name = `grant/${round}`;
-      const held = await client.lease({ name, ttl: HOUR });
+      const held = await client.lease({ name, terms: { lasting: { case: "ttl", value: HOUR } } });
       const stream = client.wait(acquire(name, `${name}/id`));
       await stream.position();
       const failure = stream.failure().catch(() => {});

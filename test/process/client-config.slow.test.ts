@@ -6,7 +6,6 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import {
   AcquireRequestSchema,
   AcquireResponseSchema,
@@ -42,7 +41,7 @@ class ConfiguredClient {
   }
 
   async acquire(name: string, requestId: string): Promise<Lease> {
-    const request = create(AcquireRequestSchema, { name, requestId, whenBusy: WhenBusy.WAIT });
+    const request = create(AcquireRequestSchema, { name, requestId, whenBusy: { case: "wait", value: {} } });
     const answer = Promise.withResolvers<Lease>();
     this.#client.makeUnaryRequest(
       "/rowlock.v1.LockService/Acquire",
@@ -110,6 +109,6 @@ test("the documented configuration names existing verbs, and none that must not 
 async function untilWaiting({ client }: ServingServer, count: number): Promise<void> {
   for (;;) {
     const { lock } = await client.call("getLock", { name: "l" });
-    if (lock?.waiting === count) return;
+    if (lock?.waiterCount === count) return;
   }
 }

@@ -8,7 +8,7 @@ const [address = "", name = "", size = ""] = process.argv.slice(2);
 /** As many waiters as a server accepts on one connection. */
 const PER_CONNECTION = 1_000;
 const request = {
-  target: { case: "acquire" as const, value: { name } },
+  target: { case: "request" as const, value: { name } },
   minUpdateInterval: { seconds: 0n, nanos: 0 },
 };
 let standing = 0;

@@ -56,7 +56,7 @@ test("two of them serve beside each other, in memory, and stop when their input 
 test("it stops on SIGTERM, too, beside a client that waits", async () => {
   const { process, client } = await serving();
   await client.lease({ name: "mine" });
-  const stream = client.wait({ target: { case: "acquire", value: { name: "mine" } } });
+  const stream = client.wait({ target: { case: "request", value: { name: "mine" } } });
   await stream.position();
   process.kill("SIGTERM");
   expect(await stream.failure()).toMatchObject({ code: "UNAVAILABLE" });

@@ -20,7 +20,7 @@ test.each(ways)(
   async (via) => {
     const server = await startServer({ rules: { graceUs: GRACE_US, attachedForUs: 2 * GRACE_US } });
     const { client } = server;
-    const held = await client.lease({ name: "lock", owner: "holder" });
+    const held = await client.lease({ name: "lock", terms: { owner: "holder" } });
     const script = join(import.meta.dirname, "waiting-client.ts");
     const frozen = spawn(process.execPath, [script, server.address, "lock", "3600", via], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -29,7 +29,9 @@ test.each(ways)(
       const [word] = await once(frozen.stdout, "data");
       expect(String(word).trim()).toBe("position");
       frozen.kill("SIGSTOP");
-      const behind = client.wait({ target: { case: "acquire", value: { name: "lock", owner: "behind" } } });
+      const behind = client.wait({
+        target: { case: "request", value: { name: "lock", terms: { owner: "behind" } } },
+      });
       const happened = async (kind: "enqueued" | "granted" | "ended", owner: string) => {
         const event = await server.event((one) => one.kind === kind && one.claim.owner === owner);
         return (event as Extract<Event, { claim: Claim }>).claim;

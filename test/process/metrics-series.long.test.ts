@@ -70,9 +70,9 @@ async function useOfAllKinds({ client }: ServingServer, name: string): Promise<v
   });
   await client.call("getLock", { name });
   await client.call("listLocks", {});
-  await client.call("listClaims", { lockName: name });
+  await client.call("listClaims", { locks: { case: "lockName", value: name } });
   await client.call("listClaims", {});
-  await client.call("listChanges", { lockName: name });
+  await client.call("listChanges", { locks: { case: "lockName", value: name } });
   await client.call("explainWait", { target: { case: "name", value: name } });
 }
 

@@ -5,7 +5,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { type FoundServer, freshDatabase, freshSqlite, mysqlFamily } from "../support/database.ts";
 import { startDroppingProxy } from "../support/dropping-proxy.ts";
 import { leaseIn } from "../support/test-calls.ts";
@@ -31,10 +30,14 @@ describe.each(mysqlFamily())("on $flavour $version, a database", (database) => {
 
     const lease = await client.lease({ name: "etl" });
     const stream = client.wait({
-      target: { case: "acquire", value: { name: "etl", requestId: "streamed" } },
+      target: { case: "request", value: { name: "etl", requestId: "streamed" } },
     });
     await stream.position();
-    const blocked = client.call("acquire", { name: "etl", requestId: "blocked", whenBusy: WhenBusy.WAIT });
+    const blocked = client.call("acquire", {
+      name: "etl",
+      requestId: "blocked",
+      whenBusy: { case: "wait", value: {} },
+    });
     // The server knows that both have their places: a call whose COMMIT is not answered yet would fail with the outage.
     await until(async () => (await metric(server, 'rowlock_enqueued_total{class="other"}')) === 2);
 
@@ -74,7 +77,7 @@ describe.each(mysqlFamily())("on $flavour $version, a database", (database) => {
     const { url, proxy } = await proxied(database);
     const { client, process } = await serving(url.href, "--drain-timeout", "3s");
     await client.lease({ name: "etl" });
-    const stream = client.wait({ target: { case: "acquire", value: { name: "etl" } } });
+    const stream = client.wait({ target: { case: "request", value: { name: "etl" } } });
     await stream.position();
     proxy.freeze();
     const hanging = client.call("acquire", { name: "other" }).catch((error: unknown) => error);

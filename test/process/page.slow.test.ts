@@ -58,7 +58,8 @@ test("operators act under their names, everybody sees what the policy lets them,
   const client = new TestCalls(server.grpcAddress, { headers: { authorization: `Bearer ${ops.token}` } });
   stage.afterwards(() => client.close());
   expect(server.screen).toContain(`  page      ${server.metricsUrl}/\n`);
-  for (const name of ["etl/a", "web/a"]) await client.lease({ name, ttl: TTL, owner: "anna" });
+  for (const name of ["etl/a", "web/a"])
+    await client.lease({ name, terms: { lasting: { case: "ttl", value: TTL }, owner: "anna" } });
 
   expect((await call(server, "ListLocks", {})).status).toBe(401);
   const { json } = await call(server, "ListLocks", {}, reader.token);

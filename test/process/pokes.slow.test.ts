@@ -21,7 +21,7 @@ const stage = processStage("after all");
 const folder = mkdtempSync(join(tmpdir(), "rowlock-pokes-"));
 /** The longest interval that is allowed, longer than a test may take. */
 const SELDOM = ["--poll-interval", "1m"];
-const acquire = (request: object) => ({ target: { case: "acquire" as const, value: request } });
+const acquire = (request: object) => ({ target: { case: "request" as const, value: request } });
 
 afterAll(() => rmSync(folder, { recursive: true }));
 

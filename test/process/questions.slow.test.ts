@@ -35,12 +35,18 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
       return line;
     };
 
-    await client.lease({ name: "etl/load", owner: "stuck", noExpiry: true });
+    await client.lease({
+      name: "etl/load",
+      terms: { owner: "stuck", lasting: { case: "noExpiry", value: {} } },
+    });
     // A time of a clock with seconds at which it was held: the next second to begin.
     const from = localClock(new Date());
     await until(() => localClock(new Date()) !== from);
     const then = localClock(new Date());
-    await client.ticket({ name: "etl/load", owner: "next", ttl: { seconds: 600n } });
+    await client.ticket({
+      name: "etl/load",
+      terms: { owner: "next", lasting: { case: "ttl", value: { seconds: 600n } } },
+    });
     const asked = pasted(/Why does my job wait/);
     expect(await terminal.run(asked)).toMatch(/etl\/load: 1 waits for it; held by stuck[\s\S]*next \(#2\)/);
     expect(await terminal.run(pasted(/are old/).replace("1h", "1ms"))).toMatch(
@@ -72,7 +78,10 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
       /limit +etl\/\* +127\.0\.0\.1:\d+ +4 +2 +night shift\n.* not set +4 +day\n/,
     );
 
-    await client.lease({ name: "leaks", owner: "leaky", noExpiry: true });
+    await client.lease({
+      name: "leaks",
+      terms: { owner: "leaky", lasting: { case: "noExpiry", value: {} } },
+    });
     const live = async (question: RegExp, shows: RegExp) => {
       const opened = new Terminal({ ROWLOCK_ADDR: server.grpcAddress });
       stage.afterwards(() => opened.close());

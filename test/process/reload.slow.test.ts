@@ -83,7 +83,7 @@ test("a new certificate is shown to new connections of both listeners, and old o
   const client = new TestCalls(`localhost:${server.grpc}`, { tls: { ca: server.first.cert } });
   afterwards(() => client.close());
   const { leaseId } = await client.lease({ name: "held" });
-  const stream = client.wait({ target: { case: "acquire", value: { name: "held" } } });
+  const stream = client.wait({ target: { case: "request", value: { name: "held" } } });
   await stream.position();
 
   const second = selfSignedCertificate();

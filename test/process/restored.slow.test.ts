@@ -54,7 +54,9 @@ describe.each(testDatabases())("on $label, a restore in place", ({ fresh }) => {
     await stopped(await start());
     const restore = await backUp(url);
     const server = await start();
-    const leases = await Promise.all(NAMES.map((name) => server.client.lease({ name, ttl: HOUR })));
+    const leases = await Promise.all(
+      NAMES.map((name) => server.client.lease({ name, terms: { lasting: { case: "ttl", value: HOUR } } })),
+    );
     await stopped(server);
     return { url, file, start, restore, leases };
   }

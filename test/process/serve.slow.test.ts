@@ -74,7 +74,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     const first = await screenOf(start(serveArgs(url)));
     const client = connect(first.grpcAddress);
     const { leaseId } = await client.lease({ name: "kept" });
-    const stream = client.wait({ target: { case: "acquire", value: { name: "kept" } } });
+    const stream = client.wait({ target: { case: "request", value: { name: "kept" } } });
     const { ticketId } = await stream.position();
 
     const signalledAt = performance.now();

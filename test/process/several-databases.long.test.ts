@@ -51,7 +51,10 @@ describe.runIf(binary)("a server on a source and its replica", () => {
           "m",
         ),
       );
-      const held = await server.client.lease({ name: "held", ttl: { seconds: 600n } as never });
+      const held = await server.client.lease({
+        name: "held",
+        terms: { lasting: { case: "ttl", value: { seconds: 600n } as never } },
+      });
 
       await pair.caughtUp();
       await pair.source.kill();

@@ -47,7 +47,7 @@ describe("rowlock run", () => {
 
   test("names the holder if it does not wait, or waits in vain", async () => {
     const { server, ran } = await shell();
-    await server.client.lease({ name: "busy", owner: "nightly" });
+    await server.client.lease({ name: "busy", terms: { owner: "nightly" } });
     const busy = await ran("run", "busy", "--no-wait", "--", "true");
     expect(busy).toMatchObject({ code: 75, out: "", err: 'rowlock: "busy" is busy: nightly holds it.\n' });
     const late = await ran("run", "busy", "--wait", "50ms", "--", "true");
@@ -81,7 +81,7 @@ describe("rowlock run", () => {
     await waiting.logged(/next in the queue/);
     waiting.kill("SIGTERM");
     expect(await waiting.exited).toMatchObject({ code: 143, out: "" });
-    expect((await lock("waits"))?.waiting).toBe(0);
+    expect((await lock("waits"))?.waiterCount).toBe(0);
   });
 
   test("passes signals on", async () => {
@@ -316,8 +316,14 @@ describe("an operator", () => {
     expect(await ran("ls")).toMatchObject({ code: 0, out: "There are no such locks.\n" });
     expect(await ran("limit")).toMatchObject({ code: 0, out: expect.stringContaining("each lock has 1") });
     const ttl = { seconds: 600n, nanos: 0 };
-    await server.client.lease({ name: "etl/load", owner: "nightly", labels: { host: "a1" }, ttl });
-    await server.client.ticket({ name: "etl/load", owner: "hourly", ttl });
+    await server.client.lease({
+      name: "etl/load",
+      terms: { owner: "nightly", labels: { host: "a1" }, lasting: { case: "ttl", value: ttl } },
+    });
+    await server.client.ticket({
+      name: "etl/load",
+      terms: { owner: "hourly", lasting: { case: "ttl", value: ttl } },
+    });
     const listed = await ran("ls", "etl/");
     expect(listed.out).toMatch(/^NAME +LIMIT +HELD +WAITING +HOLDERS\netl\/load +1 +1 +1 +nightly\n$/);
     const shown = await ran("show", "etl/load");

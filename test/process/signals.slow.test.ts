@@ -98,7 +98,10 @@ async function expectFree(name: string): Promise<void> {
 
 /** Somebody else holds the lock; the result releases it. */
 async function heldByAnother(name: string): Promise<() => Promise<unknown>> {
-  const { leaseId } = await server.client.lease({ name, ttl: { seconds: 600n, nanos: 0 } });
+  const { leaseId } = await server.client.lease({
+    name,
+    terms: { lasting: { case: "ttl", value: { seconds: 600n, nanos: 0 } } },
+  });
   return () => server.client.call("release", { leaseId });
 }
 
@@ -141,7 +144,7 @@ describe.each(LAUNCHERS)("started by $launcher", ({ launcher, signals }) => {
     send(job, signal, to);
     expect(await job.ended()).toMatchObject({ code: 128 + constants.signals[signal] });
     const { lock } = await server.client.call("getLock", { name });
-    expect(lock?.waiting).toBe(0);
+    expect(lock?.waiterCount).toBe(0);
   });
 
   test("start: no signal opens a debugger, and none leaves a place behind", async () => {
@@ -162,7 +165,7 @@ describe.each(LAUNCHERS)("started by $launcher", ({ launcher, signals }) => {
       expect(err).not.toContain("Debugger");
     }
     const { lock } = await server.client.call("getLock", { name });
-    expect(lock?.waiting).toBe(0);
+    expect(lock?.waiterCount).toBe(0);
   });
 
   test("Ctrl-Z stops the command with it, and both go on", async () => {
@@ -207,7 +210,7 @@ describe.each(LAUNCHERS)("started by $launcher", ({ launcher, signals }) => {
       pty.press(keys);
       expect(await pty.ended()).toBe(code);
       const { lock } = await server.client.call("getLock", { name });
-      expect(lock?.waiting).toBe(0);
+      expect(lock?.waiterCount).toBe(0);
     });
   });
 });
@@ -445,7 +448,7 @@ describe.skipIf(!HAS_PTY)("Ctrl-Z, and fg in the shell of a terminal", () => {
     if (ttl !== "1s")
       await server.client.call("forceRelease", { target: { case: "name", value: name }, reason: "stuck" });
     // Granted to somebody else.
-    const stream = server.client.wait({ target: { case: "acquire", value: { name } } });
+    const stream = server.client.wait({ target: { case: "request", value: { name } } });
     await stream.granted();
     pty.press("fg\n");
     await pty.shows(/was lost, and the command was stopped/);

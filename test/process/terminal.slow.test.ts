@@ -88,7 +88,7 @@ const atTerminal = (line: string) =>
 /** A client that waits for a lock that another one holds. */
 async function waiter(client: TestCalls) {
   await client.lease({ name: "held" });
-  const stream = client.wait({ target: { case: "acquire", value: { name: "held" } } });
+  const stream = client.wait({ target: { case: "request", value: { name: "held" } } });
   await stream.position();
   return stream;
 }

@@ -38,7 +38,7 @@ async function acquire(tls: BareOptions["tls"]): Promise<string | undefined> {
   // By name, because the TLS server name cannot be an address.
   const client = new TestCalls(running.grpcAddress.replace("127.0.0.1", "localhost"), { tls });
   try {
-    return (await client.call("acquire", { name: "demo", whenBusy: 1 })).outcome.case;
+    return (await client.call("acquire", { name: "demo" })).outcome.case;
   } finally {
     client.close();
   }
@@ -81,7 +81,7 @@ test("a client that cancels many calls keeps its connection with TLS, too", asyn
   const tls = { ca: server.cert, ...trusted };
   const client = new TestCalls(running.grpcAddress.replace("127.0.0.1", "localhost"), { tls });
   await client.call("acquire", { name: "busy" });
-  const request = { target: { case: "acquire" as const, value: { name: "busy" } } };
+  const request = { target: { case: "request" as const, value: { name: "busy" } } };
   const witness = client.wait(request);
   await witness.position();
   // More than Node allows by default.

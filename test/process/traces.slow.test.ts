@@ -4,7 +4,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { freshSqlite, testDatabases } from "../support/database.ts";
 import { OtlpReceiver } from "../support/otlp-receiver.ts";
 import { newTrace } from "../support/span-tree.ts";
@@ -41,8 +40,12 @@ describe.each(testDatabases())("a server on $label", ({ fresh, kind }) => {
     const { traceId, traceparent } = newTrace();
     const { traceId: holdersTrace, traceparent: holders } = newTrace();
     const holder = client({ traceparent: holders });
-    const { leaseId } = await holder.lease({ name: "etl/load", owner: "first" });
-    const request = { name: "etl/load", owner: "second", whenBusy: WhenBusy.WAIT };
+    const { leaseId } = await holder.lease({ name: "etl/load", terms: { owner: "first" } });
+    const request = {
+      name: "etl/load",
+      whenBusy: { case: "wait" as const, value: {} },
+      terms: { owner: "second" },
+    };
     const granted = client({ traceparent }).call("acquire", request);
     await process.logged(/"owner":"second".*"queued"/);
     await holder.call("release", { leaseId });

@@ -27,9 +27,11 @@ const stage = processStage();
 /** A claim of the maximum size, so that few of them use up the free space inside the database's files. */
 const large = (name: string) => ({
   name: name.padEnd(255, "."),
-  owner: "o".repeat(255),
-  labels: Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`label-${index}`, "v".repeat(255)])),
-  ttl: HOUR,
+  terms: {
+    owner: "o".repeat(255),
+    labels: Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`label-${index}`, "v".repeat(255)])),
+    lasting: { case: "ttl" as const, value: HOUR },
+  },
 });
 
 /** Takes locks until the database has no space left. Returns the names of the granted ones. */
@@ -73,8 +75,8 @@ async function busyNames({ client }: ServingServer): Promise<string[]> {
 
 /** A holder and a waiter that follows the queue, from before the disk was full. */
 async function heldAndWaitedFor({ client }: ServingServer) {
-  const lease = await client.lease({ name: "kept", ttl: HOUR });
-  const stream = client.wait({ target: { case: "acquire", value: { name: "kept", requestId: "w" } } });
+  const lease = await client.lease({ name: "kept", terms: { lasting: { case: "ttl", value: HOUR } } });
+  const stream = client.wait({ target: { case: "request", value: { name: "kept", requestId: "w" } } });
   await stream.position();
   return { lease, stream };
 }

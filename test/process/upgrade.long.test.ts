@@ -53,7 +53,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
   /** Passes a lock from one server's client to another's through the queue, with its record. */
   async function handsOver(from: TestCalls, to: TestCalls): Promise<void> {
     const { leaseId, fencingToken } = await from.lease({ name: "handed/over" });
-    const stream = to.wait({ target: { case: "acquire", value: { name: "handed/over" } } });
+    const stream = to.wait({ target: { case: "request", value: { name: "handed/over" } } });
     await stream.position();
     await from.call("release", { leaseId, status: "seen" });
     const granted = await stream.granted();
@@ -66,7 +66,10 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
   test("an old server runs beside a migration that only adds, and starts after it; not after one that breaks", async () => {
     const url = await database(fresh);
     const old = await serving(url);
-    const { leaseId } = await old.client.lease({ name: "kept", ttl: HOUR });
+    const { leaseId } = await old.client.lease({
+      name: "kept",
+      terms: { lasting: { case: "ttl", value: HOUR } },
+    });
     if (!isShared) {
       old.process.kill("SIGTERM");
       await old.process.exited;

@@ -7,7 +7,10 @@ import { TestCalls } from "../support/test-calls.ts";
 
 const [address, name, ttl, via] = process.argv.slice(2) as [string, string, string, string];
 const client = via === "session" ? new SessionClient(address) : new TestCalls(address);
-const asked = { name, owner: "waiting-client", ttl: { seconds: BigInt(ttl) } };
-const stream = client.wait({ target: { case: "acquire", value: asked } });
+const asked = {
+  name,
+  terms: { owner: "waiting-client", lasting: { case: "ttl" as const, value: { seconds: BigInt(ttl) } } },
+};
+const stream = client.wait({ target: { case: "request", value: asked } });
 for (let update = await stream.next(); update; update = await stream.next()) console.log(update.case);
 client.close();

@@ -19,11 +19,11 @@ async function watched() {
 describe("rowlock watch without a terminal", () => {
   test("prints a line for each change, and none for a renewal", async () => {
     const { server, watch } = await watched();
-    const lease = await server.client.lease({ name: "etl/load", owner: "anna" });
+    const lease = await server.client.lease({ name: "etl/load", terms: { owner: "anna" } });
     const watching = watch("etl/*");
     await watching.said(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d etl\/load: limit 1, held by anna, 0 waiting\n/);
     await server.client.call("renew", { leaseId: lease.leaseId });
-    await server.client.ticket({ name: "etl/load", owner: "ben" });
+    await server.client.ticket({ name: "etl/load", terms: { owner: "ben" } });
     await watching.said(/held by anna, 1 waiting\n/);
     await server.client.call("release", { leaseId: lease.leaseId });
     await watching.said(/held by ben, 0 waiting\n/);
@@ -41,8 +41,8 @@ describe("rowlock watch without a terminal", () => {
   test("with --busy prints a lock while it is used, and once when it is free again", async () => {
     const { server, watch } = await watched();
     await server.client.call("updateRecord", { name: "task/0", status: "new" });
-    await server.client.lease({ name: "task/1", owner: "anna" });
-    await server.client.lease({ name: "task/2", owner: "anna" });
+    await server.client.lease({ name: "task/1", terms: { owner: "anna" } });
+    await server.client.lease({ name: "task/2", terms: { owner: "anna" } });
     await server.client.ticket({ name: "task/2" });
     const watching = watch("task/*", "--busy", "--order", "most-waiters");
     await watching.said(/^\S+ \S+ task\/2: .*1 waiting\n\S+ \S+ task\/1: .*0 waiting\n/);
@@ -62,7 +62,7 @@ describe("rowlock watch without a terminal", () => {
     const { server, watch } = await watched();
     const watching = watch("later", "--json");
     await watching.said(/\n/);
-    await server.client.lease({ name: "later", owner: "anna" });
+    await server.client.lease({ name: "later", terms: { owner: "anna" } });
     await watching.said(/\n.*\n/);
     watching.kill("SIGTERM");
     const { code, out } = await watching.exited;
@@ -81,7 +81,7 @@ describe("rowlock watch without a terminal", () => {
   test("goes on through an absence of the server, and says so once", async () => {
     const database = await stage.database(freshSqlite);
     const server = await stage.serving(database);
-    await server.client.lease({ name: "job", owner: "anna" });
+    await server.client.lease({ name: "job", terms: { owner: "anna" } });
     const watching = stage.rowlock(
       ["watch", "job", "--give-up-after", "3s", "--addr", server.grpcAddress],
       {},
@@ -178,13 +178,13 @@ describe.each(testServers().slice(0, 1))("rowlock watch with two servers over $l
 describe.skipIf(!HAS_PTY)("rowlock watch on a terminal", () => {
   test("draws the page again and again until Ctrl-C, and then restores the screen", async () => {
     const { server, env } = await watched();
-    const lease = await server.client.lease({ name: "page", owner: "anna" });
+    const lease = await server.client.lease({ name: "page", terms: { owner: "anna" } });
     const line = `stty cols 80 rows 30; exec ${process.execPath} server/main.ts watch page`;
     const pty = new Pty(line, env);
     stage.afterwards(() => pty.destroy());
     await pty.shows(/␛\[\?1049h[\s\S]*anna[\s\S]*anna/);
     const from = pty.screen.length;
-    await server.client.ticket({ name: "page", owner: "ben" });
+    await server.client.ticket({ name: "page", terms: { owner: "ben" } });
     await server.client.call("release", { leaseId: lease.leaseId });
     // Drawn over the old page, not below it.
     await pty.shows(/␛\[H[^H]*ben/, from);
@@ -197,12 +197,12 @@ describe.skipIf(!HAS_PTY)("rowlock watch on a terminal", () => {
   test("marks what has just changed, and says at once that it reconnects", async () => {
     const database = await stage.database(freshSqlite);
     const server = await stage.serving(database);
-    for (const name of ["job/a", "job/b"]) await server.client.lease({ name, owner: "anna" });
+    for (const name of ["job/a", "job/b"]) await server.client.lease({ name, terms: { owner: "anna" } });
     const line = `stty cols 80 rows 30; exec ${process.execPath} server/main.ts watch job/ --addr ${server.grpcAddress}`;
     const pty = new Pty(line);
     stage.afterwards(() => pty.destroy());
     await pty.shows(/2 locks, 2 held, 0 waiting(?!.*change)[\s\S]*\n {2}job\/a[\s\S]*\n {2}job\/b/);
-    await server.client.ticket({ name: "job/b", owner: "ben" });
+    await server.client.ticket({ name: "job/b", terms: { owner: "ben" } });
     await pty.shows(/2 held, 1 waiting; last change[^\n]*\n[\s\S]*\n {2}job\/a[\s\S]*\n(?:␛\[1m)?\* job\/b/);
     server.process.kill("SIGKILL");
     await pty.shows(/reconnecting for \d+ m?s/);

@@ -91,8 +91,8 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
   test("names full of control characters are asked for, explained and listed", async () => {
     const { server, ran } = await shell(fresh);
     const name = "evil\x1b[2J\r\nrowlock: all is well\u202e";
-    const held = await server.client.lease({ name, owner: name, labels: { [name]: name } });
-    const { ticketId } = await server.client.ticket({ name, owner: name });
+    const held = await server.client.lease({ name, terms: { owner: name, labels: { [name]: name } } });
+    const { ticketId } = await server.client.ticket({ name, terms: { owner: name } });
     await ran("limit", name, "1", "--reason", name);
     const answers = [
       await ran("why", name),
@@ -115,7 +115,10 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
 
 test("rowlock run waits as before at a server that cannot say why", { timeout: LONG_MS }, async () => {
   const { server, rowlock } = await shell(freshSqlite);
-  const held = await server.client.lease({ name: "job", noExpiry: true });
+  const held = await server.client.lease({
+    name: "job",
+    terms: { lasting: { case: "noExpiry", value: {} } },
+  });
   const proxy = await startRefusingProxy(server.grpcAddress, "UNIMPLEMENTED", ["Session", "ExplainWait"]);
   stage.afterwards(() => proxy.close());
   const waiting = rowlock("run", "job", "--addr", proxy.address, "--", "echo", "my turn");
@@ -134,7 +137,10 @@ describe("rowlock top", () => {
   test("prints again and again until a signal, and survives the absence of the server", async () => {
     const database = await stage.database(freshSqlite);
     const server = await stage.serving(database);
-    await server.client.lease({ name: "etl/load", owner: "nightly", noExpiry: true });
+    await server.client.lease({
+      name: "etl/load",
+      terms: { owner: "nightly", lasting: { case: "noExpiry", value: {} } },
+    });
     const flags = ["--every", "1s", "--json", "--give-up-after", "2s", "--addr", server.grpcAddress];
     const watching = stage.rowlock(["top", "--by", "owner", ...flags], {});
     await watching.said(/"group":"nightly"[\s\S]*"group":"nightly"/);
@@ -142,7 +148,7 @@ describe("rowlock top", () => {
     await server.process.exited;
     await watching.logged(/No Rowlock server answered within 2 s/);
     const again = await stage.serving(database, "--listen", server.grpcAddress);
-    await again.client.lease({ name: "etl/orders", owner: "hourly" });
+    await again.client.lease({ name: "etl/orders", terms: { owner: "hourly" } });
     await watching.said(/"group":"hourly","held":1/);
     watching.kill("SIGINT");
     const { code, err } = await watching.exited;
@@ -153,13 +159,13 @@ describe("rowlock top", () => {
     "draws its page on a terminal until Ctrl-C, and then restores the screen",
     async () => {
       const { server, env } = await shell(freshSqlite);
-      await server.client.lease({ name: "page", owner: "anna" });
+      await server.client.lease({ name: "page", terms: { owner: "anna" } });
       const line = `stty cols 80 rows 30; exec ${process.execPath} server/main.ts top --by owner --every 1s`;
       const pty = new Pty(line, env);
       stage.afterwards(() => pty.destroy());
       await pty.shows(/␛\[\?1049h[\s\S]*OWNER[\s\S]*anna/);
       const from = pty.screen.length;
-      await server.client.lease({ name: "other", owner: "ben" });
+      await server.client.lease({ name: "other", terms: { owner: "ben" } });
       await pty.shows(/␛\[H(?:(?!␛\[H)[\s\S])*ben/, from);
       pty.press(CTRL_C);
       expect(await pty.ended()).toBe(0);

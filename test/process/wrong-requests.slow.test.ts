@@ -3,7 +3,7 @@
 // test/grpc/validate/validate.test.ts.
 
 import { beforeAll, describe, expect, test } from "vitest";
-import { type Mode, RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { type Mode, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { testDatabases } from "../support/database.ts";
@@ -21,7 +21,7 @@ const LONG = "n".repeat(256);
 const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
 const named = (value: string) => ({ target: { case: "name" as const, value } });
 const matching = (value: string) => ({ target: { case: "pattern" as const, value } });
-const asking = (value: object) => ({ target: { case: "acquire" as const, value } });
+const asking = (value: object) => ({ target: { case: "request" as const, value } });
 
 /** Field 1, which holds the name in every request that has one, with bytes that are not text. */
 const NOT_UTF8 = Buffer.from([0x0a, 2, 0xc3, 0x28]);
@@ -119,13 +119,15 @@ const CASES: Case[] = [
       client.call("capture", {
         from: { case: "names", value: { names: ["a", "a", LONG] } },
         maxLeases: 1,
-        ttl: DAYS_25,
         maxWait: DAYS_25,
         requestId: "r".repeat(121),
-        minInterval: seconds(-1),
-        lockDelay: seconds(320_000_000),
-        statusIfLost: "s".repeat(64),
-        ifStatus: Array(17).fill("new"),
+        terms: {
+          lasting: { case: "ttl", value: DAYS_25 },
+          minInterval: seconds(-1),
+          lockDelay: seconds(320_000_000),
+          statusIfLost: "s".repeat(64),
+          ifStatus: Array(17).fill("new"),
+        },
       }),
     badRequest(
       "names.names[1]",
@@ -159,10 +161,26 @@ const CASES: Case[] = [
   ["a prefix that is not UTF-8", bytes("listLocks", NOT_UTF8), MALFORMED],
   ["a prefix that is not UTF-8, of limits", bytes("listLimits", NOT_UTF8), MALFORMED],
 
-  ["a ttl of 0", acquire({ name: "a", ttl: seconds(0) }), badRequest("ttl")],
-  ["a negative ttl", acquire({ name: "a", ttl: seconds(-1) }), badRequest("ttl")],
-  ["a ttl of 25 days", acquire({ name: "a", ttl: DAYS_25 }), badRequest("ttl")],
-  ["a ttl of 25 days on a stream", wait(asking({ name: "a", ttl: DAYS_25 })), badRequest("acquire.ttl")],
+  [
+    "a ttl of 0",
+    acquire({ name: "a", terms: { lasting: { case: "ttl" as const, value: seconds(0) } } }),
+    badRequest("ttl"),
+  ],
+  [
+    "a negative ttl",
+    acquire({ name: "a", terms: { lasting: { case: "ttl" as const, value: seconds(-1) } } }),
+    badRequest("ttl"),
+  ],
+  [
+    "a ttl of 25 days",
+    acquire({ name: "a", terms: { lasting: { case: "ttl" as const, value: DAYS_25 } } }),
+    badRequest("ttl"),
+  ],
+  [
+    "a ttl of 25 days on a stream",
+    wait(asking({ name: "a", terms: { lasting: { case: "ttl" as const, value: DAYS_25 } } })),
+    badRequest("acquire.ttl"),
+  ],
   [
     "a renewal for 0 s",
     ({ client, leaseId }) => client.call("renew", { leaseId, ttl: seconds(0) }),
@@ -183,8 +201,7 @@ const CASES: Case[] = [
   ["negative permits", bytes("acquire", PERMITS_MINUS_1), badRequest("permits")],
   ["a mode that nobody knows", acquire({ name: "a", mode: 4 as Mode }), badRequest("mode")],
   ["a negative mode", acquire({ name: "a", mode: -1 as Mode }), badRequest("mode")],
-  ["a when_busy that nobody knows", acquire({ name: "a", whenBusy: 4 as WhenBusy }), badRequest("when_busy")],
-  ["a mode that nobody knows, on a stream", wait(asking({ name: "a", mode: 4 })), badRequest("acquire.mode")],
+  ["a mode that nobody knows, on a stream", wait(asking({ name: "a", mode: 4 })), badRequest("request.mode")],
 
   ["a renewal without an id", ({ client }) => client.call("renew", {}), badRequest("lease_id")],
   [
@@ -282,11 +299,13 @@ const CASES: Case[] = [
     "all that can be wrong about the record of an Acquire",
     acquire({
       name: "a",
-      noExpiry: true,
-      minInterval: seconds(-1),
-      lockDelay: YEARS_11,
-      statusIfLost: "s".repeat(64),
-      ifStatus: Array(17).fill("todo"),
+      terms: {
+        lasting: { case: "noExpiry" as const, value: {} },
+        minInterval: seconds(-1),
+        lockDelay: YEARS_11,
+        statusIfLost: "s".repeat(64),
+        ifStatus: Array(17).fill("todo"),
+      },
     }),
     badRequest("min_interval", "lock_delay", "status_if_lost", "if_status"),
   ],
@@ -344,7 +363,14 @@ const CASES: Case[] = [
   ],
   [
     "everything at once on a stream",
-    wait({ ...asking({ name: LONG, ttl: DAYS_25, permits: 2_000_000 }), minUpdateInterval: seconds(-1) }),
+    wait({
+      ...asking({
+        name: LONG,
+        permits: 2_000_000,
+        terms: { lasting: { case: "ttl" as const, value: DAYS_25 } },
+      }),
+      minUpdateInterval: seconds(-1),
+    }),
     badRequest("acquire.name", "acquire.ttl", "acquire.permits", "min_update_interval"),
   ],
 ];
@@ -362,7 +388,11 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
     server = await stage.serving(await stage.database(fresh), "--grace", "10m");
     const { client } = server;
     await client.call("setLimit", { ...named("busy"), newLimit: { case: "limit", value: LIMIT } });
-    const { leaseId } = await client.lease({ name: "busy", permits: LIMIT, ttl: seconds(3_600) });
+    const { leaseId } = await client.lease({
+      name: "busy",
+      permits: LIMIT,
+      terms: { lasting: { case: "ttl", value: seconds(3_600) } },
+    });
     const { ticketId } = await client.ticket({ name: "busy" });
     scene = { client, leaseId, ticketId };
   });
@@ -387,7 +417,11 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
     const { client } = scene;
     expect(await client.lease({ name: "one", permits: 0 })).toMatchObject({ permits: 1 });
     const before = await locks();
-    for (const whenBusy of [WhenBusy.REFUSE, WhenBusy.ENQUEUE, WhenBusy.WAIT]) {
+    for (const whenBusy of [
+      { case: undefined },
+      { case: "enqueue", value: {} },
+      { case: "wait", value: {} },
+    ] as const) {
       const refusal = await client.refusal({ name: "busy", permits: LIMIT + 1, whenBusy });
       expect(refusal).toMatchObject({ reason: RefusalReason.NEVER_FITS });
     }

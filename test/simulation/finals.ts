@@ -4,9 +4,9 @@ import { toJsonString } from "@bufbuild/protobuf";
 import {
   type Change,
   ClaimState,
+  EndReason,
   type LockRecord,
   LockRecordSchema,
-  RefusalReason,
   Mode as WireMode,
 } from "#proto/rowlock/v1/lock_pb.js";
 import type { WatchLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -69,8 +69,7 @@ export async function heal({ world, history }: House, client: SimClient): Promis
     requestId,
     permits: 1,
     mode: 1,
-    ttl: ttlOf(TTL_MS),
-    owner: client.name,
+    terms: { lasting: { case: "ttl" as const, value: ttlOf(TTL_MS) }, owner: client.name },
   };
   // It waits, because nothing is granted for a while after a fail-over.
   const outcome = await client.calls.wait(asked, HEALED_MS).then(
@@ -161,11 +160,11 @@ async function look({ world }: House, client: SimClient, name: string) {
   const startMs = world.nowMs;
   const { lock } = await client.calls.repeat("getLock", { name });
   if (!lock) throw new Error("There is no answer.");
-  const { limit, holderCount, waiting, lastFencingToken, record } = lock;
+  const { limit, holderCount, waiterCount: waiting, lastFencingToken, record } = lock;
   return {
     startMs,
     endMs: world.nowMs,
-    limit: limit?.limit ?? 0,
+    limit: limit?.permits ?? 0,
     holders: holderCount,
     waiting,
     lastToken: String(lastFencingToken),
@@ -189,14 +188,14 @@ async function list({ world, history }: House, client: SimClient): Promise<void>
       owner,
       mode,
       permits,
-      endReason,
+      end,
     } of answer.claims) {
       if (fencingToken === 0n) continue;
       const of = { token: String(fencingToken), ticket: String(ticketNumber), owner, permits };
       const isHeld = state === ClaimState.HELD;
       const now = isHeld
         ? ({ state: "held" } as const)
-        : ({ state: "ended", endReason: RefusalReason[endReason] as string } as const);
+        : ({ state: "ended", endReason: EndReason[end?.reason ?? 0] as string } as const);
       const shown = { ...of, mode: MODE_OF[mode] as Mode, ...now };
       history.add({ did: "list", who: client.name, lock, startMs, endMs: world.nowMs, ...shown });
     }

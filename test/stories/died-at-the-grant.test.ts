@@ -2,25 +2,28 @@
 // Its lease must not keep others waiting for its whole TTL.
 
 import { describe, expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { TestServer } from "../support/harness.ts";
 import { lockIdOf, replacing, startServer, until } from "../support/harness.ts";
 
 const HOUR = { seconds: 3_600n, nanos: 0 };
 const GRACE_S = 10;
 
-const asked = (name: string) => ({ name, requestId: `${name}-1`, ttl: HOUR });
+const asked = (name: string) => ({
+  name,
+  requestId: `${name}-1`,
+  terms: { lasting: { case: "ttl" as const, value: HOUR } },
+});
 
 /** Each starts to wait and returns a function that makes the client go away. */
 const clients: Record<string, (server: TestServer, name: string) => () => void> = {
   WaitInQueue(server, name) {
-    const stream = server.client.wait({ target: { case: "acquire", value: asked(name) } });
+    const stream = server.client.wait({ target: { case: "request", value: asked(name) } });
     stream.failure().catch(() => {});
     return () => stream.cancel();
   },
   Acquire(server, name) {
     const controller = new AbortController();
-    const request = { ...asked(name), whenBusy: WhenBusy.WAIT };
+    const request = { ...asked(name), whenBusy: { case: "wait", value: {} } } as const;
     server.client.call("acquire", request, { signal: controller.signal }).catch(() => {});
     return () => controller.abort();
   },

@@ -55,7 +55,11 @@ beforeAll(async () => {
   const put = (name: string) => client.call("updateRecord", { name, status: "new" });
   await Promise.all(["polite/seen", ...names("task/", TASKS), ...names("watched/", WATCHED)].map(put));
   const ttl = { seconds: 600n, nanos: 0 };
-  await Promise.all(names("held/", HELD).map((name) => client.lease({ name, ttl })));
+  await Promise.all(
+    names("held/", HELD).map((name) =>
+      client.lease({ name, terms: { lasting: { case: "ttl", value: ttl } } }),
+    ),
+  );
   actions = await politeActions();
 });
 afterAll(async () => {
@@ -74,7 +78,10 @@ async function politeActions(): Promise<Record<string, () => Promise<unknown>>> 
     TestCalls,
   ];
   const keeper = connect(SessionClient);
-  const { leaseId: kept } = await keeper.lease({ name: "polite/kept", ttl: { seconds: 600n, nanos: 0 } });
+  const { leaseId: kept } = await keeper.lease({
+    name: "polite/kept",
+    terms: { lasting: { case: "ttl", value: { seconds: 600n, nanos: 0 } } },
+  });
   let round = 0;
   return {
     async lease() {
@@ -100,7 +107,7 @@ async function politeActions(): Promise<Record<string, () => Promise<unknown>>> 
     },
     async wait() {
       const { leaseId } = await first.lease({ name: "polite/turn" });
-      const waiting = second.wait({ target: { case: "acquire", value: { name: "polite/turn" } } });
+      const waiting = second.wait({ target: { case: "request", value: { name: "polite/turn" } } });
       await waiting.position();
       await first.call("release", { leaseId });
       const granted = await waiting.granted();

@@ -1,13 +1,12 @@
 // Two servers over one database: a claim belongs to neither. Not for SQLite, whose file allows only one server.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { freshDatabase, freshSqlite, mysqlFamily } from "../support/database.ts";
 import type { TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
 import { leaseIn } from "../support/test-calls.ts";
 
-const acquire = (request: object) => ({ target: { case: "acquire" as const, value: request } });
+const acquire = (request: object) => ({ target: { case: "request" as const, value: request } });
 const comeBack = (ticketId: string) => ({ target: { case: "ticketId" as const, value: ticketId } });
 
 describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${found.version}` })))(
@@ -50,7 +49,10 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       const first = await near.client.lease({ name: "hand-over" });
       const stream = far.client.wait(acquire({ name: "hand-over" }));
       await stream.position();
-      const blocked = far.client.call("acquire", { name: "hand-over", whenBusy: WhenBusy.WAIT });
+      const blocked = far.client.call("acquire", {
+        name: "hand-over",
+        whenBusy: { case: "wait", value: {} },
+      });
       await until(() => far.engine.waiterCount === 2);
       await near.client.call("release", { leaseId: first.leaseId });
       const second = await stream.granted();

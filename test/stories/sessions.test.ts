@@ -174,7 +174,7 @@ describe.each(testDatabases())("on $label", (database) => {
     session.send({ commands: calls.map((call) => ({ command: { case: "cancel" as const, value: call } })) });
     await until(() => server.engine.waiterCount === 0);
     heartbeat.resolve();
-    const behind = server.client.wait({ target: { case: "acquire", value: { name: "crowd" } } });
+    const behind = server.client.wait({ target: { case: "request", value: { name: "crowd" } } });
     await behind.position();
     const releasedMs = performance.now();
     await server.client.call("release", { leaseId });

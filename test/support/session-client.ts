@@ -28,7 +28,7 @@ type RequestInit = MessageInitShape<typeof SessionRequestSchema>;
 
 export const acquire = (value: object) => ({ case: "acquire", value }) as Command;
 export const wait = (value: object) =>
-  ({ case: "waitInQueue", value: { target: { case: "acquire", value } } }) as Command;
+  ({ case: "waitInQueue", value: { target: { case: "request", value } } }) as Command;
 export const capture = (value: RequestOf<"capture">) => ({ case: "capture", value }) as Command;
 export const comeBack = (ticketId: string) =>
   ({ case: "waitInQueue", value: { target: { case: "ticketId", value: ticketId } } }) as Command;

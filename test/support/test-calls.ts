@@ -1,6 +1,6 @@
 // The client's bare calls, with assertions about their answers.
 
-import { type Lease, type Refusal, type Ticket, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { ClaimEnd, Lease, Refusal, Ticket } from "#proto/rowlock/v1/lock_pb.js";
 import type { AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { type BareCallOptions, BareCalls, type RequestOf } from "../../clients/typescript/src/bare/index.ts";
@@ -17,7 +17,10 @@ export class TestCalls extends BareCalls {
 
   /** An Acquire that must be given a ticket. */
   async ticket(request: Acquire): Promise<Ticket> {
-    const { outcome } = await this.call("acquire", { whenBusy: WhenBusy.ENQUEUE, ...request } as Acquire);
+    const { outcome } = await this.call("acquire", {
+      whenBusy: { case: "enqueue", value: {} },
+      ...request,
+    } as Acquire);
     if (outcome.case !== "ticket") throw new Error(`expected a ticket, got ${outcome.case}`);
     return outcome.value;
   }
@@ -26,6 +29,13 @@ export class TestCalls extends BareCalls {
   async refusal(request: Acquire): Promise<Refusal> {
     const { outcome } = await this.call("acquire", request);
     if (outcome.case !== "refusal") throw new Error(`expected a refusal, got ${outcome.case}`);
+    return outcome.value;
+  }
+
+  /** An Acquire whose claim must have ended. */
+  async ended(request: Acquire): Promise<ClaimEnd> {
+    const { outcome } = await this.call("acquire", request);
+    if (outcome.case !== "ended") throw new Error(`expected an end, got ${outcome.case}`);
     return outcome.value;
   }
 

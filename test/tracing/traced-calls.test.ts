@@ -1,7 +1,6 @@
 // What the trace of a call shows: the call, its wait in the queue, its transactions and their statements.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { type FreshDatabase, mysqlFamily, reportLeftOut, testDatabases } from "../support/database.ts";
 import { freshDatabase } from "../support/fresh-database.ts";
 import { replacing, startServer, type TestServer } from "../support/harness.ts";
@@ -82,7 +81,10 @@ describe.each(testDatabases())("a traced call on $label", ({ kind, fresh }) => {
     const holder = tracedClient(server);
     const waiter = tracedClient(server);
     const lease = await holder.client.lease({ name: "waited for" });
-    const granted = waiter.client.call("acquire", { name: "waited for", whenBusy: WhenBusy.WAIT });
+    const granted = waiter.client.call("acquire", {
+      name: "waited for",
+      whenBusy: { case: "wait", value: {} },
+    });
     await server.event((event) => event.kind === "enqueued");
     await holder.client.call("release", { leaseId: lease.leaseId });
     leaseIn(await granted);
@@ -102,7 +104,10 @@ describe.each(testDatabases())("a traced call on $label", ({ kind, fresh }) => {
   test("that waits in vain shows how its wait has ended", async () => {
     const { client, traceId } = tracedClient(server);
     await server.client.lease({ name: "never free" });
-    const request = { name: "never free", whenBusy: WhenBusy.WAIT, maxWait: { seconds: 0n, nanos: 1e6 } };
+    const request = {
+      name: "never free",
+      whenBusy: { case: "wait" as const, value: { maxWait: { seconds: 0n, nanos: 1e6 } } },
+    };
     const { outcome } = await client.call("acquire", request);
     expect(outcome.case).toBe("refusal");
     const trace = await spans.of(traceId, ACQUIRE, "queue");

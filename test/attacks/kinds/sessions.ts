@@ -38,7 +38,12 @@ async function thousand(target: Target): Promise<void> {
   target.begun();
   for (;;) {
     for (const [index, each] of sessions.entries()) {
-      each.ask(acquire({ name: `of/${index}`, ttl: { seconds: 60n, nanos: 0 } }));
+      each.ask(
+        acquire({
+          name: `of/${index}`,
+          terms: { lasting: { case: "ttl" as const, value: { seconds: 60n, nanos: 0 } } },
+        }),
+      );
       if (index % PER_CONNECTION === 0) await sleep(EVERY_MS);
     }
   }

@@ -25,7 +25,7 @@ export async function handOvers(count: number): Promise<number[]> {
 
 async function handOver(from: Serving, to: Serving, name: string): Promise<number> {
   const { leaseId } = await from.client.lease({ name });
-  const stream = to.client.wait({ target: { case: "acquire", value: { name } } });
+  const stream = to.client.wait({ target: { case: "request", value: { name } } });
   await stream.position();
   const releasedMs = performance.now();
   const released = from.client.call("release", { leaseId });

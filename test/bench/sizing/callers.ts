@@ -3,7 +3,6 @@
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { partsOf } from "../../../server/core/bounds.ts";
 import { acquire, release } from "../../support/session-client.ts";
 import { TestCalls } from "../../support/test-calls.ts";
@@ -45,7 +44,13 @@ export interface Take {
 /** Takes a lock, after a wait if it must. Returns the lease's id. */
 export async function take(session: LeanSession, { name, ttlS = 30 }: Take): Promise<string> {
   const ttl = { seconds: BigInt(ttlS), nanos: 0 };
-  const value = { name, ttl, requestId: randomUUID(), whenBusy: WhenBusy.WAIT, ...USUAL };
+  const value = {
+    name,
+    requestId: randomUUID(),
+    whenBusy: { case: "wait" as const, value: {} },
+    ...USUAL,
+    terms: { lasting: { case: "ttl" as const, value: ttl } },
+  };
   const result = await session.ask(acquire(value)).first;
   if (result.case !== "acquire" || result.value.outcome.case !== "lease")
     throw new Error(`An Acquire was answered by ${JSON.stringify(result.value, shown)}`);

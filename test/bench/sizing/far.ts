@@ -165,7 +165,7 @@ async function handOverMs(from: string, to: string): Promise<number> {
       names += 1;
       const name = `hand-over/${names}`;
       const { leaseId } = await holder.lease({ name });
-      const stream = waiter.wait({ target: { case: "acquire", value: { name } } });
+      const stream = waiter.wait({ target: { case: "request", value: { name } } });
       await stream.position();
       const beganMs = performance.now();
       const [lease] = await Promise.all([

@@ -67,7 +67,7 @@ export async function memorySizes(database: SizedDatabase): Promise<MemorySizes>
       Promise.all(
         names("s", STREAMS).map(async (requestId, nth) => {
           const client = streams[nth % streams.length] as TestCalls;
-          const stream = client.wait({ target: { case: "acquire", value: { name: "hot", requestId } } });
+          const stream = client.wait({ target: { case: "request", value: { name: "hot", requestId } } });
           await stream.position();
         }),
       ),

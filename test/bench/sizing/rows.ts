@@ -28,7 +28,12 @@ export async function rowSizes(database: SizedDatabase): Promise<RowSizes> {
   });
   const waiting = await after(database, async (callers) => {
     const queues = Array.from({ length: QUEUES }, (_, nth) => `billing/queue-${nth}`);
-    await each(callers, queues, (session, name) => session.ask(acquire({ name, noExpiry: true })).first);
+    await each(
+      callers,
+      queues,
+      (session, name) =>
+        session.ask(acquire({ name, terms: { lasting: { case: "noExpiry" as const, value: {} } } })).first,
+    );
     const waits = Array.from({ length: WAITERS }, (_, nth) => queues[nth % QUEUES] as string);
     await each(callers, waits, (session, name) => session.ask(waitAsUsual(name)).first);
   });

@@ -81,9 +81,9 @@ const verbs: Readonly<Record<string, Verb>> = {
     const { lock } = await calls.repeat("getLock", { name });
     const record = lock?.record;
     return {
-      limit: lock?.limit?.limit,
+      limit: lock?.limit?.permits,
       holderCount: lock?.holderCount,
-      waiting: lock?.waiting,
+      waiting: lock?.waiterCount,
       lastToken: String(lock?.lastFencingToken),
       ...(record && {
         record: { status: record.status, attemptsLeft: record.attemptsLeft, version: String(record.version) },

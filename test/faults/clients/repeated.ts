@@ -2,8 +2,8 @@
 // worth it.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Lease, Refusal } from "#proto/rowlock/v1/lock_pb.js";
-import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import type { ClaimEnd, Lease, Refusal } from "#proto/rowlock/v1/lock_pb.js";
+import { EndReason, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { BareCalls, RequestOf, ResponseOf } from "../../../clients/typescript/src/bare/index.ts";
 import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { monotonicMs } from "../history/clock.ts";
@@ -80,11 +80,12 @@ export class Repeated {
     return await this.#passing(waitMs + REPEATED_FOR_MS, async (isRepeated) => {
       const sentMs = monotonicMs();
       const asked = { ...(acquire as object), maxWait: ttlOf(waitMs) };
-      const request = { target: { case: "acquire", value: asked } } as RequestOf<"waitInQueue">;
+      const request = { target: { case: "request", value: asked } } as RequestOf<"waitInQueue">;
       const timeout = isRepeated ? waitMs + CALL_MS : firstMs;
       for await (const { update } of this.#here.stream("waitInQueue", request, { timeout })) {
         if (update.case === "granted") return { lease: update.value, sentMs };
-        if (update.case === "ended") return { refusal: reasonOf(update.value), isRepeated };
+        if (update.case === "refusal" || update.case === "ended")
+          return { refusal: whyNot(update), isRepeated };
       }
       throw new RowlockError("CONNECTION_LOST", "UNAVAILABLE", "The stream ended without a result.");
     });
@@ -147,7 +148,7 @@ async function acquireAt(
   const { outcome } = await server.call("acquire", request, { timeout });
   return outcome.case === "lease"
     ? { lease: outcome.value, sentMs }
-    : { refusal: reasonOf(outcome.value as Refusal), isRepeated };
+    : { refusal: whyNot(outcome), isRepeated };
 }
 
 function settledValue<Value>(settled: PromiseSettledResult<Value>): Value {
@@ -155,6 +156,8 @@ function settledValue<Value>(settled: PromiseSettledResult<Value>): Value {
   return settled.value;
 }
 
-function reasonOf({ reason }: Refusal): string {
-  return RefusalReason[reason] ?? String(reason);
+function whyNot({ case: kind, value }: { case: string | undefined; value?: unknown }): string {
+  const names = kind === "refusal" ? RefusalReason : EndReason;
+  const { reason } = value as Refusal | ClaimEnd;
+  return names[reason] ?? String(reason);
 }

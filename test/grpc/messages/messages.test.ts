@@ -3,6 +3,7 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import {
+  ClaimEndSchema,
   ClaimSchema,
   ClaimState,
   LeaseSchema,
@@ -11,6 +12,7 @@ import {
   Mode,
   RefusalReason,
   RefusalSchema,
+  EndReason as WireEndReason,
 } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim, EndReason } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
@@ -239,10 +241,10 @@ describe("the public part", () => {
     const limit = { limit: 2, source: "pattern", pattern: "etl/*", version: 4n, reason: "night" } as const;
     expect(lockMessage({ lock: lock(), limit, holders: [claim()], waiters: [waiter] })).toMatchObject({
       name: "etl/load",
-      limit: { limit: 2, source: LimitSource.PATTERN, pattern: "etl/*", version: 4n, reason: "night" },
+      limit: { permits: 2, source: LimitSource.PATTERN, pattern: "etl/*", version: 4n, reason: "night" },
       heldPermits: 3n,
       holderCount: 1,
-      waiting: 1,
+      waiterCount: 1,
       draining: true,
       lastFencingToken: 5n,
       holders: [{ ticketNumber: 7n }],
@@ -257,7 +259,7 @@ describe("the public part", () => {
       toBinary(ClaimSchema, claimMessage(claim(), "a")),
       toBinary(LockSchema, lockMessage({ lock: lock(), limit, holders: [claim()], waiters: [waiter] })),
       toBinary(RefusalSchema, refusedMessage("a", busy(1), 1, holders)),
-      toBinary(RefusalSchema, endedMessage("a", claim({ endReason: "timed_out" }), holders)),
+      toBinary(ClaimEndSchema, endedMessage("a", claim({ endReason: "timed_out" }), holders)),
     ].map((bytes) => Buffer.from(bytes).toString("latin1"));
     for (const bytes of shown) {
       expect(bytes).not.toContain(SECRET);
@@ -335,7 +337,7 @@ describe("a refusal", () => {
     const refusal = refusedMessage("a", { kind: "refused", reason: kind, limit }, 5, null);
     expect(refusal).toMatchObject({ reason, message: expect.stringMatching(message), holders: [] });
     expect(refusal.retryAfter).toBeUndefined();
-    expect(refusal.limit?.limit).toBe(kind === "queue_full" ? undefined : limit.limit);
+    expect(refusal.limit?.permits).toBe(kind === "queue_full" ? undefined : limit.limit);
     expect(showsHolders(kind)).toBe(false);
   });
 
@@ -353,16 +355,16 @@ describe("a refusal", () => {
     });
   });
 
-  test.each<[EndReason, RefusalReason, RegExp]>([
-    ["released", RefusalReason.RELEASED, /lease was released/],
-    ["expired", RefusalReason.EXPIRED, /time to live ran out/],
-    ["force_released", RefusalReason.FORCE_RELEASED, /operator ended the claim: stuck/],
-    ["cancelled", RefusalReason.CANCELLED, /given up/],
-    ["lapsed", RefusalReason.LAPSED, /nobody fetched the lease in time/],
-    ["timed_out", RefusalReason.TIMED_OUT, /max_wait has passed/],
-    ["never_fits", RefusalReason.NEVER_FITS, /limit is lower/],
-    ["exhausted", RefusalReason.EXHAUSTED, /no attempts left when its turn came/],
-    ["status_mismatch", RefusalReason.STATUS_MISMATCH, /had the status "" when its turn came/],
+  test.each<[EndReason, WireEndReason, RegExp]>([
+    ["released", WireEndReason.RELEASED, /lease was released/],
+    ["expired", WireEndReason.EXPIRED, /time to live ran out/],
+    ["force_released", WireEndReason.FORCE_RELEASED, /operator ended the claim: stuck/],
+    ["cancelled", WireEndReason.CANCELLED, /given up/],
+    ["lapsed", WireEndReason.LAPSED, /nobody fetched the lease in time/],
+    ["timed_out", WireEndReason.TIMED_OUT, /max_wait has passed/],
+    ["never_fits", WireEndReason.NEVER_FITS, /limit is lower/],
+    ["exhausted", WireEndReason.EXHAUSTED, /no attempts left when its turn came/],
+    ["status_mismatch", WireEndReason.STATUS_MISMATCH, /had the status "" when its turn came/],
   ])("for a claim that ended as %s says so", (endReason, reason, message) => {
     const ended = claim({
       state: "ended",
@@ -468,7 +470,7 @@ describe("the record of a lock", () => {
         fencingToken: 9_007_199_254_740_993n,
         grantedAt: { seconds: 1_790_000_000n },
         endedAt: { seconds: 1_790_000_001n },
-        endReason: RefusalReason.EXPIRED,
+        endReason: WireEndReason.EXPIRED,
         status: "failed",
       },
     });

@@ -1,7 +1,7 @@
 // Acquire through a real client: granted, refused, queued, blocked, repeated, abandoned.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LimitSource, Mode, RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { EndReason, LimitSource, Mode, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, lockIdOf, replacing, startServer, until } from "../../support/harness.ts";
@@ -14,14 +14,20 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const call: TestServer["client"]["call"] = (...args) => server.client.call(...args);
-const WAIT = { whenBusy: WhenBusy.WAIT };
+/** All ways to ask. */
+const WHEN_BUSY = [{ case: undefined }, { case: "enqueue", value: {} }, { case: "wait", value: {} }] as const;
+const WAIT = { whenBusy: { case: "wait", value: {} } } as const;
 /** Comes after the server has queued the waiter, even on a busy machine. */
 const DEADLINE_MS = 1_500;
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 
 describe("a free lock", () => {
   test("is granted with the requested time, a token and no more", async () => {
-    const lease = await server.client.lease({ name: "free", requestId: "free-1", ttl: seconds(60) });
+    const lease = await server.client.lease({
+      name: "free",
+      requestId: "free-1",
+      terms: { lasting: { case: "ttl", value: seconds(60) } },
+    });
     expect(lease).toMatchObject({
       lockName: "free",
       mode: Mode.PERMIT,
@@ -38,7 +44,10 @@ describe("a free lock", () => {
 
   test("is granted for 30 s by default, and without end on request", async () => {
     expectLeft((await server.client.lease({ name: "default-ttl" })).ttl, 30);
-    const endless = await server.client.lease({ name: "endless", noExpiry: true });
+    const endless = await server.client.lease({
+      name: "endless",
+      terms: { lasting: { case: "noExpiry", value: {} } },
+    });
     expect(endless.ttl).toBeUndefined();
     expect(endless.expiresAt).toBeUndefined();
   });
@@ -59,9 +68,7 @@ describe("a refusal", () => {
   test("for a busy lock names its holders and when the next lease ends", async () => {
     await server.client.lease({
       name: "busy",
-      owner: "nightly",
-      labels: { host: "a1" },
-      ttl: seconds(60),
+      terms: { owner: "nightly", labels: { host: "a1" }, lasting: { case: "ttl", value: seconds(60) } },
     });
     const refusal = await server.client.refusal({ name: "busy" });
     expect(refusal.reason).toBe(RefusalReason.BUSY);
@@ -74,7 +81,11 @@ describe("a refusal", () => {
   });
 
   test("has no retry_after if no lease has an end", async () => {
-    await server.client.lease({ name: "busy-endless", mode: Mode.EXCLUSIVE, noExpiry: true });
+    await server.client.lease({
+      name: "busy-endless",
+      mode: Mode.EXCLUSIVE,
+      terms: { lasting: { case: "noExpiry", value: {} } },
+    });
     const refusal = await server.client.refusal({ name: "busy-endless", mode: Mode.SHARED });
     expect(refusal.retryAfter).toBeUndefined();
     expect(refusal.message).toContain("a writer holds it; none of their leases has an end");
@@ -97,7 +108,7 @@ describe("a refusal", () => {
     expect(await server.client.refusal({ name: "why/b", permits: 3 })).toMatchObject({
       reason: RefusalReason.NEVER_FITS,
       message: expect.stringMatching(/limit is 2 \(reason: two seats\)/),
-      limit: { limit: 2, source: LimitSource.NAME, pattern: "", version: 1n, reason: "two seats" },
+      limit: { permits: 2, source: LimitSource.NAME, pattern: "", version: 1n, reason: "two seats" },
     });
     await server.client.lease({ name: "why/b", permits: 2 });
     expect((await server.client.refusal({ name: "why/b" })).limit).toBeUndefined();
@@ -115,7 +126,7 @@ describe("a refusal", () => {
   });
 
   test("reports that a request can never fit, whether or not it would wait", async () => {
-    for (const whenBusy of [WhenBusy.REFUSE, WhenBusy.ENQUEUE, WhenBusy.WAIT]) {
+    for (const whenBusy of WHEN_BUSY) {
       expect(await server.client.refusal({ name: "small", permits: 2, whenBusy })).toMatchObject({
         reason: RefusalReason.NEVER_FITS,
         message: '2 permits of "small" can never be granted: its limit is 1.',
@@ -129,7 +140,7 @@ describe("a refusal", () => {
     try {
       await small.client.lease({ name: "full" });
       await small.client.ticket({ name: "full" });
-      const refusal = await small.client.refusal({ name: "full", whenBusy: WhenBusy.ENQUEUE });
+      const refusal = await small.client.refusal({ name: "full", whenBusy: { case: "enqueue", value: {} } });
       expect(refusal).toMatchObject({ reason: RefusalReason.QUEUE_FULL });
     } finally {
       await small.stop();
@@ -145,7 +156,10 @@ describe("a ticket", () => {
     });
     await server.client.lease({ name: "queue", permits: 5 });
     const first = await server.client.ticket({ name: "queue", permits: 3, requestId: "q-1" });
-    const second = await server.client.ticket({ name: "queue", maxWait: seconds(4) });
+    const second = await server.client.ticket({
+      name: "queue",
+      whenBusy: { case: "enqueue", value: { maxWait: seconds(4) } },
+    });
     expect(first).toMatchObject({ lockName: "queue", ahead: 0, permitsAhead: 0n, queueLength: 1 });
     expect(first.keptFor).toMatchObject({ seconds: 10n, nanos: 0 });
     expect(second).toMatchObject({ ahead: 1, permitsAhead: 3n, queueLength: 2, keptFor: { seconds: 4n } });
@@ -155,7 +169,7 @@ describe("a ticket", () => {
 
   test("becomes a lease with the same id, which the same request finds", async () => {
     const held = await server.client.lease({ name: "poll" });
-    const request = { name: "poll", requestId: "poll-1", whenBusy: WhenBusy.ENQUEUE };
+    const request = { name: "poll", requestId: "poll-1", whenBusy: { case: "enqueue" as const, value: {} } };
     const ticket = await server.client.ticket(request);
     await call("release", { leaseId: held.leaseId });
     const lease = await server.client.lease(request);
@@ -174,14 +188,14 @@ describe("a repeated request id", () => {
   test("gets the end of its claim", async () => {
     const { leaseId } = await server.client.lease({ name: "over", requestId: "over-1" });
     await call("release", { leaseId });
-    expect(await server.client.refusal({ name: "over", requestId: "over-1" })).toMatchObject({
-      reason: RefusalReason.RELEASED,
+    expect(await server.client.ended({ name: "over", requestId: "over-1" })).toMatchObject({
+      reason: EndReason.RELEASED,
       message: '"over": the lease was released.',
     });
     await server.client.lease({ name: "over", requestId: "over-2" });
     await call("forceRelease", { target: { case: "name", value: "over" }, reason: "stuck" });
-    expect(await server.client.refusal({ name: "over", requestId: "over-2" })).toMatchObject({
-      reason: RefusalReason.FORCE_RELEASED,
+    expect(await server.client.ended({ name: "over", requestId: "over-2" })).toMatchObject({
+      reason: EndReason.FORCE_RELEASED,
       message: expect.stringContaining("stuck"),
     });
   });
@@ -211,13 +225,12 @@ describe("a call that waits", () => {
   });
 
   test("is refused when max_wait has passed, and gets the holder", async () => {
-    await server.client.lease({ name: "too-long", owner: "slow" });
-    const refusal = await server.client.refusal({
+    await server.client.lease({ name: "too-long", terms: { owner: "slow" } });
+    const ended = await server.client.ended({
       name: "too-long",
-      ...WAIT,
-      maxWait: { seconds: 0n, nanos: 50_000_000 },
+      whenBusy: { case: "wait", value: { maxWait: { seconds: 0n, nanos: 50_000_000 } } },
     });
-    expect(refusal).toMatchObject({ reason: RefusalReason.TIMED_OUT, holders: [{ owner: "slow" }] });
+    expect(ended).toMatchObject({ reason: EndReason.TIMED_OUT, holders: [{ owner: "slow" }] });
   });
 
   test("leaves the queue if it is cancelled and could not come back", async () => {

@@ -2,7 +2,6 @@
 // none.
 
 import { afterEach, describe, expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { RequestOf, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, startServer, until } from "../../support/harness.ts";
@@ -58,9 +57,7 @@ describe("a capture", () => {
     await server.client.call("release", { leaseId: (await server.client.lease({ name: "t/1" })).leaseId });
     const { leases } = await capture({
       from: { case: "prefix", value: "t/" },
-      ttl: seconds(90),
-      owner: "w",
-      labels: { a: "b" },
+      terms: { lasting: { case: "ttl", value: seconds(90) }, owner: "w", labels: { a: "b" } },
     });
     expect(leases.map(({ fencingToken }) => fencingToken)).toEqual([2n, 1n]);
     for (const lease of leases) {
@@ -88,17 +85,17 @@ describe("a capture", () => {
       statusIfLost: "crashed",
     };
     expect(namesOf(await capture(wanted))).toEqual(["t/failed", "t/new"]);
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, ifStatus: [""] }))).toEqual([
-      "t/none",
-    ]);
+    expect(
+      namesOf(await capture({ from: { case: "prefix", value: "t/" }, terms: { ifStatus: [""] } })),
+    ).toEqual(["t/none"]);
     await server.client.call("forceRelease", {
       target: { case: "name", value: "t/new" },
       reason: "it hangs",
     });
     expect(namesOf(await capture(wanted))).toEqual([]);
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, ifStatus: ["crashed"] }))).toEqual([
-      "t/new",
-    ]);
+    expect(
+      namesOf(await capture({ from: { case: "prefix", value: "t/" }, terms: { ifStatus: ["crashed"] } })),
+    ).toEqual(["t/new"]);
   });
 
   test("leaves out locks that are held, waited for, exhausted, paused or not due", async () => {
@@ -187,7 +184,12 @@ describe("a capture", () => {
     const { retryAfter } = await capture({ from: { case: "names", value: { names: names } } });
     expectLeft(retryAfter, 600);
     expect(
-      namesOf(await capture({ from: { case: "names", value: { names: ["n/new"] } }, ifStatus: ["wanted"] })),
+      namesOf(
+        await capture({
+          from: { case: "names", value: { names: ["n/new"] } },
+          terms: { ifStatus: ["wanted"] },
+        }),
+      ),
     ).toEqual([]);
   });
 
@@ -198,7 +200,9 @@ describe("a capture", () => {
     const taken: string[] = [];
     const work = async () => {
       for (;;) {
-        const own = namesOf(await capture({ from: { case: "prefix", value: "t/" }, ifStatus: ["new"] }));
+        const own = namesOf(
+          await capture({ from: { case: "prefix", value: "t/" }, terms: { ifStatus: ["new"] } }),
+        );
         if (own.length === 0) return;
         taken.push(...own);
       }
@@ -215,7 +219,10 @@ describe("a capture", () => {
       "t/2": { newNotBefore: { case: "notBeforeIn", value: seconds(100) }, status: "b" },
     });
     expectLeft((await capture({ from: { case: "prefix", value: "t/" } })).retryAfter, 100);
-    expectLeft((await capture({ from: { case: "prefix", value: "t/" }, ifStatus: ["new"] })).retryAfter, 300);
+    expectLeft(
+      (await capture({ from: { case: "prefix", value: "t/" }, terms: { ifStatus: ["new"] } })).retryAfter,
+      300,
+    );
   });
 });
 
@@ -345,9 +352,7 @@ describe("a capture that waits", () => {
     await expect(waiting).rejects.toMatchObject({ code: "CANCELLED" });
     await until(() => server.engine.waitingCaptures === 0);
     await put({ "t/1": {} });
-    expect(
-      await server.client.refusal({ name: "t/1", ifStatus: ["x"], whenBusy: WhenBusy.REFUSE }),
-    ).toBeDefined();
+    expect(await server.client.refusal({ name: "t/1", terms: { ifStatus: ["x"] } })).toBeDefined();
     expect(namesOf(await capture({ from: { case: "prefix", value: "t/" } }))).toEqual(["t/1"]);
   });
 
@@ -380,18 +385,24 @@ describe("an invalid capture is refused with all its violations", () => {
       "times and statuses",
       {
         from: { case: "prefix", value: "t/" },
-        ttl: { seconds: 0n, nanos: 0 },
         maxWait: seconds(-1),
-        minInterval: seconds(-1),
-        lockDelay: seconds(400_000_000),
-        statusIfLost: "s".repeat(64),
-        ifStatus: Array.from({ length: 17 }, (_, index) => `${index}`),
+        terms: {
+          lasting: { case: "ttl", value: { seconds: 0n, nanos: 0 } },
+          minInterval: seconds(-1),
+          lockDelay: seconds(400_000_000),
+          statusIfLost: "s".repeat(64),
+          ifStatus: Array.from({ length: 17 }, (_, index) => `${index}`),
+        },
       },
       ["if_status", "lock_delay", "max_wait", "min_interval", "status_if_lost", "ttl"],
     ],
     [
       "an id of 121 bytes, and an owner of 256",
-      { from: { case: "prefix", value: "t/" }, requestId: "r".repeat(121), owner: "o".repeat(256) },
+      {
+        from: { case: "prefix", value: "t/" },
+        requestId: "r".repeat(121),
+        terms: { owner: "o".repeat(256) },
+      },
       ["owner", "request_id"],
     ],
     [

@@ -1,7 +1,6 @@
 // The answer of a COMMIT is lost, and the claim that it made has moved on before its place is read.
 
 import { expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { type Store, StoreError } from "../../../server/storage/store.ts";
 import { startServer } from "../../support/harness.ts";
 
@@ -34,7 +33,7 @@ test("an Acquire without a request id whose COMMIT has no answer takes one place
   loses = true;
   // The holder releases between the commit and the read of the place.
   queueRead = async () => void (await client.call("release", { leaseId: first.leaseId }));
-  await client.call("acquire", { name: "a", whenBusy: WhenBusy.ENQUEUE });
+  await client.call("acquire", { name: "a", whenBusy: { case: "enqueue", value: {} } });
   const { lock } = await client.call("getLock", { name: "a" });
   const claims = [...(lock?.holders ?? []), ...(lock?.waiters ?? [])];
   await server.stop();

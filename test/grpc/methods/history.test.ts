@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim, WaitCause } from "#proto/rowlock/v1/lock_pb.js";
-import { ChangeKind, ClaimState, Mode, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import { ChangeKind, ClaimState, EndReason, Mode } from "#proto/rowlock/v1/lock_pb.js";
 import { type FreshDatabase, testDatabases } from "../../support/database.ts";
 import { startServer, type TestServer } from "../../support/harness.ts";
 import { openPlainConnection } from "../../support/mysql-stage.ts";
@@ -27,7 +27,12 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
   const call: TestServer["client"]["call"] = (...args) => server.client.call(...args);
   /** Takes the lock for an owner and gives it back; returns the token. */
   async function run(name: string, owner: string, more: object = {}): Promise<bigint> {
-    const { leaseId, fencingToken } = await server.client.lease({ name, owner, ...TTL, ...more });
+    const { leaseId, fencingToken } = await server.client.lease({
+      name,
+      ...TTL,
+      ...more,
+      terms: { owner: owner },
+    });
     await call("release", { leaseId });
     return fencingToken;
   }
@@ -36,7 +41,9 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
   describe("ListClaims", () => {
     test("shows how a claim was granted and how it ended, with its owner and token", async () => {
       const fencingToken = await run("past/one", "anna", { labels: { job: "7" }, permits: 1 });
-      const { claims, nextPageToken, searchedBackTo } = await call("listClaims", { lockName: "past/one" });
+      const { claims, nextPageToken, searchedBackTo } = await call("listClaims", {
+        locks: { case: "lockName", value: "past/one" },
+      });
       expect(claims).toMatchObject([
         {
           ...{
@@ -46,12 +53,12 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
             mode: Mode.PERMIT,
             permits: 1,
           },
-          ...{ owner: "anna", labels: { job: "7" }, fencingToken, endReason: RefusalReason.RELEASED },
+          ...{ owner: "anna", labels: { job: "7" }, fencingToken, endReason: EndReason.RELEASED },
           ...{ endNote: "", endedBy: "", unclaimed: false },
         },
       ]);
       const [claim] = claims as [Claim];
-      const [requested, granted, ended] = [claim.requestedAt, claim.grantedAt, claim.endedAt].map(us);
+      const [requested, granted, ended] = [claim.requestedAt, claim.grantedAt, claim.end?.endedAt].map(us);
       expect(requested).toBeLessThanOrEqual(granted as number);
       expect(granted).toBeLessThanOrEqual(ended as number);
       expect(claim.expiresAt).toBeUndefined();
@@ -64,42 +71,45 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         target: { case: "name", value: "past/kept" },
         newLimit: { case: "limit", value: 2 },
       });
-      const asked = { lockName: "past/kept", heldAt: { seconds: 1_000_000n, nanos: 0 } };
+      const at = { seconds: 1_000_000n, nanos: 0 };
+      const asked = { locks: { case: "heldAt", value: { lockName: "past/kept", at } } } as const;
       const { claims, completeFrom } = await call("listClaims", asked);
       expect(claims).toEqual([]);
-      const [claim] = (await call("listClaims", { lockName: "past/kept" })).claims;
+      const [claim] = (await call("listClaims", { locks: { case: "lockName", value: "past/kept" } })).claims;
       // The server has run for a moment, and its history is as old.
-      expect(us(completeFrom)).toBeLessThanOrEqual(us(claim?.endedAt));
-      expect(us(completeFrom)).toBeGreaterThan(us(claim?.endedAt) - 3_600_000_000);
-      const { changes, completeFrom: changesFrom } = await call("listChanges", { lockName: "past/kept" });
+      expect(us(completeFrom)).toBeLessThanOrEqual(us(claim?.end?.endedAt));
+      expect(us(completeFrom)).toBeGreaterThan(us(claim?.end?.endedAt) - 3_600_000_000);
+      const { changes, completeFrom: changesFrom } = await call("listChanges", {
+        locks: { case: "lockName", value: "past/kept" },
+      });
       expect(us(changesFrom)).toBeLessThanOrEqual(us(changes[0]?.changedAt));
       expect(us(changesFrom)).toBeGreaterThan(us(changes[0]?.changedAt) - 3_600_000_000);
     });
 
     test("shows who force-released a claim and why, and which server kept the place of one that waited", async () => {
       const name = "past/forced";
-      await server.client.lease({ name, owner: "stuck", ...TTL });
+      await server.client.lease({ name, ...TTL, terms: { owner: "stuck" } });
       const stream = server.client.wait({
-        target: { case: "acquire", value: { name, owner: "next", ...TTL } },
+        target: { case: "request", value: { name, ...TTL, terms: { owner: "next" } } },
       });
       await stream.position();
       await call("forceRelease", { target: { case: "name", value: name }, reason: "hung" });
       const { leaseId } = await stream.granted();
       await call("release", { leaseId });
-      const { claims } = await call("listClaims", { lockName: name });
+      const { claims } = await call("listClaims", { locks: { case: "lockName", value: name } });
       expect(claims).toMatchObject([
-        { owner: "next", endReason: RefusalReason.RELEASED, replica: String(server.engine.replica) },
-        { owner: "stuck", endReason: RefusalReason.FORCE_RELEASED, endNote: "hung", replica: "" },
+        { owner: "next", endReason: EndReason.RELEASED, replica: String(server.engine.replica) },
+        { owner: "stuck", endReason: EndReason.FORCE_RELEASED, endNote: "hung", replica: "" },
       ]);
-      expect(claims[1]?.endedBy).toContain("127.0.0.1");
+      expect(claims[1]?.end?.endedBy).toContain("127.0.0.1");
     });
 
     test("lists live claims before ended ones, by name or prefix, page after page", async () => {
       for (const name of ["pages/b", "pages/a"])
         for (const owner of ["first", "second"]) await run(name, owner);
       for (const name of ["pages/b", "pages/a"]) {
-        await server.client.lease({ name, owner: "holder", ...TTL });
-        await server.client.ticket({ name, owner: "waiter", ...TTL });
+        await server.client.lease({ name, ...TTL, terms: { owner: "holder" } });
+        await server.client.ticket({ name, ...TTL, terms: { owner: "waiter" } });
       }
       const all = [
         ...["HELD pages/a holder", "WAITING pages/a waiter", "HELD pages/b holder", "WAITING pages/b waiter"],
@@ -109,43 +119,49 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         const found: string[] = [];
         let pageToken = "";
         do {
-          const page = await call("listClaims", { prefix: "pages/", pageSize, pageToken });
+          const page = await call("listClaims", {
+            locks: { case: "prefix", value: "pages/" },
+            pageSize,
+            pageToken,
+          });
           expect(page.claims.length).toBeLessThanOrEqual(pageSize);
           found.push(...page.claims.map(shown));
           pageToken = page.nextPageToken;
         } while (pageToken !== "");
         expect(found).toEqual(all);
       }
-      const { claims } = await call("listClaims", { lockName: "pages/a" });
+      const { claims } = await call("listClaims", { locks: { case: "lockName", value: "pages/a" } });
       expect(claims.map(shown)).toEqual(all.filter((each) => each.includes("pages/a")));
     });
 
     test("filters by owner, labels, state and end", async () => {
       await run("filter/a", "anna", { labels: { team: "x", job: "1" } });
       await run("filter/b", "bert", { labels: { team: "x" } });
-      const held = await server.client.lease({ name: "filter/c", owner: "anna", ...TTL });
+      const held = await server.client.lease({ name: "filter/c", ...TTL, terms: { owner: "anna" } });
       await call("forceRelease", { target: { case: "name", value: "filter/c" }, reason: "test" });
       expect(held.lockName).toBe("filter/c");
-      await server.client.lease({ name: "filter/d", owner: "anna", ...TTL });
+      await server.client.lease({ name: "filter/d", ...TTL, terms: { owner: "anna" } });
       const found = async (request: object) =>
-        (await call("listClaims", { prefix: "filter/", ...request })).claims.map(({ lockName }) => lockName);
+        (await call("listClaims", { locks: { case: "prefix", value: "filter/" }, ...request })).claims.map(
+          ({ lockName }) => lockName,
+        );
       expect(await found({ owner: "anna" })).toEqual(["filter/d", "filter/c", "filter/a"]);
       expect(await found({ labels: { team: "x" } })).toEqual(["filter/b", "filter/a"]);
       expect(await found({ labels: { team: "x", job: "1" } })).toEqual(["filter/a"]);
       expect(await found({ principal: "token:nobody" })).toEqual([]);
       expect(await found({ states: [ClaimState.HELD] })).toEqual(["filter/d"]);
-      expect(await found({ endReasons: [RefusalReason.FORCE_RELEASED] })).toEqual(["filter/c"]);
+      expect(await found({ endReasons: [EndReason.FORCE_RELEASED] })).toEqual(["filter/c"]);
     });
 
     test("says who held a lock at a time, and what ended in a time", async () => {
       const name = "past/times";
       for (const owner of ["first", "second", "third"]) {
-        const { leaseId } = await server.client.lease({ name, owner, ...TTL });
+        const { leaseId } = await server.client.lease({ name, ...TTL, terms: { owner: owner } });
         // The clock of SQLite moves in milliseconds, and a lease that ends in the one of its grant was held at no time.
         await sleep(2);
         await call("release", { leaseId });
       }
-      const all = (await call("listClaims", { lockName: name })).claims;
+      const all = (await call("listClaims", { locks: { case: "lockName", value: name } })).claims;
       const second = all[1] as Claim;
       const owners = async (request: object) =>
         (await call("listClaims", request)).claims.map(({ owner }) => owner);
@@ -153,20 +169,31 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       expect(await owners({ lockName: name, heldAt: second.grantedAt })).toEqual(["second"]);
       expect(await owners({ lockName: name, heldAt: seconds(1) })).toEqual([]);
       for (const target of [{ lockName: name }, { prefix: name }]) {
-        expect(await owners({ ...target, from: second.endedAt })).toEqual(["third", "second"]);
-        expect(await owners({ ...target, until: second.endedAt })).toEqual(["first"]);
+        expect(await owners({ ...target, from: second.end?.endedAt })).toEqual(["third", "second"]);
+        expect(await owners({ ...target, until: second.end?.endedAt })).toEqual(["first"]);
       }
     });
 
     test("refuses a token of another request", async () => {
       for (const owner of ["first", "second"]) await run("tokens/a", owner);
-      const { nextPageToken } = await call("listClaims", { prefix: "tokens/", pageSize: 1 });
-      const other = call("listClaims", { prefix: "tokens/a", pageSize: 1, pageToken: nextPageToken });
+      const { nextPageToken } = await call("listClaims", {
+        locks: { case: "prefix", value: "tokens/" },
+        pageSize: 1,
+      });
+      const other = call("listClaims", {
+        locks: { case: "prefix", value: "tokens/a" },
+        pageSize: 1,
+        pageToken: nextPageToken,
+      });
       await expect(other).rejects.toMatchObject({
         reason: "BAD_REQUEST",
         violations: [{ field: "page_token" }],
       });
-      const same = await call("listClaims", { prefix: "tokens/", pageSize: 5, pageToken: nextPageToken });
+      const same = await call("listClaims", {
+        locks: { case: "prefix", value: "tokens/" },
+        pageSize: 5,
+        pageToken: nextPageToken,
+      });
       expect(same.claims).toMatchObject([{ owner: "first" }]);
     });
 
@@ -181,7 +208,11 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       const found: string[] = [];
       let pageToken = "";
       do {
-        const page = await call("listClaims", { prefix: "many/", pageSize: 300, pageToken });
+        const page = await call("listClaims", {
+          locks: { case: "prefix", value: "many/" },
+          pageSize: 300,
+          pageToken,
+        });
         found.push(...page.claims.map(({ lockName, ticketNumber }) => `${lockName} ${ticketNumber}`));
         pageToken = page.nextPageToken;
         await run("many/0", "meanwhile");
@@ -213,9 +244,11 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         status: "new",
         newAttemptsLeft: { case: "attemptsLeft", value: 4 },
       });
-      await server.client.lease({ name, owner: "anna", ...TTL });
+      await server.client.lease({ name, ...TTL, terms: { owner: "anna" } });
       await call("forceRelease", { target: { case: "name", value: name }, reason: "hung" });
-      const { changes, nextPageToken } = await call("listChanges", { lockName: name });
+      const { changes, nextPageToken } = await call("listChanges", {
+        locks: { case: "lockName", value: name },
+      });
       expect(nextPageToken).toBe("");
       const lockName = { case: "lockName", value: name };
       expect(changes.map(({ $typeName: _, changedAt: __, changedBy: ___, ...rest }) => rest)).toMatchObject([
@@ -295,9 +328,9 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         newLimit: { case: "limit", value: 1 },
         reason: "night shift",
       });
-      await server.client.lease({ name, owner: "anna", ...TTL });
-      await server.client.ticket({ name, owner: "bert", ...TTL });
-      const { ticketId } = await server.client.ticket({ name, owner: "carl", ...TTL });
+      await server.client.lease({ name, ...TTL, terms: { owner: "anna" } });
+      await server.client.ticket({ name, ...TTL, terms: { owner: "bert" } });
+      const { ticketId } = await server.client.ticket({ name, ...TTL, terms: { owner: "carl" } });
       const target = { lockName: name, ticketNumber: 3n };
       for (const asked of [
         { case: "ticketId", value: ticketId },

@@ -2,7 +2,7 @@
 // records in listings.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { EndReason, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, startServer } from "../../support/harness.ts";
 
@@ -15,7 +15,10 @@ afterAll(() => server.stop());
 const call: TestServer["client"]["call"] = (...args) => server.client.call(...args);
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 const recordOf = async (name: string) => (await call("getLock", { name })).lock?.record;
-const { NOT_BEFORE, EXHAUSTED, STATUS_MISMATCH, RELEASED, FORCE_RELEASED } = RefusalReason;
+const { NOT_BEFORE, EXHAUSTED, STATUS_MISMATCH } = RefusalReason;
+const { RELEASED, FORCE_RELEASED } = EndReason;
+/** All ways to ask. */
+const WHEN_BUSY = [{ case: undefined }, { case: "enqueue", value: {} }, { case: "wait", value: {} }] as const;
 
 describe("a lock", () => {
   test("without a policy shows no record", async () => {
@@ -26,7 +29,10 @@ describe("a lock", () => {
   });
 
   test("is granted at most once in an interval, and returns when again", async () => {
-    const lease = await server.client.lease({ name: "hourly", minInterval: seconds(3_600), owner: "cron@a" });
+    const lease = await server.client.lease({
+      name: "hourly",
+      terms: { minInterval: seconds(3_600), owner: "cron@a" },
+    });
     await call("release", { leaseId: lease.leaseId });
     const refusal = await server.client.refusal({ name: "hourly" });
     expect(refusal).toMatchObject({ reason: NOT_BEFORE, status: "", holders: [] });
@@ -41,7 +47,8 @@ describe("a lock", () => {
   });
 
   test("that was lost has a delay and a status, and an operator's reason elsewhere", async () => {
-    const ask = { name: "lost", lockDelay: seconds(60), statusIfLost: "failed", ifStatus: ["", "failed"] };
+    const terms = { lockDelay: seconds(60), statusIfLost: "failed", ifStatus: ["", "failed"] };
+    const ask = { name: "lost", terms };
     await server.client.lease(ask);
     await call("forceRelease", { target: { case: "name", value: "lost" }, reason: "stuck" });
     expect(await recordOf("lost")).toMatchObject({
@@ -50,7 +57,7 @@ describe("a lock", () => {
     });
     expect(await server.client.refusal(ask)).toMatchObject({ reason: NOT_BEFORE });
     await call("updateRecord", { name: "lost", newNotBefore: { case: "unsetNotBefore", value: {} } });
-    const refusal = await server.client.refusal({ ...ask, ifStatus: ["todo"] });
+    const refusal = await server.client.refusal({ ...ask, terms: { ifStatus: ["todo"] } });
     expect(refusal).toMatchObject({ reason: STATUS_MISMATCH, status: "failed" });
     expect(refusal.message).toContain('"failed"');
     await server.client.lease(ask);
@@ -59,13 +66,15 @@ describe("a lock", () => {
   test("without attempts left refuses even callers that would wait, until a release sets new attempts", async () => {
     await call("updateRecord", { name: "tries", newAttemptsLeft: { case: "attemptsLeft", value: 1 } });
     const { leaseId } = await server.client.lease({ name: "tries" });
-    for (const whenBusy of [WhenBusy.REFUSE, WhenBusy.ENQUEUE, WhenBusy.WAIT]) {
+    for (const whenBusy of WHEN_BUSY) {
       const refusal = await server.client.refusal({ name: "tries", whenBusy });
       expect(refusal).toMatchObject({ reason: EXHAUSTED });
     }
     await call("release", { leaseId, attemptsLeft: 5, status: "done", coolDown: seconds(0) });
     expect(await recordOf("tries")).toMatchObject({ attemptsLeft: 5, status: "done" });
-    expect((await server.client.lease({ name: "tries", ifStatus: ["done"] })).fencingToken).toBe(2n);
+    expect((await server.client.lease({ name: "tries", terms: { ifStatus: ["done"] } })).fencingToken).toBe(
+      2n,
+    );
   });
 
   test("is granted to a waiter when it is due, and ends a waiter whose status condition then fails", async () => {
@@ -75,7 +84,7 @@ describe("a lock", () => {
       status: "a",
     });
     const wait = (request: object) =>
-      server.client.wait({ target: { case: "acquire", value: { name: "soon", ...request } } });
+      server.client.wait({ target: { case: "request", value: { name: "soon", ...request } } });
     const [mismatched, fitting] = [wait({ ifStatus: ["b"] }), wait({ ifStatus: ["a"] })];
     expect(await mismatched.ended()).toMatchObject({ reason: STATUS_MISMATCH, status: "a" });
     const lease = await fitting.granted();

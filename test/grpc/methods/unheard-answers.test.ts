@@ -3,7 +3,6 @@
 
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { AcquireRequestSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { Place } from "../../../server/core/command.ts";
@@ -55,7 +54,11 @@ async function played({ state, place = null, places = [], cancelled = false, req
   };
   const call = fakeCall();
   if (cancelled) call.cancel();
-  const message = create(AcquireRequestSchema, { name: "a", requestId, whenBusy: WhenBusy.ENQUEUE });
+  const message = create(AcquireRequestSchema, {
+    name: "a",
+    requestId,
+    whenBusy: { case: "enqueue", value: {} },
+  });
   const { outcome } = await acquire(
     { engine, graceUs: 10_000_000 } as never,
     checkAcquire(message, new Violations()),

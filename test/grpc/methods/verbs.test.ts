@@ -20,7 +20,10 @@ const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
 
 describe("Renew", () => {
   test("sets the end to now + TTL, as requested or as before, and keeps the token", async () => {
-    const lease = await server.client.lease({ name: "renew", ttl: seconds(100) });
+    const lease = await server.client.lease({
+      name: "renew",
+      terms: { lasting: { case: "ttl", value: seconds(100) } },
+    });
     const { lease: longer } = await call("renew", { leaseId: lease.leaseId, ttl: seconds(500) });
     expect(longer).toMatchObject({ leaseId: lease.leaseId, fencingToken: 1n });
     expectLeft(longer?.ttl, 500);
@@ -29,7 +32,10 @@ describe("Renew", () => {
   });
 
   test("leaves a lease without end unchanged, or gives it an end", async () => {
-    const { leaseId } = await server.client.lease({ name: "renew-endless", noExpiry: true });
+    const { leaseId } = await server.client.lease({
+      name: "renew-endless",
+      terms: { lasting: { case: "noExpiry", value: {} } },
+    });
     expect((await call("renew", { leaseId })).lease?.ttl).toBeUndefined();
     expectLeft((await call("renew", { leaseId, ttl: seconds(50) })).lease?.ttl, 50);
   });
@@ -70,7 +76,7 @@ describe("Release", () => {
     await server.client.lease({ name: "release-ticket" });
     const { ticketId } = await server.client.ticket({ name: "release-ticket" });
     expect(await call("release", { leaseId: ticketId })).toMatchObject({ released: true });
-    expect((await call("getLock", { name: "release-ticket" })).lock?.waiting).toBe(0);
+    expect((await call("getLock", { name: "release-ticket" })).lock?.waiterCount).toBe(0);
   });
 
   test("of an unknown id is an error", async () => {
@@ -189,12 +195,11 @@ describe("GetLock", () => {
     });
     const held = await server.client.lease({
       name: "show",
-      owner: "a",
-      labels: { job: "load" },
       requestId: "secret-1",
+      terms: { owner: "a", labels: { job: "load" } },
     });
-    await server.client.lease({ name: "show", noExpiry: true });
-    await server.client.ticket({ name: "show", mode: Mode.EXCLUSIVE, owner: "w" });
+    await server.client.lease({ name: "show", terms: { lasting: { case: "noExpiry", value: {} } } });
+    await server.client.ticket({ name: "show", mode: Mode.EXCLUSIVE, terms: { owner: "w" } });
     const { lock } = await call("getLock", { name: "show" });
     expect(lock).toMatchObject({
       name: "show",
@@ -283,7 +288,7 @@ describe("ListLocks", () => {
     const listed = async (order: ListOrder, pageSize: number) => {
       const { locks, nextPageToken } = await call("listLocks", { prefix: "wait/", order, pageSize });
       expect(nextPageToken).toBe("");
-      for (const lock of locks) expect(lock.waiters.length).toBe(lock.waiting);
+      for (const lock of locks) expect(lock.waiters.length).toBe(lock.waiterCount);
       return locks.map(({ name }) => name);
     };
     expect(await listed(ListOrder.LONGEST_WAIT, 9)).toEqual(["wait/early", "wait/many", "wait/two"]);
@@ -300,7 +305,11 @@ describe("ListLocks", () => {
     await call("setLimit", { ...matching("large/*"), newLimit: { case: "limit", value: 100 } });
     const locks = Array.from({ length: 30 }, (_, index) => `large/${String(index).padStart(2, "0")}`);
     for (const name of locks) {
-      await Promise.all(Array.from({ length: 10 }, () => server.client.lease({ name, owner, labels })));
+      await Promise.all(
+        Array.from({ length: 10 }, () =>
+          server.client.lease({ name, terms: { owner: owner, labels: labels } }),
+        ),
+      );
     }
     const found: string[] = [];
     let pageToken = "";
@@ -378,7 +387,7 @@ describe("ListLimits", () => {
 
 describe("ForceRelease", () => {
   test("ends all holders of a name, and grants to the waiters", async () => {
-    const held = await server.client.lease({ name: "force", owner: "stuck" });
+    const held = await server.client.lease({ name: "force", terms: { owner: "stuck" } });
     const { ticketId } = await server.client.ticket({ name: "force" });
     const { ended } = await call("forceRelease", { ...named("force"), reason: "host is gone" });
     expect(ended).toMatchObject([{ ticketNumber: 1n, owner: "stuck", state: ClaimState.HELD }]);

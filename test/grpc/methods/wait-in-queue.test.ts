@@ -1,7 +1,7 @@
 // WaitInQueue through a real client: places, grants, ends, and a client that goes away in each phase.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { EndReason, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { Event } from "../../../server/core/command.ts";
 import type { Follower } from "../../../server/engine/lock-engine.ts";
 import type { TestServer } from "../../support/harness.ts";
@@ -16,7 +16,7 @@ afterAll(() => server.stop());
 const AT_ONCE = { seconds: 0n, nanos: 0 };
 /** Comes after the server has queued the waiter, even on a busy machine. */
 const DEADLINE_MS = 1_500;
-const acquire = (request: object) => ({ target: { case: "acquire" as const, value: request } });
+const acquire = (request: object) => ({ target: { case: "request" as const, value: request } });
 const comeBack = (ticketId: string) => ({ target: { case: "ticketId" as const, value: ticketId } });
 const release = (leaseId: string) => server.client.call("release", { leaseId });
 const endOf = (claimId: string) => (event: Event) =>
@@ -103,7 +103,7 @@ describe("a new request", () => {
     const maxWait = { seconds: 0n, nanos: 50_000_000 };
     const stream = server.client.wait(acquire({ name: "upgraded/a", maxWait }));
     expect(await stream.ended()).toMatchObject({
-      reason: RefusalReason.TIMED_OUT,
+      reason: EndReason.TIMED_OUT,
       message: expect.stringMatching(
         /it is paused, as its limit is 0, by the pattern "upgraded\/\*" \(reason: upgrade\)\.$/,
       ),
@@ -115,7 +115,7 @@ describe("a new request", () => {
     await server.client.lease({ name: "long" });
     const timed = server.client.wait(acquire({ name: "long", maxWait: { seconds: 0n, nanos: 50_000_000 } }));
     const ended = await timed.ended();
-    expect(ended).toMatchObject({ reason: RefusalReason.TIMED_OUT, holders: [{ lockName: "long" }] });
+    expect(ended).toMatchObject({ reason: EndReason.TIMED_OUT, holders: [{ lockName: "long" }] });
     expect(ended.limit).toBeUndefined();
 
     await server.client.call("setLimit", {
@@ -155,7 +155,7 @@ describe("a new request", () => {
     expect(leases.map(({ fencingToken }) => fencingToken)).toEqual([2n, 2n]);
     expect((await server.client.wait(request).granted()).fencingToken).toBe(2n);
     await release(ids[0] as string);
-    expect(await server.client.wait(request).ended()).toMatchObject({ reason: RefusalReason.RELEASED });
+    expect(await server.client.wait(request).ended()).toMatchObject({ reason: EndReason.RELEASED });
   });
 });
 
@@ -185,7 +185,7 @@ describe("a ticket", () => {
     await other.position();
     expect(await release(ticketId)).toMatchObject({ released: true });
     for (const each of [stream, other]) {
-      expect(await each.ended()).toMatchObject({ reason: RefusalReason.CANCELLED });
+      expect(await each.ended()).toMatchObject({ reason: EndReason.CANCELLED });
     }
   });
 
@@ -199,7 +199,7 @@ describe("a ticket", () => {
       reason: "not tonight",
     });
     expect(await stream.ended()).toMatchObject({
-      reason: RefusalReason.FORCE_RELEASED,
+      reason: EndReason.FORCE_RELEASED,
       message: expect.stringContaining("not tonight"),
     });
   });
@@ -280,9 +280,16 @@ describe("a client that leaves", () => {
   });
 
   test("at the grant gets a lease of only the grace period unless it fetches it", async () => {
-    const held = await server.client.lease({ name: "late", ttl: { seconds: 3_600n, nanos: 0 } });
+    const held = await server.client.lease({
+      name: "late",
+      terms: { lasting: { case: "ttl", value: { seconds: 3_600n, nanos: 0 } } },
+    });
     const stream = server.client.wait(
-      acquire({ name: "late", requestId: "late-1", ttl: { seconds: 3_600n, nanos: 0 } }),
+      acquire({
+        name: "late",
+        requestId: "late-1",
+        terms: { lasting: { case: "ttl" as const, value: { seconds: 3_600n, nanos: 0 } } },
+      }),
     );
     await stream.position();
     stream.cancel();
@@ -324,7 +331,7 @@ test("a place that cannot be read ends the stream, and the ticket lives on by it
   });
   try {
     await broken.client.lease({ name: "unread" });
-    const ticket = await broken.client.ticket({ name: "unread", whenBusy: WhenBusy.ENQUEUE });
+    const ticket = await broken.client.ticket({ name: "unread", whenBusy: { case: "enqueue", value: {} } });
     const stream = broken.client.wait(comeBack(ticket.ticketId));
     expect(await stream.failure()).toMatchObject({ code: "INTERNAL" });
     expect(broken.engine.waiterCount).toBe(0);

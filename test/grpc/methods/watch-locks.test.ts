@@ -26,7 +26,7 @@ describe("a watch", () => {
       newLimit: { case: "limit", value: 2 },
       reason: "two",
     });
-    await client.lease({ name: "a/held", mode: Mode.SHARED, owner: "o", labels: { run: "7" } });
+    await client.lease({ name: "a/held", mode: Mode.SHARED, terms: { owner: "o", labels: { run: "7" } } });
     await client.lease({ name: "a/waited", permits: 2 });
     await client.ticket({ name: "a/waited" });
     await client.lease({ name: "b" });
@@ -43,7 +43,7 @@ describe("a watch", () => {
     const watched = server.client.watch("new/");
     await watched.complete();
     expect(names(watched)).toEqual([]);
-    await server.client.lease({ name: "new/one", owner: "me" });
+    await server.client.lease({ name: "new/one", terms: { owner: "me" } });
     expect(await watched.shows("new/one")).toMatchObject({ holderCount: 1, holders: [{ owner: "me" }] });
   });
 
@@ -65,18 +65,21 @@ describe("a watch", () => {
     await watched.complete();
     const { leaseId } = await client.lease({ name: "a" });
     await watched.shows("a", ({ holderCount }) => holderCount === 1);
-    const ticket = await client.ticket({ name: "a", owner: "next" });
+    const ticket = await client.ticket({ name: "a", terms: { owner: "next" } });
     await watched.shows("a", ({ waiters }) => waiters[0]?.owner === "next");
     await client.call("release", { leaseId });
-    await watched.shows("a", ({ holders, waiting }) => holders[0]?.owner === "next" && waiting === 0);
+    await watched.shows(
+      "a",
+      ({ holders, waiterCount: waiting }) => holders[0]?.owner === "next" && waiting === 0,
+    );
     await client.call("release", { leaseId: ticket.ticketId });
     await watched.shows("a", ({ holderCount }) => holderCount === 0);
     await client.call("setLimit", { ...named("a"), newLimit: { case: "limit", value: 5 } });
-    await watched.shows("a", ({ limit }) => limit?.limit === 5);
+    await watched.shows("a", ({ limit }) => limit?.permits === 5);
     await client.lease({ name: "b" });
     await watched.shows("b");
     await client.call("setLimit", { ...matching("*"), newLimit: { case: "limit", value: 9 }, reason: "all" });
-    const b = await watched.shows("b", ({ limit }) => limit?.limit === 9);
+    const b = await watched.shows("b", ({ limit }) => limit?.permits === 9);
     expect(b.limit).toMatchObject({ source: LimitSource.PATTERN, pattern: "*", reason: "all" });
     expect(watched.locks.get("a")?.limit).toMatchObject({ limit: 5 });
     await client.call("updateRecord", {

@@ -61,6 +61,7 @@ function scene() {
       nowUs: () => state.nowUs,
       onLost: (lease, listener) => heldHere.add(lease, listener),
     },
+    shown: (ended) => ended,
     confirm: (ref) =>
       new Promise((resolve, reject) => {
         asked.push({

@@ -327,7 +327,7 @@ describe("a session", () => {
       case: "capture" as const,
       value: { from: { case: "names" as const, value: { names: ["a"] } }, maxLeases: 1 },
     };
-    const target = { case: "acquire" as const, value: { name: "b" } };
+    const target = { case: "request" as const, value: { name: "b" } };
     const wait = { case: "waitInQueue" as const, value: { target } };
     await send({
       commands: [
@@ -344,7 +344,10 @@ describe("a session", () => {
     const { send, results, waiting, cutOff } = await stage();
     const wait = (call: bigint) => ({
       call,
-      command: { case: "acquire" as const, value: { name: "a", whenBusy: 3 } },
+      command: {
+        case: "acquire" as const,
+        value: { name: "a", whenBusy: { case: "wait" as const, value: {} } },
+      },
     });
     await send({ commands: [wait(1n), wait(2n), wait(3n), remove(4n), remove(5n)] });
     expect(results()).toEqual([]);
@@ -529,7 +532,10 @@ describe("a session ends", () => {
     const { session, send, stream, deciding, results, end } = await stage();
     const wait = {
       call: 1n,
-      command: { case: "acquire" as const, value: { name: "a", whenBusy: 3 } },
+      command: {
+        case: "acquire" as const,
+        value: { name: "a", whenBusy: { case: "wait" as const, value: {} } },
+      },
     };
     await send({ commands: [wait, remove(2n)] });
     session.sendElsewhere(servedElsewhere());

@@ -42,6 +42,7 @@ beforeEach(() => {
       nowUs: () => nowUs,
       onLost: (lease, listener) => heldHere.add(lease, listener),
     },
+    shown: (ended) => ended,
     confirm: async (ref) => {
       if (refusals-- > 0) throw new Fault("unavailable", "timeout", "Away.", { retryAfterMs: 1 });
       confirmed.push(formatClaimId(ref));
@@ -391,6 +392,7 @@ test("a provisional lease is confirmed later if its client has too much under wa
   let tries = 0;
   const own = new SessionLeases({
     engine: { nowUs: () => nowUs, onLost: (lease, listener) => heldHere.add(lease, listener) },
+    shown: (ended) => ended,
     confirm: async (ref) => {
       if (tries++ === 0) throw tooMuchUnderWay("principal_commands");
       const claim = { ...claimOf(Number(ref.ticketNumber)), provisional: false };

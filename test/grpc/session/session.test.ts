@@ -3,7 +3,7 @@
 import { connect } from "node:http2";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
-import { RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { EndReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { Fault } from "../../../server/engine/faults.ts";
@@ -33,7 +33,7 @@ async function start(options?: StartOptions): Promise<TestServer> {
   return server;
 }
 
-const WAIT = { whenBusy: WhenBusy.WAIT };
+const WAIT = { whenBusy: { case: "wait", value: {} } } as const;
 
 async function leaseOf(session: BareSession, call: bigint) {
   const result = await session.last(call);
@@ -299,7 +299,7 @@ describe("a grant after a wait", () => {
     const heartbeat = setInterval(() => session.send({}), 50);
     const lease = await granted(server, session, "lapsed");
     const [lost] = await session.until((all) => all.find(({ lost }) => lost.length > 0)?.lost);
-    expect(lost).toMatchObject({ leaseId: lease.leaseId, lockName: "lapsed", reason: RefusalReason.LAPSED });
+    expect(lost).toMatchObject({ leaseId: lease.leaseId, lockName: "lapsed", reason: EndReason.LAPSED });
     clearInterval(heartbeat);
     session.cancel();
   });
@@ -413,8 +413,8 @@ describe("a lease that is lost", () => {
     const lost = (all: readonly SessionResponse[]) => all.flatMap(({ lost }) => lost);
     await session.until((all) => (lost(all).length === 2 ? true : undefined));
     expect(lost(session.responses)).toMatchObject([
-      { leaseId: forced.leaseId, lockName: "forced", reason: RefusalReason.FORCE_RELEASED },
-      { leaseId: byOthers.leaseId, lockName: "by-others", reason: RefusalReason.RELEASED },
+      { leaseId: forced.leaseId, lockName: "forced", reason: EndReason.FORCE_RELEASED },
+      { leaseId: byOthers.leaseId, lockName: "by-others", reason: EndReason.RELEASED },
     ]);
     session.cancel();
   });
@@ -454,7 +454,9 @@ describe("a lease that ends while its answer is on its way", () => {
       const renewed = Promise.withResolvers<string>();
       const server = await heldUp("held-up", gate.promise, renewed.resolve);
       const before = new BareSession(server.client);
-      const asked = ["prompt", "held-up"].map((name) => acquire({ name, ttl: minutes(10) }));
+      const asked = ["prompt", "held-up"].map((name) =>
+        acquire({ name, terms: { lasting: { case: "ttl" as const, value: minutes(10) } } }),
+      );
       const [prompt, slow] = (await Promise.all(
         before.ask(...asked).map((call) => leaseOf(before, call)),
       )) as [Lease, Lease];
@@ -471,7 +473,7 @@ describe("a lease that ends while its answer is on its way", () => {
       await session.last(session.ask(acquire({ name: "other" }))[0] as bigint);
       if (whose === "of this session")
         expect(lostIn(session.responses)).toMatchObject([
-          { leaseId: prompt.leaseId, lockName: "prompt", reason: RefusalReason.FORCE_RELEASED },
+          { leaseId: prompt.leaseId, lockName: "prompt", reason: EndReason.FORCE_RELEASED },
         ]);
       before.cancel();
       session.cancel();
@@ -491,7 +493,9 @@ describe("a lease that ends while its answer is on its way", () => {
         }),
     });
     const session = new BareSession(server.client);
-    const [call] = session.ask(acquire({ name: "brief", ttl: minutes(10) })) as [bigint];
+    const [call] = session.ask(
+      acquire({ name: "brief", terms: { lasting: { case: "ttl" as const, value: minutes(10) } } }),
+    ) as [bigint];
     await server.event(({ kind }) => kind === "granted");
     await force(server, "brief");
     gate.resolve();
@@ -531,7 +535,7 @@ describe("a lease whose release is refused", () => {
     expect(await session.last(refused)).toMatchObject({ case: "error", value: { code: 8 } });
     await server.client.call("forceRelease", { target: { case: "name", value: "kept" }, reason: "test" });
     const [lost] = await session.until((all) => all.find(({ lost }) => lost.length > 0)?.lost);
-    expect(lost).toMatchObject({ leaseId: lease.leaseId, reason: RefusalReason.FORCE_RELEASED });
+    expect(lost).toMatchObject({ leaseId: lease.leaseId, reason: EndReason.FORCE_RELEASED });
     session.cancel();
   });
 
@@ -585,7 +589,7 @@ describe("leases of a capture", () => {
     expect(lost).toMatchObject({
       leaseId: second?.leaseId,
       lockName: "t/2",
-      reason: RefusalReason.FORCE_RELEASED,
+      reason: EndReason.FORCE_RELEASED,
     });
     session.cancel();
   });
@@ -807,7 +811,8 @@ describe("bounds", () => {
     const session = new BareSession(server.client);
     await session.until(([first]) => first);
     const labels = Object.fromEntries(Array.from({ length: 16 }, (_, key) => [`k${key}`, "v".repeat(255)]));
-    for (let index = 0; index < 40; index++) await server.client.lease({ name: `page/${index}`, labels });
+    for (let index = 0; index < 40; index++)
+      await server.client.lease({ name: `page/${index}`, terms: { labels: labels } });
     session.stopReading();
     for (let index = 0; index < 200; index++) session.ask({ case: "listLocks", value: { prefix: "page/" } });
     await until(() => server.sessionEnds.length > 0);

@@ -4,7 +4,7 @@ import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/prot
 import { create } from "@bufbuild/protobuf";
 import { DurationSchema } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Mode, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { Mode } from "#proto/rowlock/v1/lock_pb.js";
 import * as requests from "#proto/rowlock/v1/lock_service_pb.js";
 import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 import { CallError } from "../../../server/grpc/messages/call-error.ts";
@@ -112,12 +112,13 @@ describe("AcquireRequest", () => {
     const atBounds = {
       name: text(255),
       permits: 1_000_000,
-      ttl: span(24 * DAY_S),
-      requestId: "r".repeat(128),
-      owner: text(255),
-      labels: { ...labels(15), [text(63)]: text(255) },
-      whenBusy: 3,
-      maxWait: span(0, 1_000_000),
+      requestId: "r".repeat(100),
+      whenBusy: { case: "wait" as const, value: { maxWait: span(0, 1_000_000) } },
+      terms: {
+        lasting: { case: "ttl" as const, value: span(24 * DAY_S) },
+        owner: text(255),
+        labels: { ...labels(15), [text(63)]: text(255) },
+      },
     };
     expect(accept(atBounds)).toMatchObject({
       whenBusy: "wait",
@@ -140,11 +141,11 @@ describe("AcquireRequest", () => {
     ["the longest time there is", span(24 * DAY_S), 2_073_600_000_000],
     ["just under it", span(24 * DAY_S - 1, 999_999_999), 2_073_600_000_000],
   ])("accepts a ttl of %s", (_, ttl, ttlUs) => {
-    expect(accept({ name: "a", ttl }).ask.ttlUs).toBe(ttlUs);
+    expect(accept({ name: "a", terms: { lasting: { case: "ttl", value: ttl } } }).ask.ttlUs).toBe(ttlUs);
   });
 
   test("accepts no_expiry for a lease without end", () => {
-    expect(accept({ name: "a", noExpiry: true }).ask.ttlUs).toBeNull();
+    expect(accept({ name: "a", terms: { lasting: { case: "noExpiry", value: {} } } }).ask.ttlUs).toBeNull();
   });
 
   refuses(schema, checkAcquire, [
@@ -157,74 +158,114 @@ describe("AcquireRequest", () => {
       { mode: /^is 4, which is not a known value/ },
     ],
     ["a negative mode", { name: "a", mode: -1 as Mode }, { mode: /^is -1/ }],
-    [
-      "a when_busy that nobody knows",
-      { name: "a", whenBusy: 4 as WhenBusy, maxWait: span(1) },
-      { when_busy: /^is 4/ },
-    ],
     ["more permits than there are", { name: "a", permits: 1_000_001 }, { permits: /at most 1000000/ }],
     ["permits of a reader", { name: "a", mode: 2, permits: 2 }, { permits: /not counted/ }],
     ["permits of a writer", { name: "a", mode: 3, permits: 2_000_000 }, { permits: /not counted/ }],
-    ["a ttl of 0", { name: "a", ttl: span(0) }, { ttl: "is 0 s; use 1 s to 24 days" }],
-    ["a ttl below 1 s", { name: "a", ttl: span(0, 999_999_999) }, { ttl: "is 0.999999999 s; use" }],
-    ["a negative ttl", { name: "a", ttl: span(-1, -500_000_000) }, { ttl: "is -1.5 s; use" }],
-    ["a ttl of 25 days", { name: "a", ttl: span(25 * DAY_S) }, { ttl: /^is 2160000 s/ }],
-    ["a ttl of 24 days and a nanosecond", { name: "a", ttl: span(24 * DAY_S, 1) }, { ttl: /24 days/ }],
-    ["a ttl with too many nanos", { name: "a", ttl: span(1, 1_000_000_000) }, { ttl: DURATION }],
-    ["a ttl with nanos of another sign", { name: "a", ttl: span(1, -1) }, { ttl: DURATION }],
+    [
+      "a ttl of 0",
+      { name: "a", terms: { lasting: { case: "ttl", value: span(0) } } },
+      { "terms.ttl": "is 0 s; use 1 s to 24 days" },
+    ],
+    [
+      "a ttl below 1 s",
+      { name: "a", terms: { lasting: { case: "ttl", value: span(0, 999_999_999) } } },
+      { "terms.ttl": "is 0.999999999 s; use" },
+    ],
+    [
+      "a negative ttl",
+      { name: "a", terms: { lasting: { case: "ttl", value: span(-1, -500_000_000) } } },
+      { "terms.ttl": "is -1.5 s; use" },
+    ],
+    [
+      "a ttl of 25 days",
+      { name: "a", terms: { lasting: { case: "ttl", value: span(25 * DAY_S) } } },
+      { "terms.ttl": /^is 2160000 s/ },
+    ],
+    [
+      "a ttl of 24 days and a nanosecond",
+      { name: "a", terms: { lasting: { case: "ttl", value: span(24 * DAY_S, 1) } } },
+      { "terms.ttl": /24 days/ },
+    ],
+    [
+      "a ttl with too many nanos",
+      { name: "a", terms: { lasting: { case: "ttl", value: span(1, 1_000_000_000) } } },
+      { "terms.ttl": DURATION },
+    ],
+    [
+      "a ttl with nanos of another sign",
+      { name: "a", terms: { lasting: { case: "ttl", value: span(1, -1) } } },
+      { "terms.ttl": DURATION },
+    ],
     [
       "a ttl of more seconds than a Duration has",
-      { name: "a", ttl: span(2n ** 63n - 1n) },
-      { ttl: DURATION },
+      { name: "a", terms: { lasting: { case: "ttl", value: span(2n ** 63n - 1n) } } },
+      { "terms.ttl": DURATION },
     ],
-    ["no_expiry with a ttl", { name: "a", noExpiry: true, ttl: span(9) }, { ttl: /contradicts no_expiry/ }],
-    ["max_wait where nobody waits", { name: "a", maxWait: span(1) }, { max_wait: /WHEN_BUSY_WAIT/ }],
-    ["max_wait below 1 ms", { name: "a", whenBusy: 2, maxWait: span(0, 999_999) }, { max_wait: /1 ms/ }],
-    ["max_wait of 25 days", { name: "a", whenBusy: 3, maxWait: span(25 * DAY_S) }, { max_wait: /24 days/ }],
-    ["a request id of 129 bytes", { name: "a", requestId: "r".repeat(129) }, { request_id: /128/ }],
+    [
+      "max_wait below 1 ms",
+      { name: "a", whenBusy: { case: "enqueue", value: { maxWait: span(0, 999_999) } } },
+      { "enqueue.max_wait": /1 ms/ },
+    ],
+    [
+      "max_wait of 25 days",
+      { name: "a", whenBusy: { case: "wait", value: { maxWait: span(25 * DAY_S) } } },
+      { "wait.max_wait": /24 days/ },
+    ],
+    ["a request id of 101 bytes", { name: "a", requestId: "r".repeat(101) }, { request_id: /100/ }],
     ["a name that the servers keep for themselves", { name: "\0a" }, { name: /NUL/ }],
     ["a request id with a NUL before it", { name: "a", requestId: "\0r" }, { request_id: /NUL/ }],
-    ["an owner of 256 bytes", { name: "a", owner: "o".repeat(256) }, { owner: /255/ }],
-    ["17 labels", { name: "a", labels: labels(17) }, { labels: /^has 17 entries/ }],
+    ["an owner of 256 bytes", { name: "a", terms: { owner: "o".repeat(256) } }, { "terms.owner": /255/ }],
+    ["17 labels", { name: "a", terms: { labels: labels(17) } }, { "terms.labels": /^has 17 entries/ }],
     [
       "text that was no text for its caller",
       {
         name: "caf\ufffd",
-        owner: "\ufffd",
         requestId: "r\ufffd",
-        statusIfLost: "\ufffd",
-        ifStatus: ["\ufffd"],
-        labels: { "k\ufffd": "v", k: "\ufffd" },
+        terms: {
+          owner: "\ufffd",
+          statusIfLost: "\ufffd",
+          ifStatus: ["\ufffd"],
+          labels: { "k\ufffd": "v", k: "\ufffd" },
+        },
       },
       {
         name: /^has U\+FFFD/,
-        owner: /U\+FFFD/,
         request_id: /U\+FFFD/,
-        status_if_lost: /U\+FFFD/,
-        "if_status[0]": /U\+FFFD/,
-        'labels["k\ufffd"]': /U\+FFFD/,
-        'labels["k"]': /U\+FFFD/,
+        "terms.owner": /U\+FFFD/,
+        "terms.status_if_lost": /U\+FFFD/,
+        "terms.if_status[0]": /U\+FFFD/,
+        'terms.labels["k\ufffd"]': /U\+FFFD/,
+        'terms.labels["k"]': /U\+FFFD/,
       },
     ],
-    ["a label without a key", { name: "a", labels: { "": "v" } }, { 'labels[""]': /key of 0 bytes/ }],
+    [
+      "a label without a key",
+      { name: "a", terms: { labels: { "": "v" } } },
+      { 'terms.labels[""]': /key of 0 bytes/ },
+    ],
     [
       "everything at once",
-      { permits: 2_000_000, ttl: span(0), requestId: "\0", owner: "o".repeat(256), maxWait: span(1) },
+      {
+        permits: 2_000_000,
+        requestId: "\0",
+        whenBusy: { case: "wait", value: { maxWait: span(0) } },
+        terms: { lasting: { case: "ttl", value: span(0) }, owner: "o".repeat(256) },
+      },
       {
         name: REQUIRED,
         permits: /2000000/,
-        ttl: /0 s/,
         request_id: /NUL/,
-        owner: /255/,
-        max_wait: /when_busy/,
+        "wait.max_wait": /0 s/,
+        "terms.ttl": /0 s/,
+        "terms.owner": /255/,
       },
     ],
   ]);
 
   test("refuses a label for its key and for its value", () => {
     const labels = { ["k".repeat(64)]: "v".repeat(256), good: "x" };
-    const field = `labels["${"k".repeat(24)}"]`;
-    expect(violationsOf(() => accept({ name: "a", labels }))).toEqual([
+    const field = `terms.labels["${"k".repeat(24)}"]`;
+    expect(violationsOf(() => accept({ name: "a", terms: { labels: labels } }))).toEqual([
       { field, description: "has a key of 64 bytes; use 1 to 63 bytes of UTF-8" },
       { field, description: "is 256 bytes long; use at most 255 bytes of UTF-8" },
     ]);
@@ -234,17 +275,15 @@ describe("AcquireRequest", () => {
 describe("WaitInQueueRequest", () => {
   const schema = requests.WaitInQueueRequestSchema;
   const accept = accepted(schema, checkWaitInQueue);
-  const target = (value: MessageInitShape<typeof requests.AcquireRequestSchema>) => ({
-    target: { case: "acquire" as const, value },
+  const target = (value: MessageInitShape<typeof requests.QueueRequestSchema>) => ({
+    target: { case: "request" as const, value },
   });
 
-  test("waits whatever its when_busy is, with positions once a second", () => {
-    for (const whenBusy of [0, 2, 3]) {
-      expect(accept(target({ name: "a", whenBusy, maxWait: span(5) }))).toMatchObject({
-        target: { kind: "ask", ask: { name: "a", mayWait: true, maxWaitUs: 5_000_000 } },
-        updateIntervalMs: 1_000,
-      });
-    }
+  test("waits, with positions once a second", () => {
+    expect(accept(target({ name: "a", maxWait: span(5) }))).toMatchObject({
+      target: { kind: "ask", ask: { name: "a", mayWait: true, maxWaitUs: 5_000_000 } },
+      updateIntervalMs: 1_000,
+    });
   });
 
   test("accepts a ticket, and any interval of positions", () => {
@@ -257,12 +296,6 @@ describe("WaitInQueueRequest", () => {
     ["no target", {}, { target: /^is required/ }],
     ["a ticket that is none", { target: { case: "ticketId", value: "x" } }, { ticket_id: /not an id/ }],
     ["an empty ticket", { target: { case: "ticketId", value: "" } }, { ticket_id: REQUIRED }],
-    ["WHEN_BUSY_REFUSE", target({ name: "a", whenBusy: 1 }), { "acquire.when_busy": /use Acquire/ }],
-    [
-      "a when_busy that nobody knows",
-      target({ name: "a", whenBusy: 9 as WhenBusy }),
-      { "acquire.when_busy": /^is 9/ },
-    ],
     [
       "updates once a day",
       { ...target({ name: "a" }), minUpdateInterval: span(DAY_S) },
@@ -275,11 +308,14 @@ describe("WaitInQueueRequest", () => {
     ],
     [
       "everything at once",
-      { ...target({ ttl: span(0), labels: { "": "" } }), minUpdateInterval: span(1, -1) },
       {
-        "acquire.name": REQUIRED,
-        "acquire.ttl": /0 s/,
-        'acquire.labels[""]': /key/,
+        ...target({ terms: { lasting: { case: "ttl", value: span(0) }, labels: { "": "" } } }),
+        minUpdateInterval: span(1, -1),
+      },
+      {
+        "request.name": REQUIRED,
+        "request.terms.ttl": /0 s/,
+        'request.terms.labels[""]': /key/,
         min_update_interval: DURATION,
       },
     ],
@@ -571,25 +607,31 @@ describe("the part of an AcquireRequest for the record", () => {
   refuses(schema, checkAcquire, [
     [
       "an interval of a lease without end",
-      { name: "a", minInterval: span(1), noExpiry: true },
+      { name: "a", terms: { minInterval: span(1), lasting: { case: "noExpiry", value: {} } } },
       { min_interval: /contradicts no_expiry/ },
     ],
-    ["a negative interval", { name: "a", minInterval: span(-1) }, { min_interval: DELAY }],
+    ["a negative interval", { name: "a", terms: { minInterval: span(-1) } }, { min_interval: DELAY }],
     [
       "a delay of more than 10 years",
-      { name: "a", lockDelay: span(TEN_YEARS_S, 1_000) },
+      { name: "a", terms: { lockDelay: span(TEN_YEARS_S, 1_000) } },
       { lock_delay: DELAY },
     ],
-    ["a status of 64 bytes", { name: "a", statusIfLost: "s".repeat(64) }, { status_if_lost: /64 bytes/ }],
-    ["17 statuses", { name: "a", ifStatus: Array(17).fill("s") }, { if_status: /at most 16/ }],
+    [
+      "a status of 64 bytes",
+      { name: "a", terms: { statusIfLost: "s".repeat(64) } },
+      { status_if_lost: /64 bytes/ },
+    ],
+    ["17 statuses", { name: "a", terms: { ifStatus: Array(17).fill("s") } }, { if_status: /at most 16/ }],
     [
       "everything at once",
       {
         name: "",
-        minInterval: span(0, -1),
-        lockDelay: span(1n << 60n),
-        statusIfLost: "é".repeat(32),
-        ifStatus: ["", "s".repeat(64)],
+        terms: {
+          minInterval: span(0, -1),
+          lockDelay: span(1n << 60n),
+          statusIfLost: "é".repeat(32),
+          ifStatus: ["", "s".repeat(64)],
+        },
       },
       {
         name: REQUIRED,
@@ -812,31 +854,29 @@ describe("CaptureRequest", () => {
       {
         from: { case: "prefix", value: "" },
         maxLeases: 1,
-        ttl: span(0),
         maxWait: span(0),
         requestId: "r".repeat(121),
+        terms: { lasting: { case: "ttl", value: span(0) } },
       },
-      { ttl: /1 s to 24 days/, max_wait: /1 ms to 24 days/, request_id: /121 bytes/ },
+      { "terms.ttl": /1 s to 24 days/, max_wait: /1 ms to 24 days/, request_id: /121 bytes/ },
     ],
     [
       "spans that are too long",
       {
         from: { case: "prefix", value: "" },
         maxLeases: 1,
-        ttl: span(24 * DAY_S, 1),
         maxWait: span(24 * DAY_S, 1),
+        terms: { lasting: { case: "ttl", value: span(24 * DAY_S, 1) } },
       },
-      { ttl: /1 s to 24 days/, max_wait: /1 ms to 24 days/ },
+      { "terms.ttl": /1 s to 24 days/, max_wait: /1 ms to 24 days/ },
     ],
     [
       "what is wrong with who asks and with the record",
       {
         from: { case: "prefix", value: "" },
         maxLeases: 1,
-        owner: "o".repeat(256),
-        labels: { "": "" },
         requestId: "\0r",
-        lockDelay: span(-1),
+        terms: { owner: "o".repeat(256), labels: { "": "" }, lockDelay: span(-1) },
       },
       { owner: /256 bytes/, 'labels[""]': /key/, request_id: /begins with a NUL/, lock_delay: DELAY },
     ],

@@ -74,7 +74,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
 
   test("a lease is found while it is held, and the lock is not granted again before the transaction ends", async () => {
     const lease = await server.client.lease({ name: "fenced" });
-    const stream = server.client.wait({ target: { case: "acquire", value: { name: "fenced" } } });
+    const stream = server.client.wait({ target: { case: "request", value: { name: "fenced" } } });
     await stream.position();
     const next = lease.fencingToken + 1n;
 
@@ -160,7 +160,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
       newLimit: { case: "limit", value: 2 },
     });
     const leases = [await server.client.lease({ name }), await server.client.lease({ name })];
-    const streams = [1, 2].map(() => server.client.wait({ target: { case: "acquire", value: { name } } }));
+    const streams = [1, 2].map(() => server.client.wait({ target: { case: "request", value: { name } } }));
     for (const stream of streams) await stream.position();
     const waiters = `FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id AND c.ticket_number >= l.queue_from
       WHERE l.name = '${name}'`;
@@ -230,8 +230,14 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
         });
         if (which === "further") await server.client.lease({ name });
       }
-      const lease = await server.client.lease({ name: short, ttl: { seconds: 3n, nanos: 0 } });
-      const forever = await server.client.lease({ name: endless, noExpiry: true });
+      const lease = await server.client.lease({
+        name: short,
+        terms: { lasting: { case: "ttl", value: { seconds: 3n, nanos: 0 } } },
+      });
+      const forever = await server.client.lease({
+        name: endless,
+        terms: { lasting: { case: "noExpiry", value: {} } },
+      });
       expect(await found(short, lease.fencingToken)).toBe(1);
       // In one transaction, so that no server can end the lease meanwhile.
       expect(await begin(short, lease.fencingToken)).toBe(1);

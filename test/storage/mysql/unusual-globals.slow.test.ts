@@ -269,14 +269,14 @@ async function works(databaseUrl: string): Promise<void> {
       newLimit: { case: "limit", value: 3 },
       reason: "é ' \\ \"",
     });
-    const lease = await client.lease({ name: "etl/é'\\\"", owner: "'; \\ ü", labels: { a: "ß" } });
+    const lease = await client.lease({ name: "etl/é'\\\"", terms: { owner: "'; \\ ü", labels: { a: "ß" } } });
     const ticket = await client.ticket({ name: "etl/é'\\\"", permits: 3 });
     await client.call("renew", { leaseId: lease.leaseId });
     const [captured] = (
       await client.call("capture", {
         from: { case: "prefix", value: "task/" },
         maxLeases: 1,
-        ifStatus: ["new"],
+        terms: { ifStatus: ["new"] },
       })
     ).leases;
     expect(captured).toBeDefined();
@@ -284,7 +284,7 @@ async function works(databaseUrl: string): Promise<void> {
     await client.call("renew", { leaseId: ticket.ticketId });
     const locks = (await client.call("listLocks", { prefix: "" })).locks.map(({ name }) => name);
     expect(locks).toEqual(["etl/é'\\\"", "task/b"]);
-    const { claims } = await client.call("listClaims", { prefix: "" });
+    const { claims } = await client.call("listClaims", { locks: { case: "prefix", value: "" } });
     expect(claims.length).toBe(3);
     const { locks: long } = await client.call("listLocks", { prefix: "task/", pageSize: 1 });
     expect(long.length).toBe(1);
