@@ -3,9 +3,15 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { RefusalReasonSchema } from "#proto/rowlock/v1/lock_pb.js";
+import type { DescEnum } from "@bufbuild/protobuf";
+import { ErrorReasonSchema } from "#proto/rowlock/v1/errors_pb.js";
+import {
+  type EndReason,
+  EndReasonSchema,
+  type RefusalReason,
+  RefusalReasonSchema,
+} from "#proto/rowlock/v1/lock_pb.js";
 import type { ClientReason } from "../clients/typescript/src/reason.ts";
-import type { RefusalName } from "../clients/typescript/src/refusal.ts";
 import type { Reason } from "../server/grpc/messages/call-error.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -72,26 +78,34 @@ const OF_SERVER: Readonly<Record<Reason, Advice>> = {
   INTERNAL: ["yes, after a pause", "Report it, with the line of the server's log that has the `incident`."],
 };
 
-const OF_REFUSAL: Readonly<Record<RefusalName, Advice>> = {
+const OF_REFUSAL: Readonly<Record<keyof typeof RefusalReason, Advice>> = {
+  UNSPECIFIED: ["no use", ""],
   BUSY: ["yes, after a pause", "Do without the lock, come back after `retry_after`, or wait in the queue."],
   PAUSED: ["yes, after a pause", "Wait until the operator raises the limit: its reason is in the refusal."],
+  NOT_BEFORE: ["yes, after a pause", "Come back after `retry_after`, or wait in the queue."],
   QUEUE_FULL: ["yes, after a pause", "Come back later, or let the operator raise `ROWLOCK_QUEUE_MAX`."],
-  TIMED_OUT: ["yes", "Do without the lock, or wait for longer."],
   NEVER_FITS: ["no use", "Ask for fewer permits, or let the operator raise the limit."],
-  CANCELLED: ["yes", "Nothing: the program has given up its place."],
-  LAPSED: [
-    "yes",
-    "Ask anew with a new id. The waiter was gone for the grace period, or confirmed its grant too late.",
-  ],
-  EXPIRED: ["yes", "Ask anew with a new id. The lease was not renewed in time."],
+  EXHAUSTED: ["no use", "Let a person look, and set the attempts anew with UpdateRecord."],
+  STATUS_MISMATCH: ["no use", "It is done already, or in another state: see the status in the refusal."],
+};
+
+const OF_END: Readonly<Record<keyof typeof EndReason, Advice>> = {
+  UNSPECIFIED: ["no use", ""],
   RELEASED: ["yes", "Ask anew with a new id."],
+  EXPIRED: ["yes", "Ask anew with a new id. The lease was not renewed in time."],
   FORCE_RELEASED: [
     "yes",
     "Ask why before you ask anew: an operator has ended it, and may have left a reason.",
   ],
-  NOT_BEFORE: ["yes, after a pause", "Come back after `retry_after`, or wait in the queue."],
+  LAPSED: [
+    "yes",
+    "Ask anew with a new id. The waiter was gone for the grace period, or confirmed its grant too late.",
+  ],
+  CANCELLED: ["yes", "Nothing: the program has given up its place."],
+  TIMED_OUT: ["yes", "Do without the lock, or wait for longer."],
+  NEVER_FITS: ["no use", "Ask for fewer permits, or let the operator raise the limit."],
   EXHAUSTED: ["no use", "Let a person look, and set the attempts anew with UpdateRecord."],
-  STATUS_MISMATCH: ["no use", "It is done already, or in another state: see the status in the refusal."],
+  STATUS_MISMATCH: ["no use", "It is done already, or in another state: see the status of the end."],
 };
 
 const OF_CLIENT: Readonly<Record<ClientReason, readonly [meaning: string, ...Advice]>> = {
@@ -125,32 +139,15 @@ const sentence = (text: string) => {
   return begun.endsWith(".") ? begun : `${begun}.`;
 };
 
-/** The table at the head of lock_service.proto: code, reasons, meaning. */
-function errorsOfProto(): { code: string; reason: string; meaning: string }[] {
-  const text = readFileSync(join(root, "proto/rowlock/v1/lock_service.proto"), "utf8");
-  const head = text.split("if a retry can help:\n//\n")[1]?.split("\n//\n// Keys of metadata")[0] ?? "";
-  const found: { code: string; reasons: string[]; meaning: string }[] = [];
-  for (const line of head.split("\n")) {
-    const [, code, reasons = "", meaning] =
-      /^\/\/ {3}([A-Z_]+) +((?:[A-Z_]+, )*[A-Z_]+)(?: +(\S.*))?$/.exec(line) ?? [];
-    const last = found.at(-1);
-    if (code) found.push({ code, reasons: reasons.split(", "), meaning: meaning ?? "" });
-    else if (last) last.meaning += ` ${line.replace(/^\/\/ +/, "")}`;
-  }
-  return found.flatMap(({ code, reasons, meaning }) => reasons.map((reason) => ({ code, reason, meaning })));
+/** The comment before a value of an enum in proto/rowlock/v1. */
+function commentOf(file: string, value: string): string {
+  const text = readFileSync(join(root, "proto/rowlock/v1", file), "utf8");
+  const [, comment = ""] = new RegExp(`((?: *//.*\\n)+) *${value} = `).exec(text) ?? [];
+  return comment.replace(/^ *\/\/ ?/gm, "");
 }
 
-/** Where the proto has only the name, because the name says it all. */
-const SAYS_ITSELF: Readonly<Record<string, string>> = {
-  DATABASE_UNAVAILABLE: "the server's database does not answer, or cannot be written",
-  SHUTTING_DOWN: "the server stops",
-};
-
-/** The comment before a value of the enum RefusalReason. */
-function meaningOfRefusal(name: string): string {
-  const text = readFileSync(join(root, "proto/rowlock/v1/lock.proto"), "utf8");
-  const [, comment = ""] = new RegExp(`((?: *//.*\\n)+) *REFUSAL_REASON_${name} = `).exec(text) ?? [];
-  return comment.replace(/^ *\/\/ ?/gm, "");
+function namesOf({ values }: DescEnum, prefix: string): string[] {
+  return values.filter(({ number }) => number > 0).map(({ name }) => name.slice(prefix.length));
 }
 
 function table(rows: readonly (readonly string[])[], ...head: string[]): string {
@@ -158,16 +155,16 @@ function table(rows: readonly (readonly string[])[], ...head: string[]): string 
 }
 
 export function errorsPage(): string {
-  const errors = errorsOfProto().map(({ code, reason, meaning }) => {
+  const errors = namesOf(ErrorReasonSchema, "ERROR_REASON_").map((reason) => {
+    const comment = oneLine(commentOf("errors.proto", `ERROR_REASON_${reason}`));
+    const [, code = "", meaning = ""] = /^([A-Z_]+): (.*)$/.exec(comment) ?? [];
     const [retry, toDo] = OF_SERVER[reason as Reason];
-    return [`\`${reason}\``, code, sentence(meaning || (SAYS_ITSELF[reason] ?? "")), toDo, retry];
+    return [`\`${reason}\``, code, sentence(meaning), toDo, retry];
   });
-  const refusals = RefusalReasonSchema.values
-    .filter(({ number }) => number > 0)
-    .map(({ name }) => {
-      const reason = name.replace("REFUSAL_REASON_", "");
-      const [retry, toDo] = OF_REFUSAL[reason as RefusalName];
-      return [`\`${reason}\``, sentence(meaningOfRefusal(reason)), toDo, retry];
+  const rows = (ofEnum: DescEnum, prefix: string, advice: Readonly<Record<string, Advice>>) =>
+    namesOf(ofEnum, prefix).map((reason) => {
+      const [retry, toDo] = advice[reason] as Advice;
+      return [`\`${reason}\``, sentence(commentOf("lock.proto", prefix + reason)), toDo, retry];
     });
   const ours = Object.entries(OF_CLIENT).map(([reason, [meaning, retry, toDo]]) => [
     `\`${reason}\``,
@@ -190,10 +187,16 @@ other error that does not say that nothing was done, and after a lost answer, re
 ${table(errors, "reason", "code", "meaning", "what to do", "again?")}
 ## Refusals
 
-A refusal is an answer and not an error. Our clients raise it as an error where a lock was required. The last column is about
+A refusal is an answer and not an error: the server grants no lease, and nothing is left behind. Our clients raise it as an error
+where a lock was required.
+
+${table(rows(RefusalReasonSchema, "REFUSAL_REASON_", OF_REFUSAL), "reason", "meaning", "what to do", "again?")}
+## Ends
+
+How a claim ended: the answer to a caller who asks for it again or has waited, and a detail of LEASE_LOST. The last column is about
 asking anew, with a new request id.
 
-${table(refusals, "reason", "meaning", "what to do", "again?")}
+${table(rows(EndReasonSchema, "END_REASON_", OF_END), "reason", "meaning", "what to do", "again?")}
 ## From a client
 
 Our clients make these themselves. Options that cannot work are another type of error, in the manner of the language, and nothing

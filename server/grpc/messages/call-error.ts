@@ -2,6 +2,7 @@
 // client sees. An expected "no" is not an error: see refusal.ts.
 
 import { status } from "@grpc/grpc-js";
+import type { ErrorReason } from "#proto/rowlock/v1/errors_pb.js";
 import type { Claim } from "../../core/claim.ts";
 import {
   RENEWALS_RETRY_AFTER_MS_MAX,
@@ -36,7 +37,7 @@ export const CODE_OF_REASON = {
   TIMEOUT: status.DEADLINE_EXCEEDED,
   CANCELLED: status.CANCELLED,
   INTERNAL: status.INTERNAL,
-} as const;
+} as const satisfies Readonly<Record<Exclude<keyof typeof ErrorReason, "UNSPECIFIED">, status>>;
 
 export type Reason = keyof typeof CODE_OF_REASON;
 
