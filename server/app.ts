@@ -24,7 +24,7 @@ import type { Log } from "./log/log.ts";
 import { OutageLog } from "./log/outage-log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { MetricsHttp } from "./ops/http.ts";
-import { heapMaxIn, Memory, roomIn } from "./ops/memory.ts";
+import { capacityIn, heapMaxIn, Memory } from "./ops/memory.ts";
 import { MetricsTokens } from "./ops/metrics-tokens.ts";
 import { Readiness } from "./ops/readiness.ts";
 import { StateFileError, stateFile } from "./ops/state-file.ts";
@@ -133,8 +133,10 @@ async function startParts(
   };
 
   const heapMax = heapMaxIn(memoryMax);
-  const room = roomIn(heapMax, config);
-  const store = await openReadyStore({ ...config, ...room, version }, metrics.store, log).catch(cannotStart);
+  const capacity = capacityIn(heapMax, config);
+  const store = await openReadyStore({ ...config, ...capacity, version }, metrics.store, log).catch(
+    cannotStart,
+  );
   stops.defer(() => store.close());
   metrics.observeStore(store, { version, node: nodeVersion, database: store.product });
   const register = () => store.replicas(REPLICAS_MAX);
@@ -176,7 +178,7 @@ async function startParts(
     replica,
     lanes: store.lanes,
     commandsQueuedMax: config.commandsMax,
-    namesPerSecond: room.namesPerSecond,
+    namesPerSecond: capacity.namesPerSecond,
     cleaning: {
       idleLockUs: config.idleLockRetentionMs * 1_000,
       retentionUs,
@@ -201,7 +203,7 @@ async function startParts(
     tracer,
     logger: log,
     outage,
-    room: { ...room, isShort: () => memory.isShort },
+    capacity: { ...capacity, isShort: () => memory.isShort },
     pokes: {
       secret: replica.secret,
       onPoke: (claims) => engine.poked(claims),

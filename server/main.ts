@@ -164,7 +164,7 @@ const args = process.argv.slice(2);
 const fault = wordsFault({ cmdline: ofProc("cmdline"), environ, args });
 if (fault !== undefined) context.err(fault);
 process.exitCode = fault === undefined ? await runCli(args, context).catch(crash) : EXIT.usage;
-// An error of the last write is reported in a later turn.
+// An error of the last write is reported in a later tick.
 await setImmediate();
 if (isUnwritten && process.exitCode === EXIT.ok) process.exitCode = EXIT.failed;
 setTimeout(() => process.exit(), EXIT_WITHIN_MS).unref();

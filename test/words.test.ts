@@ -12,8 +12,24 @@ const ONLY_IN: Readonly<Record<string, RegExp>> = {
   // The product's stream of calls, never a connection to the database.
   Session: /^server\/grpc\//,
   // The stream of a prefix's locks, never a poll or a follower.
-  Watch: /^server\/(engine\/(changes|lock-engine)|grpc\/|metrics\/)/,
+  Watch: /^server\/(engine\/(subscribers|lock-engine)|grpc\/|metrics\/)/,
   Lease: /^server\/(core|engine|grpc)\//,
+  // What a person or a scheduler sets or ends, never a row that a transaction writes, nor news for a subscriber.
+  Change:
+    /^server\/(core\/|engine\/(history|views\/|transaction\/limit-rules)|grpc\/methods\/|storage\/(rows\/kept-changes|store))/,
+  // A request of the contract.
+  Call: /^server\/(core\/(command|span)|grpc\/|page\/|metrics\/)/,
+  // The state of a claim, a call or a capture in a queue: see WaitingCall, WaitingCapture.
+  Waiting: /^server\/(engine\/subscribers\/waiting-captures|grpc\/messages\/call-error)/,
+  // Who comes next.
+  Turn: /^server\/(grpc\/|engine\/views\/|storage\/migrate\/)/,
+};
+
+/** Words with so many meanings that no type has them. */
+const TOO_WIDE: Readonly<Record<string, string>> = {
+  Known: "cached, reported, or what it is",
+  Work: "jobs, steps, or what it is",
+  Room: "capacity, or what has room",
 };
 
 /** Second words for what has a word already: the right one. */
@@ -78,6 +94,15 @@ describe("a word has one meaning", () => {
       ({ path, name }) => new RegExp(`^${word}|${word}(?=[A-Z]|s?$)`).test(name) && !home.test(path),
     );
     expect(strangers).toEqual([]);
+  });
+
+  test.each(Object.entries(TOO_WIDE))("no type is named %s: say %s", (word) => {
+    const own = files.flatMap((path) => {
+      const code = readFileSync(join(ROOT, path), "utf8");
+      const found = code.matchAll(/^(?:export )?(?:abstract )?(?:class|interface|type) (\w+)/gm);
+      return Array.from(found, ([, name]) => name as string);
+    });
+    expect(own.filter((name) => ` ${apart(name)} `.includes(` ${word.toLowerCase()} `))).toEqual([]);
   });
 
   test.each(Object.entries(SECOND_WORDS))("nothing is named %s, as the word is %s", (second) => {

@@ -48,7 +48,7 @@ export interface AskedFor {
 }
 
 /** Room for a record, kept for a command that may make one. */
-export interface RecordRoom {
+export interface RecordReservation {
   /** Why the command may not make a record; null: it may. */
   readonly refusal: AccessError | null;
   /** The command is decided. */
@@ -67,7 +67,7 @@ const QUOTAS: Readonly<
   quota_names: ({ newNamesPerMinute }, used, nowMs) => [newNamesPerMinute, used.names.taken(nowMs)],
 };
 
-const ANY_ROOM: RecordRoom = { refusal: null, done: () => {} };
+const ANY_ROOM: RecordReservation = { refusal: null, done: () => {} };
 
 type User = Pick<Identity, "principal" | "quota">;
 
@@ -157,7 +157,7 @@ export class Usage {
    * Keeps room for a record, for a command that makes one if its lock has none. Whether the lock has one shows only when
    * the command is decided, so a caller without room is refused only then.
    */
-  roomForRecord({ principal, quota }: User): RecordRoom {
+  roomForRecord({ principal, quota }: User): RecordReservation {
     const { records } = quota;
     if (records === undefined) return ANY_ROOM;
     const used = this.#ofUser(principal, quota);

@@ -25,7 +25,7 @@ export interface Caller {
   readonly source?: object;
   /** Unset: nobody traces the call. */
   readonly span?: CallSpan | undefined;
-  /** Called with each lease that the call was granted or has kept, in the turn of the commit. Must not throw. */
+  /** Called with each lease that the call was granted or has kept, in the tick of the commit. Must not throw. */
   holds?(lease: Claim): void;
 }
 

@@ -1,13 +1,13 @@
-// What follows a commit, all in one turn: answers callers, registers followers, notifies observers, and wakes everyone
+// What follows a commit, all in one tick: answers callers, registers followers, notifies observers, and wakes everyone
 // who waited for what has just happened. Decides nothing; nothing here may throw.
 
 import type { Claim, ClaimKey } from "../core/claim.ts";
 import type { Outcome } from "../core/command.ts";
 import type { Decided } from "../core/decide-batch.ts";
 import type { CallSpan } from "../core/span.ts";
-import type { Changes } from "./changes/changes.ts";
 import { outcomeUnknown } from "./faults.ts";
 import type { EngineObserver } from "./lock-engine.ts";
+import type { Subscribers } from "./subscribers/subscribers.ts";
 import type { Advances } from "./transaction/advances.ts";
 import type { Job, JobsByLock } from "./transaction/attempts.ts";
 import type { Batch } from "./transaction/batch.ts";
@@ -23,7 +23,7 @@ export interface AfterCommitOptions {
   readonly poke: (granted: GrantedElsewhere) => void;
   /** This replica. */
   readonly replica: bigint;
-  readonly changes: Pick<Changes, "committed" | "followers">;
+  readonly subscribers: Pick<Subscribers, "committed" | "followers">;
   readonly advances: Pick<Advances, "owe">;
 }
 
@@ -35,7 +35,7 @@ export class AfterCommit {
   }
 
   /**
-   * Answers the commands of a transaction, and does what follows. Callers see their answers after this turn, so
+   * Answers the commands of a transaction, and does what follows. Callers see their answers after this tick, so
    * followers are registered before anyone acts on the answer `waiting`.
    */
   answer(jobs: JobsByLock, batch: Batch): void {
@@ -57,12 +57,12 @@ export class AfterCommit {
   }
 
   #answerOne(job: Job, outcome: Outcome, { nowUs, lockName }: Decided, revision: bigint): void {
-    const { observer, changes } = this.#options;
+    const { observer, subscribers } = this.#options;
     const { lockId, command, follower, submittedMs } = job;
     job.resolve({ outcome, nowUs, lockId, lockName });
     const caller = "caller" in command ? command.caller : undefined;
     if (caller?.span) this.#trace(caller.span, outcome, lockName);
-    if (outcome.kind === "waiting" && follower) changes.followers.add(outcome.claim, follower, revision);
+    if (outcome.kind === "waiting" && follower) subscribers.followers.add(outcome.claim, follower, revision);
     // Before anyone learns how the lease has ended, even if it ends in this same transaction.
     if (outcome.kind === "held") caller?.holds?.(outcome.claim);
     const seconds = (performance.now() - submittedMs) / 1e3;
@@ -70,7 +70,7 @@ export class AfterCommit {
   }
 
   #trace(span: CallSpan, outcome: Outcome, lockName: string): void {
-    const { queueSpans } = this.#options.changes.followers;
+    const { queueSpans } = this.#options.subscribers.followers;
     if (outcome.kind === "waiting") queueSpans.begin(outcome.claim, span, lockName);
     // The call comes back to a claim that was settled elsewhere, and nobody here has noticed.
     else if (outcome.kind === "held" || outcome.kind === "ended") queueSpans.settled(outcome.claim);
@@ -79,13 +79,13 @@ export class AfterCommit {
 
   /** Notifies waiters here and on other replicas, and advances the locks that were left over. */
   wake(batch: Batch): void {
-    const { observer, changes, advances } = this.#options;
+    const { observer, subscribers, advances } = this.#options;
     for (const { event, lockName } of batch.events) {
       observer({ kind: "event", event, lockName });
       if (event.kind === "granted" && event.queued) this.#pokeElsewhere(event.claim);
     }
     for (const lockId of batch.leftOver) void advances.owe(lockId);
-    changes.committed(batch);
+    subscribers.committed(batch);
   }
 
   /** The waiter of a granted claim may be connected to another replica. */

@@ -1,6 +1,6 @@
 // The engine: loads, decides, saves and wakes for every verb. This file has the verbs, and starts and stops the parts;
 // it decides nothing itself. parts.ts connects the parts. lanes.ts and batch.ts carry commands; after-commit.ts and
-// the folder changes carry wake-ups.
+// the folder subscribers carry wake-ups.
 
 import type { BoundUse } from "../core/bound-use.ts";
 import {
@@ -59,12 +59,12 @@ export class Engine {
 
   async start(): Promise<void> {
     await this.#parts.background.start();
-    await this.#parts.changes.start();
+    await this.#parts.subscribers.start();
   }
 
   /** Another replica reports that it has granted these claims. */
   poked(claims: readonly ClaimKey[]): void {
-    this.#parts.changes.poked(claims);
+    this.#parts.subscribers.poked(claims);
   }
 
   /** Stops the background work, then refuses new commands and finishes the submitted ones. Safe to call twice. */
@@ -103,21 +103,21 @@ export class Engine {
 
   /** What is used of the bounds of the engine. */
   get bounds(): readonly BoundUse[] {
-    const { lanes, lockIds, turns, reads, captures, changes, detachments } = this.#parts;
+    const { lanes, lockIds, turns, reads, captures, subscribers, detachments } = this.#parts;
     return [
-      ...[lanes, lockIds, turns, reads, captures, changes.watches].flatMap((part) => part.bounds),
+      ...[lanes, lockIds, turns, reads, captures, subscribers.watches].flatMap((part) => part.bounds),
       detachments.bound,
     ];
   }
 
   /** Number of claims that streams and blocked calls follow. */
   get waiterCount(): number {
-    return this.#parts.changes.followers.count;
+    return this.#parts.subscribers.followers.count;
   }
 
   /** Number of captures that wait for a lock to take. */
   get waitingCaptures(): number {
-    return this.#parts.changes.waitingCaptures.count;
+    return this.#parts.subscribers.waitingCaptures.count;
   }
 
   /**
@@ -153,7 +153,7 @@ export class Engine {
    * rejects with the signal's reason, or with a Fault if something may have been taken.
    */
   async captureWhenFree(input: CaptureInput, signal: AbortSignal, caller?: Caller): Promise<Captured> {
-    const { lanes, captures, changes } = this.#parts;
+    const { lanes, captures, subscribers } = this.#parts;
     lanes.refuseWhenStopped();
     const isOver = () => signal.aborted || caller?.signal?.aborted === true;
     const attempt = async (isOver: () => boolean, afterWait = true) => {
@@ -167,7 +167,7 @@ export class Engine {
     };
     const captured = await attempt(isOver, false);
     if (captured.leases.length > 0 || captured.isRepeated) return captured;
-    return await changes.waitingCaptures.wait(input, captured.retryAfterUs, signal, attempt);
+    return await subscribers.waitingCaptures.wait(input, captured.retryAfterUs, signal, attempt);
   }
 
   /** Comes back to a claim by its id. */
@@ -182,8 +182,8 @@ export class Engine {
    * of its own), the claim is ended instead. The engine repeats this in the background until the database knows.
    */
   detach(claim: Claim, follower: Follower | null, canReturn: boolean): void {
-    const { changes, detachments, replica } = this.#parts;
-    if (follower && changes.followers.remove(claim, follower)) return;
+    const { subscribers, detachments, replica } = this.#parts;
+    if (follower && subscribers.followers.remove(claim, follower)) return;
     const { lockId, requestId, secret } = claim;
     if (!canReturn) detachments.add(lockId, { verb: "withdraw", requestId, secret });
     else detachments.add(lockId, { verb: "detach", ref: claim, replica });
@@ -199,7 +199,7 @@ export class Engine {
    * Returns a function that removes the listener.
    */
   onLost(lease: ClaimRef, listener: (ended: Claim) => void): () => void {
-    return this.#parts.changes.leases.add(lease, listener);
+    return this.#parts.subscribers.leases.add(lease, listener);
   }
 
   /**
@@ -242,7 +242,7 @@ export class Engine {
    * The place of a waiter; null: the claim does not wait, or no longer waits. Many calls for one lock share one read.
    */
   place(key: ClaimKey, caller?: Caller): Promise<Place | null> {
-    return withoutRepeating(() => this.#parts.changes.places.of(key, caller));
+    return withoutRepeating(() => this.#parts.subscribers.places.of(key, caller));
   }
 
   /** First holders of a lock, for a refusal. Many calls for one lock share one read. */
@@ -277,9 +277,9 @@ export class Engine {
    * Fault, or another.
    */
   watchLocks(prefix: string, caller?: Caller): LockWatch {
-    const { lanes, changes } = this.#parts;
+    const { lanes, subscribers } = this.#parts;
     lanes.refuseWhenStopped();
-    return changes.watches.open(prefix, caller);
+    return subscribers.watches.open(prefix, caller);
   }
 
   /** Limits that were set: of patterns, then of names, each in byte order. Reads as `views` does. */
@@ -329,11 +329,11 @@ export class Engine {
   }
 
   async #stop(): Promise<void> {
-    const { changes, background, lanes, store, replica } = this.#parts;
-    await changes.stop(shuttingDown());
+    const { subscribers, background, lanes, store, replica } = this.#parts;
+    await subscribers.stop(shuttingDown());
     await background.stop();
     await lanes.stop();
-    changes.followers.queueSpans.stop();
+    subscribers.followers.queueSpans.stop();
     await store.retire(replica);
   }
 }

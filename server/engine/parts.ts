@@ -12,9 +12,9 @@ import { InvariantChecks } from "./background/invariant-checks.ts";
 import { ReturnedWaiters } from "./background/returned-waiters.ts";
 import { FORGETFUL, Witness, type WitnessMemory } from "./background/witness.ts";
 import { Captures } from "./capturing/captures.ts";
-import { Changes } from "./changes/changes.ts";
 import type { EngineObserver } from "./lock-engine.ts";
 import { secretMaker } from "./random.ts";
+import { Subscribers } from "./subscribers/subscribers.ts";
 import { Advances } from "./transaction/advances.ts";
 import { CheckedStore } from "./transaction/checked-store.ts";
 import { Commands } from "./transaction/commands.ts";
@@ -79,9 +79,9 @@ export function connect(options: EngineOptions) {
   const turns = new ListingTurns(store.readers);
   const views = new Views(store, turns);
   const waking = { store, checked, observer, onFailure, rulesInForce, advances, reads, views };
-  const changes = new Changes({ ...waking, pollIntervalMs });
-  const { followers } = changes;
-  const base = { ...waking, policy, replica, health, newSecret: secretMaker(), changes, followers };
+  const subscribers = new Subscribers({ ...waking, pollIntervalMs });
+  const { followers } = subscribers;
+  const base = { ...waking, policy, replica, health, newSecret: secretMaker(), subscribers, followers };
 
   const detachments = new Detachments({ ...base, submit });
   const returned = new ReturnedWaiters(base);
@@ -107,7 +107,7 @@ export function connect(options: EngineOptions) {
   const grantsFromUs = () => checked.grantsFromUs;
   const explaining = new Explaining({
     ...{ store, turns, nowUs },
-    place: (key, caller) => changes.places.of(key, caller),
+    place: (key, caller) => subscribers.places.of(key, caller),
     grantsFromUs,
     heldUpForMs: (lockId) => lanes.heldUpForMs(lockId),
   });

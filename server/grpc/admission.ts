@@ -11,8 +11,8 @@ import {
   ADMISSION_QUEUED_MAX,
   COMMANDS_AT_ONCE,
   COMMANDS_AT_ONCE_MIN,
-  COMMANDS_PER_TURN_MAX,
-  CROWDED_COMMANDS_PER_TURN_MAX,
+  COMMANDS_PER_TICK_MAX,
+  CROWDED_COMMANDS_PER_TICK_MAX,
 } from "./grpc-bounds.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
 import { RenewalBounds } from "./renewal-bounds.ts";
@@ -27,14 +27,14 @@ interface Queued {
 }
 
 /** The engine's room for commands, shared by all clients. */
-export class AdmissionRoom {
+export class SharedAdmission {
   readonly #atOnce: number;
   readonly #shareMin: number;
   /** Of principals with commands in the engine or in the queue. */
   readonly ofPrincipals = new Map<string, Admission>();
   /** What clients may send to keep their leases. */
   readonly renewals = new RenewalBounds();
-  /** Of each principal: its sessions that have used up their last turn. */
+  /** Of each principal: its sessions that have used up their last tick. */
   readonly #pressing = new Map<string, Set<object>>();
   /** Clients that have commands in the engine. */
   busy = 0;
@@ -69,15 +69,15 @@ export class AdmissionRoom {
   }
 
   /**
-   * Commands that a session may begin in its next turn, after one that it has used up (`wasFull`) or not. While several
-   * clients are served, all sessions of a principal share the turn that a session without a principal has.
+   * Commands that a session may begin in its next tick, after one that it has used up (`wasFull`) or not. While several
+   * clients are served, all sessions of a principal share the tick that a session without a principal has.
    */
   turnOf(session: object, principal: string, wasFull: boolean): number {
     if (wasFull) this.#presses(session, principal);
     else this.left(session, principal);
-    if (!wasFull || !this.isCrowded) return COMMANDS_PER_TURN_MAX;
+    if (!wasFull || !this.isCrowded) return COMMANDS_PER_TICK_MAX;
     const sessions = this.#pressing.get(principal)?.size ?? 1;
-    return Math.max(1, Math.floor(CROWDED_COMMANDS_PER_TURN_MAX / sessions));
+    return Math.max(1, Math.floor(CROWDED_COMMANDS_PER_TICK_MAX / sessions));
   }
 
   #presses(session: object, principal: string): void {
@@ -87,7 +87,7 @@ export class AdmissionRoom {
     else this.#pressing.set(principal, new Set([session]));
   }
 
-  /** The session has ended, or has not used up its turn. */
+  /** The session has ended, or has not used up its tick. */
   left(session: object, principal: string): void {
     const sessions = this.#pressing.get(principal);
     if (sessions?.delete(session) && sessions.size === 0) this.#pressing.delete(principal);
@@ -101,7 +101,7 @@ export class AdmissionRoom {
 
 /** One client's commands: those in the engine, and those that wait for their turn. */
 export class Admission {
-  readonly #room: AdmissionRoom;
+  readonly #admission: SharedAdmission;
   readonly #bound: string;
   readonly #queuedMax: number;
   readonly #whenIdle: () => void;
@@ -112,12 +112,12 @@ export class Admission {
 
   /** `bound`: what errors call the bound on waiting commands. */
   constructor(
-    room: AdmissionRoom,
+    admission: SharedAdmission,
     bound: string,
     queuedMax = ADMISSION_QUEUED_MAX,
     whenIdle: () => void = () => {},
   ) {
-    this.#room = room;
+    this.#admission = admission;
     this.#bound = bound;
     this.#queuedMax = queuedMax;
     this.#whenIdle = whenIdle;
@@ -147,7 +147,7 @@ export class Admission {
     call: { readonly isUrgent: boolean; readonly signal?: AbortSignal },
     command: () => Promise<Answer>,
   ): Promise<Answer> {
-    if (this.#underWay > 0 && this.#underWay >= this.#room.share) {
+    if (this.#underWay > 0 && this.#underWay >= this.#admission.share) {
       if (this.queued >= this.#queuedMax) throw tooMuchUnderWay(this.#bound);
       const retryAfterMs = call.isUrgent ? undefined : this.retryAfterIfLate();
       if (retryAfterMs !== undefined) throw tooMuchUnderWay(this.#bound, retryAfterMs);
@@ -164,9 +164,9 @@ export class Admission {
   }
 
   #enter(): void {
-    if (this.#underWay === 0) this.#room.enter();
+    if (this.#underWay === 0) this.#admission.enter();
     this.#underWay += 1;
-    this.#room.underWay += 1;
+    this.#admission.underWay += 1;
   }
 
   #start<Answer>(command: () => Promise<Answer>): Promise<Answer> {
@@ -184,9 +184,9 @@ export class Admission {
   /** The next command takes the place; several do if the share has grown, and none if it has shrunk. */
   readonly #leave = (): void => {
     this.#underWay -= 1;
-    this.#room.underWay -= 1;
-    if (this.#underWay === 0) this.#room.busy -= 1;
-    while (this.#underWay === 0 || this.#underWay < this.#room.share) {
+    this.#admission.underWay -= 1;
+    if (this.#underWay === 0) this.#admission.busy -= 1;
+    while (this.#underWay === 0 || this.#underWay < this.#admission.share) {
       const next = this.#urgent.shift() ?? this.#others.shift();
       if (!next) {
         if (this.#underWay === 0) this.#whenIdle();
@@ -203,19 +203,19 @@ export class Admission {
 
 /** Admits the commands of one client. All sessions and connections of a principal share one admission. */
 export function admissionOf(
-  room: AdmissionRoom,
+  admission: SharedAdmission,
   bound: string,
   principal: string,
 ): Pick<Admission, "run" | "retryAfterIfLate"> {
-  if (principal === "") return new Admission(room, bound);
-  const { ofPrincipals } = room;
+  if (principal === "") return new Admission(admission, bound);
+  const { ofPrincipals } = admission;
   return {
     retryAfterIfLate: () => ofPrincipals.get(principal)?.retryAfterIfLate(),
     run(call, command) {
       let shared = ofPrincipals.get(principal);
       if (!shared) {
         // Nothing is kept of principals that ask for nothing.
-        shared = new Admission(room, "principal_commands", ADMISSION_QUEUED_MAX, () =>
+        shared = new Admission(admission, "principal_commands", ADMISSION_QUEUED_MAX, () =>
           ofPrincipals.delete(principal),
         );
         ofPrincipals.set(principal, shared);

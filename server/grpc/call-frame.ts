@@ -36,7 +36,7 @@ export interface Arrived {
 }
 
 /** Each may throw, or reject with, what the call then fails with. */
-export interface Work<Result> {
+export interface CallSteps<Result> {
   /** Who makes the call. */
   readonly identify: () => Identity | Promise<Identity>;
   readonly decode: () => Message;
@@ -64,7 +64,7 @@ export function arrive(
 export async function perform<Result>(
   served: Served,
   arrived: Arrived,
-  { identify, decode, run }: Work<Result>,
+  { identify, decode, run }: CallSteps<Result>,
 ): Promise<Ended<Result>> {
   const { connections, methods } = served;
   const { verb, span } = arrived;

@@ -10,7 +10,7 @@ import type { Caller } from "../core/command.ts";
 import type { CallSpan } from "../core/span.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import { ClientGone } from "../engine/faults.ts";
-import { type Admission, type AdmissionRoom, admissionOf } from "./admission.ts";
+import { type Admission, admissionOf, type SharedAdmission } from "./admission.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
 import type { PlaceTurns } from "./methods/place-updates.ts";
 import type { OpenWaits } from "./open-waits.ts";
@@ -76,15 +76,15 @@ interface Connection extends Client {
  */
 export class ConnectionCalls {
   readonly #callsMax: number;
-  readonly #room: AdmissionRoom;
+  readonly #admission: SharedAdmission;
   readonly #waits: Pick<OpenWaits, "enter">;
   readonly #usage: Usage;
   /** By the client's address and port, and by its principal: a proxy's connection carries the calls of many. */
   readonly #open = new Map<string, Connection>();
 
-  constructor(callsMax: number, room: AdmissionRoom, waits: Pick<OpenWaits, "enter">, usage: Usage) {
+  constructor(callsMax: number, admission: SharedAdmission, waits: Pick<OpenWaits, "enter">, usage: Usage) {
     this.#callsMax = callsMax;
-    this.#room = room;
+    this.#admission = admission;
     this.#waits = waits;
     this.#usage = usage;
   }
@@ -121,8 +121,8 @@ export class ConnectionCalls {
   }
 
   #opened(key: string, peer: string, identity: Identity): Connection {
-    const admission = admissionOf(this.#room, BOUND, identity.principal);
-    const renewals = this.#room.renewals.of(identity.principal || peer);
+    const admission = admissionOf(this.#admission, BOUND, identity.principal);
+    const renewals = this.#admission.renewals.of(identity.principal || peer);
     const own = { waits: this.#waits, usage: this.#usage, renewals, calls: 0 };
     const connection = { key, peer, identity, admission, ...own };
     this.#open.set(key, connection);

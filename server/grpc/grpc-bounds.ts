@@ -37,7 +37,7 @@ export const HEADER_BYTES_MAX = 16_384;
  */
 export const UNKNOWN_STREAMS_MAX = 100;
 /**
- * Calls that such a connection may open in a turn of the event loop before it is cut off: more than it may have open,
+ * Calls that such a connection may open in a tick of the event loop before it is cut off: more than it may have open,
  * with some that were answered meanwhile. So it has taken calls back by the hundred, as no client does at first.
  */
 export const UNKNOWN_OPENED_AT_ONCE_MAX = 2 * UNKNOWN_STREAMS_MAX;
@@ -104,24 +104,24 @@ export const RESETS_BURST_SHARE = 2;
 export const RESETS_PER_SECOND = 2_000;
 
 /**
- * Calls that one connection may begin in a turn of the event loop, and how long the calls beyond that keep the others
- * waiting in each turn: one packet can open hundreds of calls, which take tens of milliseconds.
+ * Calls that one connection may begin in a tick of the event loop, and how long the calls beyond that keep the others
+ * waiting in each tick: one packet can open hundreds of calls, which take tens of milliseconds.
  */
 export const CALLS_AT_ONCE = 8;
 export const CALLS_TURN_MS = 4;
 
 /**
- * Calls that one connection may open in a turn of the event loop before it takes turns with others in being read: the
- * transport would read up to two megabytes of each in a turn, which can open tens of thousands of calls.
+ * Calls that one connection may open in a tick of the event loop before it takes turns with others in being read: the
+ * transport would read up to two megabytes of each in a tick, which can open tens of thousands of calls.
  */
 export const CALLS_READ_AT_ONCE = 64;
 /**
- * After a turn in which one connection has opened more calls than that, no such connection is read for as long as these
+ * After a tick in which one connection has opened more calls than that, no such connection is read for as long as these
  * calls took to open, measured: a packet without bodies can open four thousand, in half a second.
  */
 export const CALLS_READ_MANY = 256;
 export const CALL_OPENS_MS = 0.1;
-/** Between two reads of such connections of strangers: time for some turns that serve others alone. */
+/** Between two reads of such connections of strangers: time for some ticks that serve others alone. */
 export const READ_REST_MS = 20;
 /** Calls that came to nothing lately on a connection, above which it counts like that of a stranger. */
 export const FAILED_LATELY = 20;
@@ -241,10 +241,10 @@ export const COMMANDS_AT_ONCE = 1_024;
 /**
  * Commands begun in one session before other sessions are read: some milliseconds of work. Then the same for a session
  * that has used up its last turn while other clients are served. Each of their calls takes about three turns, so their
- * turns are to be short.
+ * ticks are to be short.
  */
-export const COMMANDS_PER_TURN_MAX = 100;
-export const CROWDED_COMMANDS_PER_TURN_MAX = 20;
+export const COMMANDS_PER_TICK_MAX = 100;
+export const CROWDED_COMMANDS_PER_TICK_MAX = 20;
 /**
  * Commands of one client that may wait for admission: clients renew leases by the thousand, and some have many
  * thousands.

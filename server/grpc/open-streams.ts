@@ -6,7 +6,7 @@ import type { BoundUse } from "../core/bound-use.ts";
 import { CROWDED_STREAMS_SHARE, HEADER_TIMES, OWN_STREAMS_SHARE, STREAM_BYTES } from "./grpc-bounds.ts";
 
 /** Bytes of all open streams, and of those whose requests have not arrived, at most; unset: any number. */
-export interface StreamRoom {
+export interface StreamCapacity {
   readonly streamBytes: number;
   readonly pendingStreamBytes: number;
 }
@@ -33,7 +33,7 @@ export class OpenStreams {
   #bytes = 0;
   #pendingBytes = 0;
 
-  constructor({ streamBytes, pendingStreamBytes }: Partial<StreamRoom>) {
+  constructor({ streamBytes, pendingStreamBytes }: Partial<StreamCapacity>) {
     this.#bytesMax = streamBytes ?? Number.POSITIVE_INFINITY;
     this.#pendingBytesMax = pendingStreamBytes ?? Number.POSITIVE_INFINITY;
   }

@@ -13,13 +13,13 @@ import {
   tooManyWaits,
   tooManyWaitsOfPrincipal,
 } from "./messages/call-error.ts";
-import type { StreamRoom } from "./open-streams.ts";
+import type { StreamCapacity } from "./open-streams.ts";
 
 /**
  * The server's room for the waits, sessions and connections of all clients together. Beyond it, the server refuses new
  * ones; existing ones go on, and leases are kept.
  */
-export interface ServerRoom extends Partial<StreamRoom> {
+export interface ServerCapacity extends Partial<StreamCapacity> {
   readonly waits: number;
   /** Waits of one principal at most. */
   readonly principalWaits: number;
@@ -37,7 +37,7 @@ const CROWDED_SHARE = 3 / 4;
 const OWN_SHARE = 1 / 16;
 
 /** A call that waits. */
-interface Waiting {
+interface WaitingCall {
   readonly client: { readonly identity: Identity };
   readonly signal: AbortSignal;
   getPeer(): string;
@@ -49,7 +49,7 @@ export class OpenWaits {
   /** How to end each wait, whose it is, and its connection; null: it belongs to a session. */
   readonly #open = new Map<Stop, { readonly identity: Identity; readonly connection: string | null }>();
   readonly #perConnectionMax: number;
-  readonly #room: ServerRoom;
+  readonly #capacity: ServerCapacity;
   /** By the client's address and port; a missing entry means no waits. */
   readonly #onConnection = new Map<string, number>();
   /** By principal; a missing entry means no waits. */
@@ -58,9 +58,9 @@ export class OpenWaits {
   readonly #leaving = new Set<string>();
   #isDraining = false;
 
-  constructor(perConnectionMax: number, room: ServerRoom) {
+  constructor(perConnectionMax: number, capacity: ServerCapacity) {
     this.#perConnectionMax = perConnectionMax;
-    this.#room = room;
+    this.#capacity = capacity;
   }
 
   /** Open waits of the whole server. */
@@ -71,7 +71,7 @@ export class OpenWaits {
   get bounds(): readonly BoundUse[] {
     return [
       mostUsed("waits_on_connection", this.#onConnection.values(), this.#perConnectionMax),
-      mostUsed("principal_waits", this.#ofPrincipal.values(), this.#room.principalWaits),
+      mostUsed("principal_waits", this.#ofPrincipal.values(), this.#capacity.principalWaits),
     ];
   }
 
@@ -85,7 +85,7 @@ export class OpenWaits {
    * the first error counts. Returns a function to call when the wait is over. Throws OVERLOADED if the connection or
    * the server is full.
    */
-  enter(call: Waiting, stop: Stop): () => void {
+  enter(call: WaitingCall, stop: Stop): () => void {
     const connection = call.getPeer();
     const others = this.#onConnection.get(connection) ?? 0;
     if (others >= this.#perConnectionMax) throw tooManyWaits(this.#perConnectionMax);
@@ -146,8 +146,8 @@ export class OpenWaits {
   }
 
   /** `ofCarrier`: waits that the connection or session already has. */
-  #checkRoom({ client }: Waiting, ofCarrier: number): void {
-    const { waits, principalWaits, isShort } = this.#room;
+  #checkRoom({ client }: WaitingCall, ofCarrier: number): void {
+    const { waits, principalWaits, isShort } = this.#capacity;
     const open = this.#open.size;
     const { principal } = client.identity;
     const own = principal === "" ? ofCarrier : (this.#ofPrincipal.get(principal) ?? 0);
@@ -158,7 +158,7 @@ export class OpenWaits {
   }
 
   /** Returns a function that ends the watch, and that returns false if the watch had already ended. */
-  #watch({ signal, client }: Waiting, stop: Stop, connection: string | null): () => boolean {
+  #watch({ signal, client }: WaitingCall, stop: Stop, connection: string | null): () => boolean {
     const gone = () => stop(signal.reason);
     signal.addEventListener("abort", gone);
     this.#open.set(stop, { identity: client.identity, connection });

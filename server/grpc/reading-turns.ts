@@ -1,4 +1,4 @@
-// Lets connections that open many calls at once take turns in being read: one of them in a turn of the event loop, where
+// Lets connections that open many calls at once take turns in being read: one of them in a tick of the event loop, where
 // the transport would read all of each. So what others have sent is read in between, and TCP holds back who floods. Those
 // of strangers, or whose calls come to nothing, rest in between. Delays nothing of a connection that opens few calls.
 
@@ -17,7 +17,7 @@ export interface Reading<Connection> {
 
 export class ReadingTurns<Connection extends object> {
   readonly #reading: Reading<Connection>;
-  /** Calls that were opened in this turn. */
+  /** Calls that were opened in this tick. */
   readonly #opened = new Map<Connection, number>();
   readonly #stopped = new Set<Connection>();
   /** By their addresses, which take turns: one with many connections does not make another one wait for all of them. */
@@ -34,7 +34,7 @@ export class ReadingTurns<Connection extends object> {
     this.#nowMs = nowMs;
   }
 
-  /** A connection has opened a call. Returns how many it has opened in this turn. */
+  /** A connection has opened a call. Returns how many it has opened in this tick. */
   opened(connection: Connection): number {
     const count = (this.#opened.get(connection) ?? 0) + 1;
     this.#opened.set(connection, count);

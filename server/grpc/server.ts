@@ -21,7 +21,7 @@ import type { Tracer } from "../core/span.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
-import { AdmissionRoom } from "./admission.ts";
+import { SharedAdmission } from "./admission.ts";
 import { ArrivingRequests } from "./arriving-requests.ts";
 import { ConnectionCalls } from "./call.ts";
 import type { Served } from "./call-frame.ts";
@@ -43,7 +43,7 @@ import {
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
 import { OpenStreams } from "./open-streams.ts";
-import { OpenWaits, type ServerRoom } from "./open-waits.ts";
+import { OpenWaits, type ServerCapacity } from "./open-waits.ts";
 import { peerOf } from "./peer.ts";
 import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
 import { ReadingTurns } from "./reading-turns.ts";
@@ -70,7 +70,7 @@ export interface GrpcServerOptions {
   readonly tls: TlsMaterial | null;
   /** How long a waiter that lost its connection keeps its place; tickets report it. */
   readonly graceMs: number;
-  readonly room: ServerRoom;
+  readonly capacity: ServerCapacity;
   /** Open waits on one connection at most: blocked calls and streams. */
   readonly streamsMax: number;
   /** This server's id, as sessions report it to clients. */
@@ -125,14 +125,14 @@ export interface GrpcServer {
 
 /** Makes a server that listens once it is started. Sets the logger that grpc-js has for the whole process. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
-  const { engine, observer, logger, graceMs, room } = options;
+  const { engine, observer, logger, graceMs, capacity } = options;
   const { connectionAgeMaxMs: ageMsMax = null, connectionIdleMaxMs: idleMsMax = null } = options;
   const { finishMs = FINISH_MS } = options;
   // grpc-js has one logger for the whole process, and writes to the error output unless it is given another.
   setLogger({ error: (...words: unknown[]) => logger.warn({ words: words.join(" ") }, "grpc-js warns") });
   const openMax = options.streamsMax + SHORT_CALLS_MAX;
-  const openWaits = new OpenWaits(options.streamsMax, room);
-  const streams = new OpenStreams(room);
+  const openWaits = new OpenWaits(options.streamsMax, capacity);
+  const streams = new OpenStreams(capacity);
   const standing = new Standing({
     openMax,
     // Sessions and waits of known callers go on over another connection.
@@ -140,7 +140,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   });
   const connectionDoor = new ConnectionDoor({
     bounds: {
-      openMax: options.addressConnectionsMax ?? Math.ceil(room.connections * ADDRESS_SHARE),
+      openMax: options.addressConnectionsMax ?? Math.ceil(capacity.connections * ADDRESS_SHARE),
       rate: rateOf(options.addressConnectionsPerSecond ?? null),
     },
     proxies: options.proxyAddresses && blockListOf(options.proxyAddresses),
@@ -151,7 +151,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   });
   const arriving = new ArrivingRequests({
     onArrived: (stream) => door.arrived(stream),
-    isFull: (count) => room.isShort() || openWaits.count + count >= room.waits,
+    isFull: (count) => capacity.isShort() || openWaits.count + count >= capacity.waits,
   });
   const server = new Server({
     "grpc.max_receive_message_length": options.receiveBytesMax,
@@ -164,7 +164,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     interceptors: [explainReceiveLimit(options.receiveBytesMax), arriving.interceptor],
   });
   const methods = { engine, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
-  const admission = new AdmissionRoom();
+  const admission = new SharedAdmission();
   const { gate = OPEN_GATE, usage = new Usage() } = options;
   const connections = new ConnectionCalls(openMax, admission, openWaits, usage);
   const frame = {
@@ -198,7 +198,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     openMax,
     door,
     standing,
-    connectionsMax: room.connections,
+    connectionsMax: capacity.connections,
     handshakeMs: options.handshakeMs,
     refusing: { ...frame, retryAfterIfLate: (peer) => connections.retryAfterIfLate(peer) },
     onListener(listener) {
@@ -239,7 +239,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       commandsMax: options.sessionCommandsMax,
       messageBytesMax: options.receiveBytesMax,
     },
-    room,
+    capacity,
   );
   const served: Served = { ...frame, methods, connections, gate, callers: standing };
   server.addService(lockServiceDefinition, lockServiceHandlers(served, sessions));
@@ -297,8 +297,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     bounds: (): readonly BoundUse[] => {
       const waits = openWaits.count + arriving.count;
       return [
-        { bound: "server_waits", kind: "room", used: waits, max: room.waits },
-        { bound: "server_connections", kind: "room", used: connectionCount, max: room.connections },
+        { bound: "server_waits", kind: "room", used: waits, max: capacity.waits },
+        { bound: "server_connections", kind: "room", used: connectionCount, max: capacity.connections },
         ...sessions.bounds,
         ...admission.bounds,
         arriving.bound,

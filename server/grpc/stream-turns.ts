@@ -16,7 +16,7 @@ export interface NewCall {
 
 /** The new calls of one connection. */
 interface Line {
-  /** Begun in this turn of the event loop. */
+  /** Begun in this tick of the event loop. */
   begun: number;
   turn: number;
   /** Those that may not be refused. */
@@ -37,7 +37,7 @@ export class StreamTurns {
     this.#now = now;
   }
 
-  /** Begins a call now, or later if its connection has begun many in this turn of the event loop, or refuses it. */
+  /** Begins a call now, or later if its connection has begun many in this tick of the event loop, or refuses it. */
   add(connection: object, call: NewCall): void {
     const line = this.#lineOf(connection);
     this.#schedule();

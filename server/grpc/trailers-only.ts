@@ -35,7 +35,7 @@ export function refuseUnseen(stream: ServerHttp2Stream): void {
   stream.close(constants.NGHTTP2_REFUSED_STREAM);
 }
 
-/** Closes a stream that was answered: after this turn, in which most requests end by themselves. */
+/** Closes a stream that was answered: after this tick, in which most requests end by themselves. */
 export function closeSoon(stream: ServerHttp2Stream): void {
   if (answered.length === 0) setImmediate(closeAnswered);
   answered.push(stream);

@@ -21,7 +21,7 @@ const CONNECTION_BYTES = 16 * 1_024;
 /** What a new name of a lock takes in the caches until other names replace it, rounded up. */
 const NAME_BYTES = 1_024;
 /** Measured and rounded up: a lock with one holder, as the store remembers it. */
-const KNOWN_LOCK_BYTES = 1_700;
+const CACHED_LOCK_BYTES = 1_700;
 /** Seconds of new names for which there is room at once. */
 const NAMES_S = 10;
 /** Shares of the rest of the heap. What is left over is for calls under way and for garbage. */
@@ -36,7 +36,7 @@ const STREAMS_SHARE = 3 / 4;
 const PENDING_STREAMS_SHARE = 1 / 4;
 const STREAM_BYTES_MIN = 2 * MIB;
 const NAMES_SHARE = 1 / 16;
-const KNOWN_LOCKS_SHARE = 1 / 16;
+const CACHED_LOCKS_SHARE = 1 / 16;
 /** Share of the waits that one principal may have: the others keep as many. */
 const PRINCIPAL_WAITS_SHARE = 1 / 2;
 /** Even a server with next to no memory serves this many. */
@@ -49,7 +49,7 @@ const SHORT_SHARE = 0.75;
 const ENOUGH_SHARE = 0.65;
 
 /** Most of each at once; for new names, most in a second. */
-export interface Room {
+export interface Capacity {
   readonly waits: number;
   /** Waits of one principal. */
   readonly principalWaits: number;
@@ -60,7 +60,7 @@ export interface Room {
   readonly pendingStreamBytes: number;
   readonly namesPerSecond: number;
   /** Locks whose rows the store remembers. */
-  readonly knownLocks: number;
+  readonly cachedLocks: number;
 }
 
 /**
@@ -74,12 +74,12 @@ export function heapMaxIn(processMax: number): number {
 }
 
 /** What there is room for in such a heap. Settings that are not null replace what would be computed. */
-export function roomIn(
+export function capacityIn(
   heapMax: number,
   set: Partial<
     Pick<Config, "waitsMax" | "principalWaitsMax" | "sessionsMax" | "connectionsMax" | "namesPerSecond">
   > = {},
-): Room {
+): Capacity {
   const rest = Math.max(0, heapMax - AT_REST_BYTES);
   const count = (share: number, bytes: number) => Math.max(ROOM_MIN, Math.floor((rest * share) / bytes));
   const waits = set.waitsMax ?? count(WAITS_SHARE, WAIT_BYTES);
@@ -91,7 +91,7 @@ export function roomIn(
     streamBytes: Math.max(2 * STREAM_BYTES_MIN, Math.floor(rest * STREAMS_SHARE)),
     pendingStreamBytes: Math.max(STREAM_BYTES_MIN, Math.floor(rest * PENDING_STREAMS_SHARE)),
     namesPerSecond: set.namesPerSecond ?? count(NAMES_SHARE, NAME_BYTES * NAMES_S),
-    knownLocks: count(KNOWN_LOCKS_SHARE, KNOWN_LOCK_BYTES),
+    cachedLocks: count(CACHED_LOCKS_SHARE, CACHED_LOCK_BYTES),
   };
 }
 

@@ -235,7 +235,7 @@ type Outcome = { readonly error: unknown } | null | typeof LATE;
 /** The outcome of a probe by `untilMs`; null: it worked. */
 async function outcomeUntil({ cause }: Probing, untilMs: number): Promise<Outcome> {
   const late = Promise.withResolvers<typeof LATE>();
-  // Several steps, so that the process has turns in which it reads an answer that has arrived.
+  // Several steps, so that the process has ticks in which it reads an answer that has arrived.
   const stepMs = Math.max(1, (untilMs - performance.now()) / LATE_STEPS);
   let steps = 0;
   const timer = setInterval(() => {

@@ -1,6 +1,6 @@
 // The bounds of the page's own work, each with its reason.
 
-import type { Shares } from "./room.ts";
+import type { Shares } from "./open-pages.ts";
 
 /**
  * As many as people look at one server at once, and few enough that probes and scrapes keep their connections. A caller

@@ -11,10 +11,10 @@ import { About, type AboutOptions, type Enter } from "./about.ts";
 import { sendFailure, sendJson, sendRefusal } from "./answers.ts";
 import { Assets, type Files } from "./assets.ts";
 import { Callers, type CallersOptions } from "./callers.ts";
+import { OpenPages } from "./open-pages.ts";
 import { refusalOf } from "./other-sites.ts";
 import { PAGE_CALLS, PAGE_WATCHES } from "./page-bounds.ts";
 import { peerOf } from "./page-call.ts";
-import { Room } from "./room.ts";
 import { PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
 
 export interface PageOptions extends CallersOptions, Omit<AboutOptions, "callers"> {
@@ -43,8 +43,8 @@ export class Page {
   readonly #callers: Callers;
   readonly #assets: Assets;
   readonly #served: Served;
-  readonly #watches = new Room("page_watches", PAGE_WATCHES, () => true);
-  readonly #calls = new Room("page_calls", PAGE_CALLS, isUnread);
+  readonly #watches = new OpenPages("page_watches", PAGE_WATCHES, () => true);
+  readonly #calls = new OpenPages("page_calls", PAGE_CALLS, isUnread);
   readonly #routes: ReadonlyMap<string, Route>;
 
   constructor(options: PageOptions) {

@@ -5,14 +5,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { create, type DescMessage, fromBinary, toJson } from "@bufbuild/protobuf";
 import type { Identity } from "../access/access.ts";
-import { type Arrived, arrive, perform, type Served, type Work } from "../grpc/call-frame.ts";
+import { type Arrived, arrive, type CallSteps, perform, type Served } from "../grpc/call-frame.ts";
 import { CallError, tooManyOfPages } from "../grpc/messages/call-error.ts";
 import { type Answer, type AnyVerb, VERBS } from "../grpc/verbs.ts";
 import { failureBody, sendFailure, sendText } from "./answers.ts";
 import type { Callers } from "./callers.ts";
 import { EventStream } from "./event-stream.ts";
+import type { OpenPages } from "./open-pages.ts";
 import { bodyOf, fromBody, PageCall } from "./page-call.ts";
-import type { Room } from "./room.ts";
 
 const { getLock, listLocks, listLimits, listClaims, listChanges, explainWait, watchLocks } = VERBS;
 const { setLimit, forceRelease, updateRecord } = VERBS;
@@ -26,14 +26,14 @@ export const PAGE_VERBS = [
 export interface VerbCallsOptions {
   readonly served: Served;
   readonly callers: Pick<Callers, "identify">;
-  readonly watches: Room;
-  readonly calls: Room;
+  readonly watches: OpenPages;
+  readonly calls: OpenPages;
 }
 
 /** A request of which its caller, the place that it takes and its body are known; or why it is refused. */
 type Admitted = { readonly identity: Identity; readonly body: Buffer } | { readonly refusal: unknown };
 
-type Prepared = Omit<Work<unknown>, "run">;
+type Prepared = Omit<CallSteps<unknown>, "run">;
 
 export class VerbCalls {
   readonly #options: VerbCallsOptions;

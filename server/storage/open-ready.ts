@@ -14,7 +14,7 @@ import { StoreError } from "./store.ts";
 
 export interface ReadyOptions
   extends Required<Pick<StoreOptions, "poolSize" | "lanes">>,
-    Pick<StoreOptions, "knownLocks"> {
+    Pick<StoreOptions, "cachedLocks"> {
   readonly databaseUrl: string;
   /** Of this server. */
   readonly version: string;
@@ -57,7 +57,7 @@ export async function openReadyStore(
   observer: StoreObserver,
   log: OpeningLog,
 ): Promise<Store> {
-  const { databaseUrl, databaseLogin: login, poolSize, lanes, knownLocks, version } = options;
+  const { databaseUrl, databaseLogin: login, poolSize, lanes, cachedLocks, version } = options;
   const { store, findings } = await persistently(options, log, async () => {
     // First, so that nothing is created in a database that is then refused.
     const found = await durabilityOf(databaseUrl, login);
@@ -67,7 +67,7 @@ export async function openReadyStore(
       observer: withServersLogged(observer, log),
       poolSize,
       lanes,
-      knownLocks,
+      cachedLocks,
       login,
     });
     await opened.raiseLevelMin({ level: LEVEL_MIN, by: version }).catch(async (error: unknown) => {

@@ -147,9 +147,9 @@ export const ROW_HOLDER_LOOKS_MAX = 6;
 export const ROW_HOLDER_REST_MS = 60_000;
 
 /** Locks that a store remembers if it is not told how many: about 1.6 KB each with one holder. */
-export const KNOWN_LOCKS_DEFAULT = 20_000;
+export const CACHED_LOCKS_DEFAULT = 20_000;
 /** Live claims of all remembered locks, for each lock that may be remembered. */
-export const KNOWN_CLAIMS_OF_LOCK = 2;
+export const CACHED_CLAIMS_OF_LOCK = 2;
 /** Holders of one cached lock. */
 export const CACHED_HOLDERS_MAX = 500;
 /** Waiters that are cached from the head of one queue. */

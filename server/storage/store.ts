@@ -80,7 +80,7 @@ export interface Loaded extends Rows {
 }
 
 /** What a transaction writes. */
-export interface Changes {
+export interface Writes {
   /** Guard rows, each with a raised revision. Contains every lock that was decided about, changed or not. */
   readonly locks: readonly Lock[];
   readonly added: readonly Claim[];
@@ -110,7 +110,7 @@ export interface FailOverNote {
 }
 
 /** Called synchronously inside the transaction, so that it cannot wait for anything while row locks are held. */
-export type DecideRows = (loaded: Loaded) => Changes;
+export type DecideRows = (loaded: Loaded) => Writes;
 
 /** A lock as listings show it. */
 export interface LockView {
@@ -352,7 +352,7 @@ export interface StoreOptions {
   /** Transactions at once; null or unset: chosen to fit the pool. */
   readonly lanes?: number | null;
   /** At most this many locks whose rows the store remembers. */
-  readonly knownLocks?: number | undefined;
+  readonly cachedLocks?: number | undefined;
 }
 
 /** The state of a pool. */

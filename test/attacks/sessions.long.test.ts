@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { attackStage, isLinux } from "./stage.ts";
 
 const MIB_MAX = 400;
-/** Each call of another client takes some turns of the event loop, which the greedy client's commands make longer. */
+/** Each call of another client takes some ticks of the event loop, which the greedy client's commands make longer. */
 const GREEDY_TIMES_MAX = 3;
 
 const stage = attackStage();

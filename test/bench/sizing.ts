@@ -6,7 +6,7 @@
 
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { roomIn } from "../../server/ops/memory.ts";
+import { capacityIn } from "../../server/ops/memory.ts";
 import { farTables } from "./sizing/far.ts";
 import { memorySizes } from "./sizing/memory.ts";
 import { idleCost, type PairCost, pairCosts } from "./sizing/pairs.ts";
@@ -51,7 +51,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
       const sizes = await memorySizes(database);
       table("memory of a server", [["KiB", sizes]], (bytes) => (bytes / 1_024).toFixed(1));
     });
-    const heaps = HEAPS_MIB.map((mib): Column => [`${mib} MiB`, { ...roomIn(mib * MIB) }]);
+    const heaps = HEAPS_MIB.map((mib): Column => [`${mib} MiB`, { ...capacityIn(mib * MIB) }]);
     table("room in a heap of", heaps, (count) => count.toLocaleString("en"));
   },
   async far() {

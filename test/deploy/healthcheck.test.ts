@@ -44,7 +44,7 @@ async function grpcServer(host = "127.0.0.1", tls: TlsMaterial | null = null) {
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     tls,
     graceMs: 10_000,
-    room: NO_BOUND,
+    capacity: NO_BOUND,
     streamsMax: 1,
     replica: "1",
     sessionWaitsMax: 1,

@@ -5,7 +5,7 @@ import type { Claim } from "../../server/core/claim.ts";
 import type { Command } from "../../server/core/command.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import { AfterCommit, type AfterCommitOptions } from "../../server/engine/after-commit.ts";
-import { Changes, type ChangesOptions } from "../../server/engine/changes/changes.ts";
+import { Subscribers, type SubscribersOptions } from "../../server/engine/subscribers/subscribers.ts";
 import type { Job } from "../../server/engine/transaction/attempts.ts";
 import { Batch } from "../../server/engine/transaction/batch.ts";
 import { ACQUIRE, CLAIM } from "../support/claims.ts";
@@ -22,26 +22,26 @@ const held = (ticketNumber: bigint, replica: bigint | null): Claim => ({
 });
 
 function scene(observer?: AfterCommitOptions["observer"]) {
-  const changes = new Changes({
+  const subscribers = new Subscribers({
     store: {},
     reads: { inTurn: {} },
     views: {},
     pollIntervalMs: 86_400_000,
     observer() {},
     onFailure() {},
-  } as unknown as ChangesOptions);
-  const { followers, leases } = changes;
+  } as unknown as SubscribersOptions);
+  const { followers, leases } = subscribers;
   const owed: bigint[] = [];
   const poked: unknown[] = [];
   const changed: bigint[] = [];
   const seen: unknown[] = [];
   const answers: unknown[] = [];
-  vi.spyOn(changes.places, "changed").mockImplementation((lockId) => void changed.push(lockId));
+  vi.spyOn(subscribers.places, "changed").mockImplementation((lockId) => void changed.push(lockId));
   const options = {
     observer: observer ?? ((event: { kind: string }) => void seen.push(event.kind)),
     poke: (granted: unknown) => void poked.push(granted),
     replica: OWN,
-    changes,
+    subscribers,
     advances: { owe: async (lockId: bigint) => void owed.push(lockId) },
   } as unknown as AfterCommitOptions;
   const batch = new Batch(new Map(), policy, []);

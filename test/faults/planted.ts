@@ -213,7 +213,7 @@ export const PLANTED: readonly Planted[] = [
     caughtBy: ["a waiter is told of its grant"],
     times: 10,
     patches: [
-      { file: "engine/changes/waiters.ts", from: "run: () => this.look(),", to: "run: async () => {}," },
+      { file: "engine/subscribers/waiters.ts", from: "run: () => this.look(),", to: "run: async () => {}," },
       { file: "app.ts", from: "poke: (granted) => sender.send(granted),", to: "poke: () => {}," },
     ],
   },

@@ -6,12 +6,12 @@ import { NOBODY } from "../../server/access/access.ts";
 import { Usage } from "../../server/access/usage.ts";
 import { CROWDED_FOR_MS } from "../../server/engine/engine-bounds.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
-import { Admission, AdmissionRoom } from "../../server/grpc/admission.ts";
+import { Admission, SharedAdmission } from "../../server/grpc/admission.ts";
 import { ConnectionCalls } from "../../server/grpc/call.ts";
 import {
   COMMANDS_AT_ONCE,
-  COMMANDS_PER_TURN_MAX,
-  CROWDED_COMMANDS_PER_TURN_MAX,
+  COMMANDS_PER_TICK_MAX,
+  CROWDED_COMMANDS_PER_TICK_MAX,
   LATE_MS,
 } from "../../server/grpc/grpc-bounds.ts";
 import type { CallError } from "../../server/grpc/messages/call-error.ts";
@@ -43,7 +43,7 @@ async function end(index: number): Promise<void> {
 
 describe("a client's commands", () => {
   test("are bounded in the engine, and renewals and releases overtake the client's other commands", async () => {
-    const admission = new Admission(new AdmissionRoom(2, 1), "session_commands");
+    const admission = new Admission(new SharedAdmission(2, 1), "session_commands");
     for (let index = 0; index < 4; index++) void admission.run(ORDINARY, run("acquire"));
     void admission.run(URGENT, run("renew"));
     void admission.run(URGENT, run("release"));
@@ -59,7 +59,7 @@ describe("a client's commands", () => {
   test("are refused while the next one has waited for long, with a time to come back, but renewals and releases are not", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     try {
-      const admission = new Admission(new AdmissionRoom(1, 1), "session_commands");
+      const admission = new Admission(new SharedAdmission(1, 1), "session_commands");
       for (let index = 0; index < 3; index++) void admission.run(ORDINARY, run("acquire"));
       vi.advanceTimersByTime(LATE_MS);
       void admission.run(ORDINARY, run("acquire"));
@@ -86,7 +86,7 @@ describe("a client's commands", () => {
   });
 
   test("that fail make room, at once or later", async () => {
-    const admission = new Admission(new AdmissionRoom(1, 1), "session_commands");
+    const admission = new Admission(new SharedAdmission(1, 1), "session_commands");
     const late = admission.run(ORDINARY, run("late"));
     const next = admission.run(ORDINARY, () => {
       throw new Error("at once");
@@ -104,7 +104,7 @@ describe("a client's commands", () => {
   });
 
   test("that are cancelled keep their place until they are over, and are dropped if they have not begun", async () => {
-    const admission = new Admission(new AdmissionRoom(1, 1), "session_commands");
+    const admission = new Admission(new SharedAdmission(1, 1), "session_commands");
     const calls = Array.from({ length: 4 }, () => fakeCall());
     const answers = calls.map((call, index) => admission.run(call, run(`${index}`)));
     const dropped = answers.slice(1, 3).map((answer) => answer.catch((error: unknown) => error));
@@ -119,8 +119,8 @@ describe("a client's commands", () => {
   });
 
   test("share the room with the commands of other clients, and get it back when those end", async () => {
-    const room = new AdmissionRoom(8, 2);
-    const clients = ["a", "b", "c"].map((name) => ({ name, admission: new Admission(room, "bound") }));
+    const admission = new SharedAdmission(8, 2);
+    const clients = ["a", "b", "c"].map((name) => ({ name, admission: new Admission(admission, "bound") }));
     const ask = (count: number, at: number) => {
       const { name, admission } = clients[at] as (typeof clients)[number];
       for (let index = 0; index < count; index++) void admission.run(ORDINARY, run(name));
@@ -140,50 +140,50 @@ describe("a client's commands", () => {
     expect(underWay().map((count) => count <= 4)).toEqual([true, true, true]);
     for (let index = 0; running.length > index; index++) await end(index);
     expect(underWay()).toEqual([0, 0, 0]);
-    expect(room.busy).toBe(0);
+    expect(admission.busy).toBe(0);
     expect(running).toHaveLength(41);
   });
 
   test("of several clients make a crowd, until a second after they last came together", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
-    const room = new AdmissionRoom();
-    void new Admission(room, "bound").run(ORDINARY, run("a"));
-    expect(room.isCrowded).toBe(false);
-    void new Admission(room, "bound").run(ORDINARY, run("b"));
+    const admission = new SharedAdmission();
+    void new Admission(admission, "bound").run(ORDINARY, run("a"));
+    expect(admission.isCrowded).toBe(false);
+    void new Admission(admission, "bound").run(ORDINARY, run("b"));
     await end(1);
     vi.advanceTimersByTime(CROWDED_FOR_MS - 1);
-    expect(room.isCrowded).toBe(true);
+    expect(admission.isCrowded).toBe(true);
     vi.advanceTimersByTime(1);
-    expect(room.isCrowded).toBe(false);
+    expect(admission.isCrowded).toBe(false);
     vi.useRealTimers();
   });
 
   test("are read in turns: all sessions of a principal that use up their turns share one, in a crowd", () => {
-    const room = new AdmissionRoom();
+    const admission = new SharedAdmission();
     const sessions = Array.from({ length: 5 }, () => ({}));
-    const turns = () => sessions.map((session) => room.turnOf(session, "token:a", true)).at(-1);
-    expect(turns()).toBe(COMMANDS_PER_TURN_MAX);
-    void new Admission(room, "bound").run(ORDINARY, run("a"));
-    void new Admission(room, "bound").run(ORDINARY, run("b"));
-    expect(turns()).toBe(CROWDED_COMMANDS_PER_TURN_MAX / 5);
-    expect(room.turnOf({}, "token:b", true)).toBe(CROWDED_COMMANDS_PER_TURN_MAX);
+    const turns = () => sessions.map((session) => admission.turnOf(session, "token:a", true)).at(-1);
+    expect(turns()).toBe(COMMANDS_PER_TICK_MAX);
+    void new Admission(admission, "bound").run(ORDINARY, run("a"));
+    void new Admission(admission, "bound").run(ORDINARY, run("b"));
+    expect(turns()).toBe(CROWDED_COMMANDS_PER_TICK_MAX / 5);
+    expect(admission.turnOf({}, "token:b", true)).toBe(CROWDED_COMMANDS_PER_TICK_MAX);
     // Nobody is asked who they are: each session is a client.
-    expect([{}, {}].map((session) => room.turnOf(session, "", true))).toEqual([20, 20]);
-    for (const session of sessions.slice(1)) room.left(session, "token:a");
-    expect(room.turnOf(sessions[0] as object, "token:a", true)).toBe(CROWDED_COMMANDS_PER_TURN_MAX);
-    expect(room.turnOf(sessions[0] as object, "token:a", false)).toBe(COMMANDS_PER_TURN_MAX);
+    expect([{}, {}].map((session) => admission.turnOf(session, "", true))).toEqual([20, 20]);
+    for (const session of sessions.slice(1)) admission.left(session, "token:a");
+    expect(admission.turnOf(sessions[0] as object, "token:a", true)).toBe(CROWDED_COMMANDS_PER_TICK_MAX);
+    expect(admission.turnOf(sessions[0] as object, "token:a", false)).toBe(COMMANDS_PER_TICK_MAX);
   });
 
   test("are admitted in part even if there are more clients than room", () => {
-    const room = new AdmissionRoom(4, 2);
-    const clients = Array.from({ length: 10 }, () => new Admission(room, "bound"));
+    const admission = new SharedAdmission(4, 2);
+    const clients = Array.from({ length: 10 }, () => new Admission(admission, "bound"));
     for (const admission of clients)
       for (let index = 0; index < 5; index++) void admission.run(ORDINARY, run("x"));
     expect(clients.map(({ underWay }) => underWay)).toEqual([4, 2, 2, 2, 2, 2, 2, 2, 2, 2]);
   });
 
   test("that wait are bounded", async () => {
-    const admission = new Admission(new AdmissionRoom(1, 1), "session_commands", 2);
+    const admission = new Admission(new SharedAdmission(1, 1), "session_commands", 2);
     const go = () => admission.run(ORDINARY, run("x"));
     for (let index = 0; index < 3; index++) void go();
     expect(go).toThrow(
@@ -212,7 +212,7 @@ describe("the calls on one connection", () => {
   };
 
   test("are bounded until their work is over, and those of others are not", () => {
-    const calls = new ConnectionCalls(2, new AdmissionRoom(), waits, new Usage());
+    const calls = new ConnectionCalls(2, new SharedAdmission(), waits, new Usage());
     const open = (peer: string) => calls.open(from(peer), verb, NOBODY);
     const first = open("one");
     open("one");
@@ -224,7 +224,7 @@ describe("the calls on one connection", () => {
   });
 
   test("share one place in the engine, and leave nothing behind", async () => {
-    const calls = new ConnectionCalls(10_000, new AdmissionRoom(), waits, new Usage());
+    const calls = new ConnectionCalls(10_000, new SharedAdmission(), waits, new Usage());
     const ask = (peer: string) => {
       const call = calls.open(from(peer), verb, NOBODY);
       return call.client.admission.run(call, run("acquire")).finally(() => call.close());
@@ -251,7 +251,7 @@ describe("the calls on one connection", () => {
   }
 
   test("are cancelled with grpc-js's calls, also with one that was cancelled before", () => {
-    const calls = new ConnectionCalls(9, new AdmissionRoom(), waits, new Usage());
+    const calls = new ConnectionCalls(9, new SharedAdmission(), waits, new Usage());
     const { call: open, cancel } = cancellable(calls);
     const gone = calls.open({ ...from("one"), cancelled: true }, verb, NOBODY);
     expect([open.signal.aborted, gone.signal.aborted]).toEqual([false, true]);
@@ -261,7 +261,7 @@ describe("the calls on one connection", () => {
   });
 
   test("are not cancelled when grpc-js reports the end of a stream after the answer", () => {
-    const { call, cancel } = cancellable(new ConnectionCalls(9, new AdmissionRoom(), waits, new Usage()));
+    const { call, cancel } = cancellable(new ConnectionCalls(9, new SharedAdmission(), waits, new Usage()));
     call.close();
     cancel();
     expect(call.signal.aborted).toBe(false);
@@ -302,7 +302,7 @@ describe("of the verbs", () => {
 
   /** A client whose only place is taken, and what its engine was asked for. */
   function full() {
-    const admission = new Admission(new AdmissionRoom(1, 1), "session_commands");
+    const admission = new Admission(new SharedAdmission(1, 1), "session_commands");
     void admission.run(ORDINARY, run("first"));
     const asked: string[] = [];
     const never = new Promise(() => {});

@@ -160,7 +160,7 @@ describe("a silent connection", () => {
   });
 
   test("counts until then: beyond the bound of all connections new ones are closed", async () => {
-    server = await startServer({ grpc: { room: { ...NO_BOUND, connections: 2 } } });
+    server = await startServer({ grpc: { capacity: { ...NO_BOUND, connections: 2 } } });
     cleanups.push(() => server.stop());
     const [first, second] = [dial(), dial()] as const;
     await Promise.all([first, second].map((socket) => once(socket, "data")));

@@ -41,7 +41,7 @@ function unstarted({ engine }: TestServer): GrpcServer {
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     tls: null,
     graceMs: 10_000,
-    room: NO_BOUND,
+    capacity: NO_BOUND,
     streamsMax: 1,
     replica: "1",
     sessionWaitsMax: 1,

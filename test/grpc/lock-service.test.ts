@@ -13,7 +13,7 @@ import {
 import { OPEN_GATE } from "../../server/access/access.ts";
 import { Usage } from "../../server/access/usage.ts";
 import { ClientGone, Fault } from "../../server/engine/faults.ts";
-import { AdmissionRoom } from "../../server/grpc/admission.ts";
+import { SharedAdmission } from "../../server/grpc/admission.ts";
 import { NOTHING } from "../../server/grpc/authorize.ts";
 import { ConnectionCalls } from "../../server/grpc/call.ts";
 import { FaultLog } from "../../server/grpc/call-observer.ts";
@@ -56,7 +56,7 @@ function served(of: AnyVerb["of"], run: Run) {
     isWait: () => false,
     leases: () => [],
   };
-  const connections = new ConnectionCalls(9, new AdmissionRoom(), fakeCall().client.waits, new Usage());
+  const connections = new ConnectionCalls(9, new SharedAdmission(), fakeCall().client.waits, new Usage());
   return {
     ...world,
     verb,

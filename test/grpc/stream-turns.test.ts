@@ -1,4 +1,4 @@
-// How many new calls a connection begins in a turn of the event loop, without a server.
+// How many new calls a connection begins in a tick of the event loop, without a server.
 
 import { describe, expect, test } from "vitest";
 import { CALLS_AT_ONCE, CALLS_TURN_MS, LATE_MS } from "../../server/grpc/grpc-bounds.ts";

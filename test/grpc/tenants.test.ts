@@ -140,7 +140,7 @@ test.each(["call", "session"] as const)(
 );
 
 test("the waits of one caller are bounded by its share, over all carriers and connections", async () => {
-  await start({ room: { ...NO_BOUND, waits: 10, principalWaits: 4 } });
+  await start({ capacity: { ...NO_BOUND, waits: 10, principalWaits: 4 } });
   const polite = server.clientOf("polite");
   await polite.lease({ name: "held", terms: { lasting: { case: "ttl", value: LONG } } });
   const connections = ["call", "session"] as const;

@@ -1,28 +1,28 @@
 // How much a server can hold in its memory, and when memory is short.
 
 import { expect, test } from "vitest";
-import { heapMaxIn, Memory, roomIn } from "../../server/ops/memory.ts";
+import { capacityIn, heapMaxIn, Memory } from "../../server/ops/memory.ts";
 
 const MIB = 2 ** 20;
 
 test("there is room for thousands of waits in a small container, and for more in a larger one", () => {
-  const small = roomIn(275 * MIB);
+  const small = capacityIn(275 * MIB);
   expect(small.waits).toBeGreaterThan(10_000);
   // At 8 KiB each, waits leave half of the memory to everything else.
   expect(small.waits * 8_192).toBeLessThan((275 * MIB) / 2);
   expect(small.sessions).toBeGreaterThan(1_000);
   expect(small.connections).toBeGreaterThan(1_000);
   expect(small.namesPerSecond).toBeGreaterThan(1_000);
-  expect(small.knownLocks).toBeGreaterThan(5_000);
+  expect(small.cachedLocks).toBeGreaterThan(5_000);
   // Waits, of which each may be a call of its own, have room among all open calls.
   expect(small.waits * 8_192).toBeLessThan(small.streamBytes);
-  const large = roomIn(4_096 * MIB);
-  for (const what of ["waits", "sessions", "connections", "namesPerSecond", "knownLocks"] as const)
+  const large = capacityIn(4_096 * MIB);
+  for (const what of ["waits", "sessions", "connections", "namesPerSecond", "cachedLocks"] as const)
     expect(large[what]).toBeGreaterThan(15 * small[what]);
 });
 
 test("there is room for a few waits, however little memory there is", () => {
-  expect(roomIn(10 * MIB)).toEqual({
+  expect(capacityIn(10 * MIB)).toEqual({
     waits: 100,
     principalWaits: 50,
     sessions: 100,
@@ -30,14 +30,14 @@ test("there is room for a few waits, however little memory there is", () => {
     streamBytes: 4 * MIB,
     pendingStreamBytes: 2 * MIB,
     namesPerSecond: 100,
-    knownLocks: 100,
+    cachedLocks: 100,
   });
 });
 
 test("one caller may have half of the waits, unless it is set", () => {
-  expect(roomIn(4_096 * MIB, { waitsMax: 1_000 }).principalWaits).toBe(500);
-  expect(roomIn(4_096 * MIB, { waitsMax: 1 }).principalWaits).toBe(1);
-  expect(roomIn(4_096 * MIB, { waitsMax: 1_000, principalWaitsMax: 900 }).principalWaits).toBe(900);
+  expect(capacityIn(4_096 * MIB, { waitsMax: 1_000 }).principalWaits).toBe(500);
+  expect(capacityIn(4_096 * MIB, { waitsMax: 1 }).principalWaits).toBe(1);
+  expect(capacityIn(4_096 * MIB, { waitsMax: 1_000, principalWaitsMax: 900 }).principalWaits).toBe(900);
 });
 
 test("the heap may grow to Node's limit, or to what the container leaves it", () => {

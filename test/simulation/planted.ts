@@ -55,7 +55,7 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     fault: "tells waiters nothing of what other servers grant",
     patches: [
-      { file: "engine/changes/waiters.ts", from: "run: () => this.look(),", to: "run: async () => {}," },
+      { file: "engine/subscribers/waiters.ts", from: "run: () => this.look(),", to: "run: async () => {}," },
       {
         file: "engine/after-commit.ts",
         from: "if (replica !== null && replica !== own) poke({ replica, lockId, ticketNumber });",

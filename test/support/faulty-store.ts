@@ -54,10 +54,10 @@ export function faultyStore(store: Store, chance: Chance, faults: Faults): Store
     if (kind === "unavailable") throw failure("unavailable");
     const swallowed = () => sleep(chance() * SWALLOWED_MS_MAX);
     const transacting = store.transact(plan, (loaded) => {
-      const changes = decide(loaded);
+      const writes = decide(loaded);
       if (kind === "rolled_back") throw failure("transient");
       if (kind?.startsWith("rolled_back_")) throw failure("unknown_outcome");
-      return changes;
+      return writes;
     });
     if (kind === "rolled_back_swallowed") await transacting.catch(swallowed);
     await transacting;

@@ -111,7 +111,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
       logger: seen.logger,
       tls: null,
       graceMs: policy.graceUs / 1_000,
-      room: NO_BOUND,
+      capacity: NO_BOUND,
       streamsMax: 1_000,
       replica: String(engine.replica),
       sessionWaitsMax: 5_000,

@@ -1,8 +1,8 @@
 // A server's room for tests that are not about it.
 
-import type { ServerRoom } from "../../server/grpc/open-waits.ts";
+import type { ServerCapacity } from "../../server/grpc/open-waits.ts";
 
-export const NO_BOUND: ServerRoom = {
+export const NO_BOUND: ServerCapacity = {
   waits: Number.POSITIVE_INFINITY,
   principalWaits: Number.POSITIVE_INFINITY,
   sessions: Number.POSITIVE_INFINITY,

@@ -5,7 +5,7 @@ import { type Claim, keyText } from "../../server/core/claim.ts";
 import { NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
-import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../server/storage/store.ts";
+import type { DecideRows, Loaded, LoadPlan, Store, Writes } from "../../server/storage/store.ts";
 import { CHANGED, LOCKS_PER_RULE_MAX, ROW_LOCKED, StoreError } from "../../server/storage/store.ts";
 import { CLAIM, FREE_LOCK } from "./claims.ts";
 
@@ -21,7 +21,7 @@ export interface Begun {
   readonly plan: LoadPlan;
   readonly lockIds: readonly bigint[];
   /** From all rounds of the commit. */
-  readonly changes: readonly Changes[];
+  readonly writes: readonly Writes[];
   /** Resolves after the code that waits for the commit has gone on. */
   commit(): Promise<void>;
   fail(error: unknown): Promise<void>;
@@ -73,14 +73,14 @@ export class ScriptedTransactions implements Pick<Store, "transact"> {
 
   transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const changes: Changes[] = [];
+    const writes: Writes[] = [];
     const failed = (error: unknown) => {
       reject(error);
       return turn();
     };
     const decided = (isWritten: boolean): boolean => {
       try {
-        this.#decide(plan, decide, changes, isWritten);
+        this.#decide(plan, decide, writes, isWritten);
         return true;
       } catch (error) {
         reject(error);
@@ -90,7 +90,7 @@ export class ScriptedTransactions implements Pick<Store, "transact"> {
     this.begun.push({
       plan,
       lockIds: plan.locks.map(({ id }) => id),
-      changes,
+      writes,
       commit: () => {
         if (decided(true)) resolve();
         return turn();
@@ -103,11 +103,11 @@ export class ScriptedTransactions implements Pick<Store, "transact"> {
     return promise;
   }
 
-  #decide(plan: LoadPlan, decide: DecideRows, changes: Changes[], isWritten: boolean): void {
+  #decide(plan: LoadPlan, decide: DecideRows, writes: Writes[], isWritten: boolean): void {
     let ids = this.#planned(plan);
     for (;;) {
       const next = decide(this.#loaded(ids, plan));
-      changes.push(next);
+      writes.push(next);
       if (isWritten) this.#write(next);
       ids = [...next.again];
       if (ids.length === 0) return;
@@ -144,7 +144,7 @@ export class ScriptedTransactions implements Pick<Store, "transact"> {
     });
   }
 
-  #write({ locks, added, changed, rule }: Changes): void {
+  #write({ locks, added, changed, rule }: Writes): void {
     for (const lock of locks) this.locks.set(lock.id, structuredClone(lock));
     for (const claim of [...added, ...changed]) this.#claims.set(keyText(claim), structuredClone(claim));
     if (rule) this.limitRules = [...this.limitRules.filter(({ prefix }) => prefix !== rule.prefix), rule];

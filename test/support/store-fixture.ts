@@ -6,7 +6,7 @@ import type { Claim } from "../../server/core/claim.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import { countHolder, countWaiter } from "../../server/core/lock.ts";
 import { ROLLED_BACK, retry } from "../../server/storage/retry.ts";
-import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../server/storage/store.ts";
+import type { DecideRows, Loaded, LoadPlan, Store, Writes } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
 
 /** A store on a separate database, and a way to bypass the store. */
@@ -25,7 +25,7 @@ export const SECOND_US = 1_000_000;
 /** Larger than a double can represent exactly. */
 export const BIG = 2n ** 53n + 1n;
 export const NO_PLAN: LoadPlan = { locks: [], claims: [], requestIds: [], holdersOf: [] };
-export const NO_CHANGES: Changes = { locks: [], added: [], changed: [], again: [] };
+export const NO_CHANGES: Writes = { locks: [], added: [], changed: [], again: [] };
 
 /** The fields of a claim, with a deadline relative to now: negative is overdue, null is none. */
 export type Wanted = Partial<Claim> & { readonly dueInUs?: number | null };

@@ -7,9 +7,9 @@ import type { BoundUse } from "../../core/bound-use.ts";
 import { partsOf } from "../../core/bounds.ts";
 import type { Command, Detach, Withdraw } from "../../core/command.ts";
 import { RecentMap } from "../../core/recent-map.ts";
-import type { Followers } from "../changes/followers.ts";
 import { DETACHMENTS_AT_ONCE, DETACHMENTS_MAX } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
+import type { Followers } from "../subscribers/followers.ts";
 
 export interface DetachmentsOptions {
   /** Throws a Fault. */

@@ -41,7 +41,7 @@ export class Advances {
       if (this.#trial !== null || performance.now() < this.#restUntilMs) return Promise.resolve();
       this.#trial = lockId;
     }
-    // The end is a turn of its own: an advance that is refused at once ends after it was noted as under way.
+    // The end is a tick of its own: an advance that is refused at once ends after it was noted as under way.
     const started = this.#run(lockId, command).finally(() => this.#over(lockId));
     this.#underWay.set(lockId, started);
     return started;

@@ -27,7 +27,7 @@ export interface Job {
 export type JobsByLock = ReadonlyMap<bigint, readonly Job[]>;
 
 /** Jobs of one transaction. */
-export interface Work {
+export interface TransactionJobs {
   readonly jobs: JobsByLock;
   /** Attempts with an unknown outcome that included these jobs. */
   earlier: readonly Batch[];
@@ -62,20 +62,20 @@ export const UNLESS_ROW_LOCKED: AttemptsPolicy = {
  * transaction holds a row, throws an error that `isRowLocked` recognises: at once if `impatient`, otherwise after some
  * seconds.
  */
-export function decideWork(work: Work, impatient: boolean, by: Deciding): Promise<Batch> {
+export function decideJobs(jobs: TransactionJobs, impatient: boolean, by: Deciding): Promise<Batch> {
   const { store, policy, observer, followers, background } = by;
-  const traced = by.isTraced ? TransactionSpan.of(work.jobs) : undefined;
+  const traced = by.isTraced ? TransactionSpan.of(jobs.jobs) : undefined;
   const attempt = async () => {
     traced?.tried();
     const late = background.lateHeartbeat();
     // The heartbeats are repeated by themselves, so their failure ends the decision.
     if (late) await withoutRepeating(() => late);
-    const batch = new Batch(work.jobs, policy, work.earlier);
+    const batch = new Batch(jobs.jobs, policy, jobs.earlier);
     try {
       const plan = batch.plan((lockId) => followers.follows(lockId), impatient);
       await store.transact(traced ? { ...plan, span: traced.span } : plan, (loaded) => batch.decide(loaded));
     } catch (error) {
-      if (isInDoubt(error)) work.earlier = [...work.earlier, batch];
+      if (isInDoubt(error)) jobs.earlier = [...jobs.earlier, batch];
       throw error;
     }
     return batch;
@@ -85,14 +85,14 @@ export function decideWork(work: Work, impatient: boolean, by: Deciding): Promis
 }
 
 /** Divides the work into at most `count` parts with about the same number of locks. */
-export function parts({ jobs, earlier }: Work, count: number): Work[] {
+export function parts({ jobs, earlier }: TransactionJobs, count: number): TransactionJobs[] {
   const locks = [...jobs];
   const size = Math.ceil(locks.length / count);
   return partsOf(locks, size).map((part) => ({ jobs: new Map(part), earlier }));
 }
 
 /** Fails the commands of a transaction that is given up. Returns the error that most of them get. */
-export function giveUp({ jobs, earlier }: Work, error: unknown): unknown {
+export function giveUp({ jobs, earlier }: TransactionJobs, error: unknown): unknown {
   const failure = earlier.length > 0 ? mayBeDone(error) : error;
   for (const [lockId, list] of jobs) {
     list.forEach(({ reject }, index) => {

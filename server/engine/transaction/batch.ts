@@ -9,7 +9,7 @@ import { type AskedByLock, type BatchEvent, type Decided, decideBatch } from "..
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Policy } from "../../core/rows.ts";
-import type { Changes, Loaded, LoadPlan } from "../../storage/store.ts";
+import type { Loaded, LoadPlan, Writes } from "../../storage/store.ts";
 import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
 import { newMark } from "../random.ts";
 
@@ -83,7 +83,7 @@ export class Batch {
   }
 
   /** Decides about the rows read: all commands in the first round, then only what was left unfinished. */
-  decide(loaded: Loaded): Changes {
+  decide(loaded: Loaded): Writes {
     this.#round += 1;
     const isFirst = this.#round === 1;
     this.limitRules = loaded.limitRules;

@@ -7,7 +7,7 @@
 import { DURATION_US_MAX, TTL_US_DEFAULT } from "../../core/bounds.ts";
 import { LEVEL, TOO_OLD, whyTooOld } from "../../core/level.ts";
 import { RecentMap } from "../../core/recent-map.ts";
-import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../storage/store.ts";
+import type { DecideRows, Loaded, LoadPlan, Store, Writes } from "../../storage/store.ts";
 import { isRowLocked, StoreError } from "../../storage/store.ts";
 import { LOCKS_REMEMBERED_MAX } from "../engine-bounds.ts";
 
@@ -65,15 +65,15 @@ export class CheckedStore {
   }
 
   async #transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
-    const written: [Loaded, Changes][] = [];
+    const written: [Loaded, Writes][] = [];
     try {
       await this.#store.transact(plan, (loaded) => {
         if (loaded.levelMin > LEVEL) throw new TooOld();
         if (this.#isBroken(loaded)) throw new Broken(loaded);
         this.#grantsFromUs = loaded.failOver.grantsFromUs;
-        const changes = decide(loaded);
-        written.push([loaded, changes]);
-        return changes;
+        const writes = decide(loaded);
+        written.push([loaded, writes]);
+        return writes;
       });
     } catch (error) {
       if (error instanceof TooOld) await this.mustBeNewEnough();
@@ -87,7 +87,7 @@ export class CheckedStore {
       }
       throw new StoreError("transient", "failed_over", "The database has failed over.", { cause: error });
     }
-    for (const [loaded, changes] of written) this.#remember(loaded.failOver.epoch, changes);
+    for (const [loaded, writes] of written) this.#remember(loaded.failOver.epoch, writes);
   }
 
   /**
@@ -122,7 +122,7 @@ export class CheckedStore {
     onFailOver(leftUs);
   }
 
-  #remember(epoch: bigint, { locks, added, changed }: Changes): void {
+  #remember(epoch: bigint, { locks, added, changed }: Writes): void {
     if (epoch > this.#highestEpoch) {
       this.#highestEpoch = epoch;
       this.#lastTokens.clear();
@@ -140,7 +140,7 @@ export class CheckedStore {
 }
 
 const NOTHING: LoadPlan = { locks: [], claims: [], requestIds: [], holdersOf: [] };
-const NO_CHANGES: Changes = { locks: [], added: [], changed: [], again: [] };
+const NO_CHANGES: Writes = { locks: [], added: [], changed: [], again: [] };
 
 /** As Broken. */
 class TooOld extends Error {

@@ -4,7 +4,7 @@
 import type { BoundUse } from "../../core/bound-use.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import { HELD_UP_GROWTH, HELD_UP_LOCKS_MAX, HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../engine-bounds.ts";
-import type { Work } from "./attempts.ts";
+import type { TransactionJobs } from "./attempts.ts";
 
 /** How other transactions hold a lock. */
 export type Hold = "passing" | "stuck";
@@ -43,8 +43,8 @@ export class HeldUpLocks {
 }
 
 /** Work that waits for row locks. */
-export interface Waiting {
-  readonly work: Work;
+export interface HeldUpJobs {
+  readonly jobs: TransactionJobs;
   readonly hold: Hold;
   readonly sinceMs: number;
 }
@@ -55,7 +55,7 @@ export interface Waiting {
  */
 export class PatientSlots {
   readonly #slots: number;
-  readonly #queued: Readonly<Record<Hold, Waiting[]>> = { passing: [], stuck: [] };
+  readonly #queued: Readonly<Record<Hold, HeldUpJobs[]>> = { passing: [], stuck: [] };
   readonly #running: Record<Hold, number> = { passing: 0, stuck: 0 };
 
   constructor(slots: number) {
@@ -75,12 +75,12 @@ export class PatientSlots {
     return this.#busy < this.#slots && this.#queued.passing.length === 0;
   }
 
-  add(waiting: Waiting): void {
+  add(waiting: HeldUpJobs): void {
     this.#queued[waiting.hold].push(waiting);
   }
 
   /** Gives a slot to the next work, if there is one for it. Call `end` when that work is over. */
-  begin(): Waiting | undefined {
+  begin(): HeldUpJobs | undefined {
     if (this.#busy >= this.#slots) return undefined;
     const mayStick = this.#running.stuck < Math.max(1, this.#slots - 1);
     const next = this.#queued.passing.shift() ?? (mayStick ? this.#queued.stuck.shift() : undefined);
@@ -88,7 +88,7 @@ export class PatientSlots {
     return next;
   }
 
-  end({ hold }: Waiting): void {
+  end({ hold }: HeldUpJobs): void {
     this.#running[hold] -= 1;
   }
 

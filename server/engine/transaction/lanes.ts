@@ -22,9 +22,9 @@ import {
 import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import type { Answer, AnswerTo, Follower } from "../lock-engine.ts";
-import { type Deciding, decideWork, giveUp, type Job, parts, type Work } from "./attempts.ts";
+import { type Deciding, decideJobs, giveUp, type Job, parts, type TransactionJobs } from "./attempts.ts";
 import { type Batch, claimsMadeBy } from "./batch.ts";
-import { HeldUpLocks, PatientSlots, type Waiting } from "./held-up.ts";
+import { type HeldUpJobs, HeldUpLocks, PatientSlots } from "./held-up.ts";
 
 export interface LanesOptions extends Deciding {
   readonly lanes: number;
@@ -37,9 +37,12 @@ export interface LanesOptions extends Deciding {
    */
   readonly returned: { heldUp(job: Job, made?: readonly ClaimKey[]): void };
   /** Answers the commands after the commit. Must not throw. */
-  readonly afterCommit: { answer(jobs: Work["jobs"], batch: Batch): void };
+  readonly afterCommit: { answer(jobs: TransactionJobs["jobs"], batch: Batch): void };
   /** Learns of the commits, and of the jobs that are given up with the error that their callers get. Must not throw. */
-  readonly health: { committed(jobs: Work["jobs"]): void; failed(error: unknown, jobs: Work["jobs"]): void };
+  readonly health: {
+    committed(jobs: TransactionJobs["jobs"]): void;
+    failed(error: unknown, jobs: TransactionJobs["jobs"]): void;
+  };
 }
 
 /** What happens to the commands of a lock that were taken from the queue. */
@@ -140,7 +143,7 @@ export class Lanes {
     return this.#busy === 0 && this.#queuedCount === 0 && this.#slots.isIdle;
   }
 
-  // Commands that arrive in one turn of the event loop go together. A turn is no delay: it is the reading of sockets.
+  // Commands that arrive in one tick of the event loop go together. A tick is no delay: it is the reading of sockets.
   #schedule(): void {
     if (this.#scheduled || this.#busy >= this.#options.lanes) return;
     this.#scheduled = true;
@@ -235,46 +238,46 @@ export class Lanes {
     return part;
   }
 
-  async #run(work: Work): Promise<void> {
-    const { jobs } = work;
+  async #run(all: TransactionJobs): Promise<void> {
+    const locks = all.jobs.size;
     let batch: Batch;
     try {
-      batch = await decideWork(work, true, this.#options);
+      batch = await decideJobs(all, true, this.#options);
     } catch (error) {
-      if (isRowLocked(error)) await this.#meet(work);
-      else if (error instanceof Fault || jobs.size === 1) this.#failed(work, error);
+      if (isRowLocked(error)) await this.#meet(all);
+      else if (error instanceof Fault || locks === 1) this.#failed(all, error);
       // An unexpected error. One lock must not spoil the transaction for the others, so each lock gets its own.
-      else for (const part of parts(work, jobs.size)) await this.#run(part);
+      else for (const part of parts(all, locks)) await this.#run(part);
       return;
     }
-    this.#done(work, batch);
+    this.#done(all, batch);
   }
 
   /** Handles a transaction that met a row held by another transaction. */
-  async #meet(work: Work): Promise<void> {
-    if (work.jobs.size > 1) {
-      for (const half of parts(work, 2)) await this.#run(half);
+  async #meet(jobs: TransactionJobs): Promise<void> {
+    if (jobs.jobs.size > 1) {
+      for (const half of parts(jobs, 2)) await this.#run(half);
       return;
     }
-    for (const lockId of work.jobs.keys()) this.#heldUp.met(lockId);
+    for (const lockId of jobs.jobs.keys()) this.#heldUp.met(lockId);
     // If an earlier attempt may have made an Acquire's change, the outcome must be found out.
-    const isOpen = ({ command }: Job) => work.earlier.length > 0 && command.verb === "acquire";
-    const isWorthIt = [...work.jobs.values()].flat().some((job) => !isOptional(job.command) || isOpen(job));
-    if (isWorthIt) this.#wait(work, "passing");
-    else this.#failed(work, heldUp());
+    const isOpen = ({ command }: Job) => jobs.earlier.length > 0 && command.verb === "acquire";
+    const isWorthIt = [...jobs.jobs.values()].flat().some((job) => !isOptional(job.command) || isOpen(job));
+    if (isWorthIt) this.#wait(jobs, "passing");
+    else this.#failed(jobs, heldUp());
   }
 
-  /** Gives the work to the patient slots. Its commands count as queued until it is over. */
-  #wait(all: Work, hold: Waiting["hold"]): void {
-    const work = this.#shed(all);
-    if (work.jobs.size === 0) return;
+  /** Gives the jobs to the patient slots. Their commands count as queued until it is over. */
+  #wait(all: TransactionJobs, hold: HeldUpJobs["hold"]): void {
+    const left = this.#shed(all);
+    if (left.jobs.size === 0) return;
     const sinceMs = performance.now();
-    for (const [lockId, jobs] of work.jobs) {
+    for (const [lockId, jobs] of left.jobs) {
       this.#queuedCount += jobs.length;
-      const onLong = () => this.#waitForLong(lockId, jobs, work.earlier, sinceMs);
+      const onLong = () => this.#waitForLong(lockId, jobs, left.earlier, sinceMs);
       this.#underWay.set(lockId, { kind: "patient", timer: setTimeout(onLong, RETURNED_AFTER_MS), sinceMs });
     }
-    this.#slots.add({ work, hold, sinceMs });
+    this.#slots.add({ jobs: left, hold, sinceMs });
     this.#fillSlots();
   }
 
@@ -282,22 +285,22 @@ export class Lanes {
     for (let next = this.#slots.begin(); next; next = this.#slots.begin()) void this.#runPatiently(next);
   }
 
-  async #runPatiently(waiting: Waiting): Promise<void> {
-    const { work, sinceMs } = waiting;
-    const ended = await decideWork(work, false, this.#options).then(
+  async #runPatiently(waiting: HeldUpJobs): Promise<void> {
+    const { jobs, sinceMs } = waiting;
+    const ended = await decideJobs(jobs, false, this.#options).then(
       (batch) => ({ batch }),
       (error: unknown) => ({ error }),
     );
     this.#slots.end(waiting);
-    if ("batch" in ended) this.#done(work, ended.batch);
-    else if (work.jobs.size > 1 && !(ended.error instanceof Fault)) {
+    if ("batch" in ended) this.#done(jobs, ended.batch);
+    else if (jobs.jobs.size > 1 && !(ended.error instanceof Fault)) {
       // One lock must not spoil the transaction for the others, so each lock gets its own.
-      for (const part of parts(work, work.jobs.size)) this.#slots.add({ ...waiting, work: part });
-    } else if (!isRowLocked(ended.error)) this.#failed(work, ended.error);
+      for (const part of parts(jobs, jobs.jobs.size)) this.#slots.add({ ...waiting, jobs: part });
+    } else if (!isRowLocked(ended.error)) this.#failed(jobs, ended.error);
     else {
-      for (const lockId of work.jobs.keys()) this.#heldUp.stuck(lockId);
-      if (performance.now() - sinceMs > ROLLED_BACK.longestMs) this.#failed(work, unavailable(ended.error));
-      else this.#slots.add({ work, sinceMs, hold: "stuck" });
+      for (const lockId of jobs.jobs.keys()) this.#heldUp.stuck(lockId);
+      if (performance.now() - sinceMs > ROLLED_BACK.longestMs) this.#failed(jobs, unavailable(ended.error));
+      else this.#slots.add({ jobs: jobs, sinceMs, hold: "stuck" });
     }
     this.#fillSlots();
   }
@@ -309,7 +312,7 @@ export class Lanes {
   }
 
   /** Refuses the optional commands, which are not worth a wait, and returns the rest. */
-  #shed({ jobs, earlier }: Work): Work {
+  #shed({ jobs, earlier }: TransactionJobs): TransactionJobs {
     if (earlier.length > 0) return { jobs, earlier };
     const left = new Map<bigint, readonly Job[]>();
     for (const [lockId, list] of jobs) {
@@ -326,25 +329,30 @@ export class Lanes {
     return { jobs: left, earlier };
   }
 
-  #waitForLong(lockId: bigint, jobs: readonly Job[], earlier: Work["earlier"], sinceMs: number): void {
+  #waitForLong(
+    lockId: bigint,
+    jobs: readonly Job[],
+    earlier: TransactionJobs["earlier"],
+    sinceMs: number,
+  ): void {
     this.#underWay.set(lockId, { kind: "held_up", sinceMs });
     const { returned } = this.#options;
     for (const [index, job] of jobs.entries()) returned.heldUp(job, claimsMadeBy(earlier, lockId, index));
     for (const job of this.#queued.get(lockId) ?? []) returned.heldUp(job);
   }
 
-  #done(work: Work, batch: Batch): void {
-    this.#options.health.committed(work.jobs);
-    this.#options.afterCommit.answer(work.jobs, batch);
-    this.#release(work);
+  #done(jobs: TransactionJobs, batch: Batch): void {
+    this.#options.health.committed(jobs.jobs);
+    this.#options.afterCommit.answer(jobs.jobs, batch);
+    this.#release(jobs);
   }
 
-  #failed(work: Work, error: unknown): void {
-    this.#options.health.failed(giveUp(work, error), work.jobs);
-    this.#release(work);
+  #failed(jobs: TransactionJobs, error: unknown): void {
+    this.#options.health.failed(giveUp(jobs, error), jobs.jobs);
+    this.#release(jobs);
   }
 
-  #release({ jobs }: Work): void {
+  #release({ jobs }: TransactionJobs): void {
     for (const [lockId, list] of jobs) {
       const underWay = this.#underWay.get(lockId);
       this.#underWay.delete(lockId);

@@ -16,7 +16,7 @@ import {
 } from "../engine-bounds.ts";
 import type { Explanation, WaitCause, WaitTarget } from "../history.ts";
 import { heldTimesUs } from "./estimate.ts";
-import { explain, type Known } from "./explanation.ts";
+import { type Basis, explain } from "./explanation.ts";
 import type { ListingTurns } from "./listing-turns.ts";
 import { inOwnTurn, unused } from "./views.ts";
 
@@ -48,11 +48,11 @@ export class Explaining {
   /** null: the claim does not wait, or there is none with that id. Throws Faults. */
   async explain(target: WaitTarget, caller?: Caller): Promise<Explanation | null> {
     const { turns } = this.#options;
-    const known = await turns.run(caller, () => this.#read(target, caller));
-    return known && inOwnTurn(async () => explain(known));
+    const basis = await turns.run(caller, () => this.#read(target, caller));
+    return basis && inOwnTurn(async () => explain(basis));
   }
 
-  async #read(target: WaitTarget, caller: Caller | undefined): Promise<Known | null> {
+  async #read(target: WaitTarget, caller: Caller | undefined): Promise<Basis | null> {
     const { store, nowUs, grantsFromUs, place } = this.#options;
     const view = await this.#view(target);
     if (!view) return null;

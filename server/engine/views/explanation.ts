@@ -11,7 +11,7 @@ import type { Explanation, WaitCause } from "../history.ts";
 import { estimate } from "./estimate.ts";
 
 /** What an explanation rests on. */
-export interface Known {
+export interface Basis {
   readonly nowUs: number;
   readonly lock: Lock;
   readonly limit: EffectiveLimit;
@@ -32,14 +32,14 @@ export interface Known {
 
 const ONE_PERMIT = { mode: "permit", permits: 1, terms: null } as const;
 
-export function explain(known: Known): Explanation {
-  const { nowUs, lock, limit, limitSet, claim, place } = known;
-  const causes = [...causesOf(known)];
-  return { nowUs, lock, limit, limitSet, claim, place, causes, estimate: estimateOf(known, causes) };
+export function explain(basis: Basis): Explanation {
+  const { nowUs, lock, limit, limitSet, claim, place } = basis;
+  const causes = [...causesOf(basis)];
+  return { nowUs, lock, limit, limitSet, claim, place, causes, estimate: estimateOf(basis, causes) };
 }
 
-function* causesOf(known: Known): Generator<WaitCause, void, void> {
-  const { nowUs, lock, limit: inForce, limitSet, claim, place, grantsFromUs, rowsHeld } = known;
+function* causesOf(basis: Basis): Generator<WaitCause, void, void> {
+  const { nowUs, lock, limit: inForce, limitSet, claim, place, grantsFromUs, rowsHeld } = basis;
   const { limit } = inForce;
   const asked = claim ?? ONE_PERMIT;
   if (grantsFromUs > nowUs) yield { kind: "failed_over", untilUs: grantsFromUs };
@@ -51,11 +51,11 @@ function* causesOf(known: Known): Generator<WaitCause, void, void> {
   if (isExhausted(lock)) yield { kind: "exhausted" };
   if (!isInWantedStatus(lock, asked.terms)) yield { kind: "status", status: statusOf(lock) };
   // A limit of 0 is a cause of its own: who would be in the way of any limit is named, too.
-  if (lock.holders > 0 && !fits(lock, Math.max(1, limit), asked)) yield heldBy(known);
-  if (place.ahead > 0) yield { kind: "queued", ...aheadOf(known) };
+  if (lock.holders > 0 && !fits(lock, Math.max(1, limit), asked)) yield heldBy(basis);
+  if (place.ahead > 0) yield { kind: "queued", ...aheadOf(basis) };
 }
 
-function heldBy({ lock, holders }: Known): WaitCause {
+function heldBy({ lock, holders }: Basis): WaitCause {
   const ends = holders.flatMap(({ deadlineUs }) => (deadlineUs === null ? [] : [deadlineUs]));
   return {
     kind: "held",
@@ -65,21 +65,21 @@ function heldBy({ lock, holders }: Known): WaitCause {
   };
 }
 
-function aheadOf(known: Known) {
-  const { ahead, permitsAhead } = known.place;
-  return { ahead, permitsAhead, first: waitersAhead(known).slice(0, SHOWN_BY_REFUSAL_MAX) };
+function aheadOf(basis: Basis) {
+  const { ahead, permitsAhead } = basis.place;
+  return { ahead, permitsAhead, first: waitersAhead(basis).slice(0, SHOWN_BY_REFUSAL_MAX) };
 }
 
-function waitersAhead({ waiters, claim }: Known): readonly Claim[] {
+function waitersAhead({ waiters, claim }: Basis): readonly Claim[] {
   return claim ? waiters.filter(({ ticketNumber }) => ticketNumber < claim.ticketNumber) : waiters;
 }
 
 /** Recent leases say how long those last that hold the lock or wait for it, and nothing about other causes. */
-function estimateOf(known: Known, causes: readonly WaitCause[]): Explanation["estimate"] {
-  const { limit, claim, place } = known;
+function estimateOf(basis: Basis, causes: readonly WaitCause[]): Explanation["estimate"] {
+  const { limit, claim, place } = basis;
   const asked = claim ?? ONE_PERMIT;
   const isOnlyOthers = causes.every(({ kind }) => kind === "held" || kind === "queued" || kind === "limit");
   if (causes.length === 0 || !isOnlyOthers || limit.limit === 0 || neverFits(limit.limit, asked)) return null;
   const { ahead } = place;
-  return estimate({ ...known, limit: limit.limit, waiters: waitersAhead(known), ahead, asked });
+  return estimate({ ...basis, limit: limit.limit, waiters: waitersAhead(basis), ahead, asked });
 }

@@ -18,7 +18,7 @@ export class Reads {
   readonly #gate: FairGate;
   readonly #holders: SharedRead<bigint, { nowUs: number; claims: Claim[] }>;
   readonly #names: SharedRead<bigint, LockView[]>;
-  /** The same reads as of the store. Each waits for its turn, and then has its own turn of the event loop. */
+  /** The same reads as of the store. Each waits for its turn, and then has its own tick of the event loop. */
   readonly inTurn: InTurn;
 
   constructor(store: Omit<Store, "transact" | "failOver">) {

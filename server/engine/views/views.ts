@@ -1,5 +1,5 @@
 // Locks and limits as people and tools see them; nothing here decides anything. Reads any number of locks in small
-// steps. Each step has its own turn of the event loop: an embedded database answers without a pause, and calls that keep
+// steps. Each step has its own tick of the event loop: an embedded database answers without a pause, and calls that keep
 // leases must run in between. Reads no more than is taken: when the caller stops, the reading stops.
 
 import { setImmediate as nextTurn } from "node:timers/promises";

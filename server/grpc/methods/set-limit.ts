@@ -32,7 +32,7 @@ async function setForName(
     limit: outcome.limit.limit,
     version: outcome.version,
     heldPermits: BigInt(totalHeld(lock)),
-    waiting: BigInt(lock.waiting),
+    waiterCount: BigInt(lock.waiting),
     draining: isDraining(lock, outcome.limit.limit),
   };
 }
@@ -51,7 +51,7 @@ async function setForPattern(
     limit: answer.limit,
     version: answer.version,
     heldPermits: BigInt(answer.heldPermits),
-    waiting: BigInt(answer.waiting),
+    waiterCount: BigInt(answer.waiting),
     draining: answer.draining,
     serversBehind: answer.serversBehind,
   };

@@ -1,4 +1,4 @@
-// A session's outgoing messages. Collects what one turn of the event loop adds and sends it as one message, one message
+// A session's outgoing messages. Collects what one tick of the event loop adds and sends it as one message, one message
 // at a time. While the client does not read, more collects, up to a bound. Encodes straight into the message: the
 // encodings of a message's parts, one after the other, are the message.
 
@@ -27,7 +27,7 @@ const HEARD = SessionResponseSchema.field.heard.number;
 const CALL = SessionResultSchema.field.call.number;
 
 /**
- * `empty`: it has nothing to send. `gathering`: it sends a message at the end of the turn. `writing`: the connection has
+ * `empty`: it has nothing to send. `gathering`: it sends a message at the end of the tick. `writing`: the connection has
  * not taken the last message yet. `gathering_behind`: the same, and the next message follows.
  */
 type State = "empty" | "gathering" | "writing" | "gathering_behind";
@@ -92,7 +92,7 @@ export class Outbox {
     if (this.#onEmpty) return;
     if (this.#state === "empty") {
       this.#begin("gathering");
-      // After everything that this turn adds.
+      // After everything that this tick adds.
       setImmediate(() => this.#flush());
     } else if (this.#state === "writing") this.#begin("gathering_behind");
     this.#bytes += bytes;

@@ -1,6 +1,6 @@
 // The leases of one session: reports which of them have ended, and confirms those granted after a wait once the client
 // has acknowledged the grant. It confirms a little later, because the client renews or releases many leases before
-// that: it renews a lease with terms before it relies on it. A lease belongs to the session from the turn of the commit
+// that: it renews a lease with terms before it relies on it. A lease belongs to the session from the tick of the commit
 // that gave or kept it, so that no end goes unreported while the answer is on its way.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -86,7 +86,7 @@ export class SessionLeases {
   }
 
   /**
-   * An open call was given the lease or has kept it. Called in the turn of the commit. Pass the result to `answered`
+   * An open call was given the lease or has kept it. Called in the tick of the commit. Pass the result to `answered`
    * when the call is over.
    */
   decided(claim: Claim): SessionLease | undefined {

@@ -13,13 +13,13 @@ import type { Gate, Identity } from "../../access/access.ts";
 import type { Usage } from "../../access/usage.ts";
 import { TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import { ClientGone } from "../../engine/faults.ts";
-import { type AdmissionRoom, admissionOf } from "../admission.ts";
+import { admissionOf, type SharedAdmission } from "../admission.ts";
 import { admitCall } from "../authorize.ts";
 import type { MethodContext } from "../call.ts";
 import type { Frame } from "../call-observer.ts";
 import { earlyRefusal, isRefusable } from "../early-refusal.ts";
 import {
-  COMMANDS_PER_TURN_MAX,
+  COMMANDS_PER_TICK_MAX,
   CONFIRM_PER_GRACE,
   HEARTBEAT_PER_GRACE,
   SESSION_UNREAD_BYTES_MAX,
@@ -51,7 +51,7 @@ import { SessionLeases } from "./session-leases.ts";
 
 export interface SessionContext {
   readonly methods: MethodContext;
-  readonly admission: AdmissionRoom;
+  readonly admission: SharedAdmission;
   readonly openWaits: OpenWaits;
   readonly frame: Frame;
   readonly gate: Gate;
@@ -102,8 +102,8 @@ export class Session {
   #heard = 0;
   /** Liveness checks since the last request, or the first one. */
   #silentLooks = 1;
-  /** Commands that may still begin in this turn of the event loop. */
-  #leftOfTurn = COMMANDS_PER_TURN_MAX;
+  /** Commands that may still begin in this tick of the event loop. */
+  #leftOfTick = COMMANDS_PER_TICK_MAX;
   #isTurnCounted = false;
   /** Commands of the last request that have not begun. */
   #next: readonly SessionCommand[] = [];
@@ -194,7 +194,7 @@ export class Session {
     if (this.#state === "over") return;
     this.#state = "going_away";
     this.#outbox.add({ goingAway: true });
-    // OpenWaits ends the waits in this turn.
+    // OpenWaits ends the waits in this tick.
     setImmediate(() => this.#endIfDone());
   }
 
@@ -227,23 +227,23 @@ export class Session {
    * clients are read before them: one request can hold tens of thousands of commands.
    */
   #beginSome(): void {
-    const commands = this.#next.slice(0, this.#leftOfTurn);
+    const commands = this.#next.slice(0, this.#leftOfTick);
     if (commands.length === 0) return;
     this.#next = this.#next.slice(commands.length);
-    this.#leftOfTurn -= commands.length;
+    this.#leftOfTick -= commands.length;
     if (!this.#isTurnCounted) setImmediate(this.#nextTurn);
     this.#isTurnCounted = true;
     for (const command of commands) this.#begin(command);
-    if (this.#leftOfTurn === 0) this.#stream.pause();
+    if (this.#leftOfTick === 0) this.#stream.pause();
   }
 
   readonly #nextTurn = (): void => {
-    const wasFull = this.#leftOfTurn === 0;
+    const wasFull = this.#leftOfTick === 0;
     this.#isTurnCounted = false;
     if (this.#state === "over") return;
-    this.#leftOfTurn = this.#context.admission.turnOf(this, this.identity.principal, wasFull);
+    this.#leftOfTick = this.#context.admission.turnOf(this, this.identity.principal, wasFull);
     this.#beginSome();
-    if (wasFull && this.#leftOfTurn > 0) this.#stream.resume();
+    if (wasFull && this.#leftOfTick > 0) this.#stream.resume();
   };
 
   #open(owner: string, labels: Record<string, string>): void {

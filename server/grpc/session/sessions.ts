@@ -9,28 +9,28 @@ import { SESSION_UNREAD_BYTES_MAX } from "../grpc-bounds.ts";
 import { identified } from "../identified.ts";
 import { connectionTooOld, servedElsewhere, serverIsFull } from "../messages/call-error.ts";
 import { failureOf } from "../messages/status.ts";
-import type { ServerRoom } from "../open-waits.ts";
+import type { ServerCapacity } from "../open-waits.ts";
 import { Session, type SessionContext } from "./session.ts";
 
 type Stream = ServerDuplexStream<Buffer, Buffer>;
 
 export class Sessions {
   readonly #context: SessionContext;
-  readonly #room: ServerRoom;
+  readonly #capacity: ServerCapacity;
   /** Each with what is called when it has ended. */
   readonly #open = new Map<Session, () => void>();
   #isDraining = false;
 
-  constructor(context: SessionContext, room: ServerRoom) {
+  constructor(context: SessionContext, capacity: ServerCapacity) {
     this.#context = context;
-    this.#room = room;
+    this.#capacity = capacity;
   }
 
   /** Serves one Session call. Refuses it if the server has no room for it, or does not know who calls. */
   readonly handler: handleBidiStreamingCall<Buffer, Buffer> = async (stream) => {
     try {
       const found = identified(this.#context, stream);
-      // In the same turn if it is known already: the stream may end, and the server may stop, in between.
+      // In the same tick if it is known already: the stream may end, and the server may stop, in between.
       const session = this.#begun(stream, found instanceof Promise ? await found : found);
       await this.#serve(stream, session);
     } catch (error) {
@@ -49,7 +49,7 @@ export class Sessions {
         max,
       );
     return [
-      { bound: "server_sessions", kind: "room", used: used.length, max: this.#room.sessions },
+      { bound: "server_sessions", kind: "room", used: used.length, max: this.#capacity.sessions },
       most("session_waits", "waits", this.#context.waitsMax),
       most("session_commands", "commands", this.#context.commandsMax),
       most("results_unread", "unread", SESSION_UNREAD_BYTES_MAX),
@@ -80,7 +80,8 @@ export class Sessions {
   }
 
   #begun(stream: Stream, identity: Identity): Session {
-    if (this.#open.size >= this.#room.sessions || this.#room.isShort()) throw serverIsFull("sessions");
+    if (this.#open.size >= this.#capacity.sessions || this.#capacity.isShort())
+      throw serverIsFull("sessions");
     const left = this.#context.usage.session(identity);
     const session = new Session(this.#context, stream, identity);
     this.#open.set(session, left);

@@ -3,13 +3,13 @@
 
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import { NO_FAIL_OVER } from "../../core/fail-over.ts";
-import { KnownLocks } from "../known-locks/known-locks.ts";
+import { CachedLocks } from "../cached-locks/cached-locks.ts";
 import { CLOCK_UNSURE_US_MAX, UPDATE_ROWS_MAX } from "../storage-bounds.ts";
-import type { Changes, LoadPlan } from "../store.ts";
+import type { LoadPlan, Writes } from "../store.ts";
 import { monotonicUs } from "./statements.ts";
 import type { Read } from "./transaction/read.ts";
 
-export class LockCache extends KnownLocks {
+export class LockCache extends CachedLocks {
   readonly #clock: DatabaseClock;
   #meta: Pick<Read["loaded"], "rulesRevision" | "levelMin" | "limitRules" | "failOver"> = {
     rulesRevision: -1n,
@@ -35,9 +35,9 @@ export class LockCache extends KnownLocks {
     return { loaded, before, assumptions: { newRequestIds, serverIdentity } };
   }
 
-  override learn(read: Pick<Read, "loaded" | "before">, changes: Changes): void {
+  override learn(read: Pick<Read, "loaded" | "before">, writes: Writes): void {
     const { rulesRevision, levelMin, limitRules, failOver } = read.loaded;
     this.#meta = { rulesRevision, levelMin, limitRules, failOver };
-    super.learn(read, changes);
+    super.learn(read, writes);
   }
 }

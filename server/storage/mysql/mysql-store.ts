@@ -41,7 +41,7 @@ export async function openMysqlStore(options: MysqlAddress & StoreOptions): Prom
   const besides = poolSize - lanes - CONNECTIONS_BESIDE_LANES;
   const patientSlots = Math.max(1, Math.min(PATIENT_SLOTS_MAX, besides));
   const clock = new DatabaseClock();
-  const cache = new LockCache(clock, options.knownLocks);
+  const cache = new LockCache(clock, options.cachedLocks);
   const rules = new RuleCache();
   const context = { rules, cache, clock, observer };
   pool.onBroken = () => {

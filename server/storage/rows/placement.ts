@@ -4,7 +4,7 @@
 
 import { type Claim, isServerMade } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
-import type { Changes } from "../store.ts";
+import type { Writes } from "../store.ts";
 import { NEVER_DUE_US } from "./columns.ts";
 
 /** What happens to the holder in a guard row. */
@@ -37,8 +37,8 @@ export interface Moves {
  *
  * @param nowUs an ended claim with an earlier deadline is not kept.
  */
-export function movesOf(changes: Changes, nowUs: number): Moves {
-  const locks = new Map(changes.locks.map((lock) => [lock.id, lock]));
+export function movesOf(writes: Writes, nowUs: number): Moves {
+  const locks = new Map(writes.locks.map((lock) => [lock.id, lock]));
   const holders = new Map<bigint, HolderMove>();
   const moves = {
     added: [] as Claim[],
@@ -61,8 +61,8 @@ export function movesOf(changes: Changes, nowUs: number): Moves {
     else if (claim.state === "held") held.push({ claim, isAdded });
     else (isAdded ? moves.added : moves.changed).push(claim);
   };
-  for (const claim of changes.changed) place(claim, false);
-  for (const claim of changes.added) place(claim, true);
+  for (const claim of writes.changed) place(claim, false);
+  for (const claim of writes.added) place(claim, true);
 
   // After the claims that ended have left the guard rows.
   for (const { claim, isAdded } of held.sort((a, b) =>
@@ -76,7 +76,7 @@ export function movesOf(changes: Changes, nowUs: number): Moves {
       if (!isAdded) moves.removed.push(claim);
     } else (isAdded ? moves.added : moves.changed).push(claim);
   }
-  const requests = changes.added.filter(
+  const requests = writes.added.filter(
     (claim) => !isServerMade(claim.requestId) && (claim.state !== "ended" || isRemembered(claim, nowUs)),
   );
   return { holders, ...moves, requests, earliestUs: earliestOf(holders, moves) };

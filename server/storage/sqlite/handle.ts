@@ -4,14 +4,14 @@
 
 import type { Clock } from "../../core/database-clock.ts";
 import { DatabaseClock } from "../../core/database-clock.ts";
-import { KnownLocks } from "../known-locks/known-locks.ts";
+import { CachedLocks } from "../cached-locks/cached-locks.ts";
 import { bigintOf, limitRuleFromRow } from "../rows/from-rows.ts";
 import { CLOCK_COARSE_US } from "../storage-bounds.ts";
 import { type Loaded, StoreError, type StoreOptions } from "../store.ts";
 import type { OpenDatabase } from "./file.ts";
 import { SqliteStatements } from "./statements.ts";
 
-export interface SqliteOptions extends Pick<StoreOptions, "observer" | "knownLocks"> {
+export interface SqliteOptions extends Pick<StoreOptions, "observer" | "cachedLocks"> {
   /** A file, or `:memory:` for a database that ends with the store. */
   readonly path: string;
   /** The database's clock in microseconds since 1970. Unset: the system clock, in whole milliseconds. */
@@ -27,7 +27,7 @@ export class SqliteHandle {
   readonly coarseUs: number;
   readonly statements: SqliteStatements;
   /** Always current, because only this process writes the file. */
-  readonly known: KnownLocks;
+  readonly cache: CachedLocks;
   readonly #database: OpenDatabase;
   readonly #options: SqliteOptions;
   #meta: Meta | null = null;
@@ -37,7 +37,7 @@ export class SqliteHandle {
   constructor(database: OpenDatabase, options: SqliteOptions) {
     this.#database = database;
     this.#options = options;
-    this.known = new KnownLocks(options.knownLocks);
+    this.cache = new CachedLocks(options.cachedLocks);
     this.nowUs = options.clock ?? (() => Date.now() * 1000);
     this.coarseUs = options.clock ? 0 : CLOCK_COARSE_US;
     this.statements = new SqliteStatements(database, options.path, options.observer);

@@ -16,7 +16,7 @@ export const FILE_CHANGED = "file_changed";
 const TIMES_OF_WRITES = [0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x2fc12fc1, 0x01021994, 0x794c7630];
 
 /** One file, by the path that leads to it. */
-interface Known {
+interface OpenFile {
   readonly path: string;
   readonly isLog: boolean;
   /** As this process saw it last. */
@@ -26,7 +26,7 @@ interface Known {
 /** The database file and its log, while SQLite has them open. */
 export class OpenFiles {
   readonly #path: string;
-  readonly #known: Known[] = [];
+  readonly #known: OpenFile[] = [];
   #hasTimesOfWrites = false;
   #fault: string | null = null;
 
@@ -64,7 +64,7 @@ export class OpenFiles {
     });
   }
 
-  #mustBeSame(each: (known: Known, now: BigIntStats) => void = () => {}): void {
+  #mustBeSame(each: (known: OpenFile, now: BigIntStats) => void = () => {}): void {
     // A path that leads back to the same file proves nothing: another server may have used the other one meanwhile.
     if (this.#fault !== null) throw new StoreError("unavailable", FILE_CHANGED, this.#fault);
     for (const known of this.#known) {

@@ -6,7 +6,7 @@ import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts
 import { type Claim, isServerMade, keyText } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
-import type { Before } from "../known-locks/live-claims.ts";
+import type { Before } from "../cached-locks/live-claims.ts";
 import { claimFromRow, isAskedFor, mayBeDue, type Row } from "../rows/from-rows.ts";
 import { changeValues } from "../rows/kept-changes.ts";
 import { boundsOf, type Moves, movesOf } from "../rows/placement.ts";
@@ -21,7 +21,7 @@ import {
   recordValues,
 } from "../rows/values.ts";
 import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
-import type { Changes, DecideRows, Loaded, LoadPlan, StoreObserver } from "../store.ts";
+import type { DecideRows, Loaded, LoadPlan, StoreObserver, Writes } from "../store.ts";
 import { LOCKS_PER_RULE_MAX } from "../store.ts";
 import type { SqliteHandle } from "./handle.ts";
 import {
@@ -50,10 +50,10 @@ export function transactOn(
     const ended: Ended = { claims: 0 };
     const decided = handle.inTransaction(() => decideAll(handle, plan, decide, ended));
     handle.countEnded(ended.claims);
-    if (decided) handle.known.learn(decided.read, decided.changes);
+    if (decided) handle.cache.learn(decided.read, decided.writes);
     outcome = "committed";
   } catch (error) {
-    handle.known.doubt(plan.locks.map(({ id }) => id));
+    handle.cache.doubt(plan.locks.map(({ id }) => id));
     throw error;
   } finally {
     handle.statements.span = undefined;
@@ -79,17 +79,17 @@ function decideAll(
   plan: LoadPlan,
   decide: DecideRows,
   ended: Ended,
-): { readonly read: Read; readonly changes: Changes } | null {
-  const { known } = handle;
+): { readonly read: Read; readonly writes: Writes } | null {
+  const { cache } = handle;
   const clock = handle.readClock();
-  const first = recall(handle, plan, clock) ?? load(handle, known.widened(plan), clock);
+  const first = recall(handle, plan, clock) ?? load(handle, cache.widened(plan), clock);
   for (let read = first; ; ) {
-    const changes = decide(read.loaded);
-    ended.claims += save(handle, changes, read.before, clock);
-    if (changes.again.length > 0) read = load(handle, furtherPlan(changes.again), clock);
-    else if (read === first && !plan.rule) return { read, changes };
+    const writes = decide(read.loaded);
+    ended.claims += save(handle, writes, read.before, clock);
+    if (writes.again.length > 0) read = load(handle, furtherPlan(writes.again), clock);
+    else if (read === first && !plan.rule) return { read, writes };
     else {
-      known.doubt(first.loaded.locks.keys());
+      cache.doubt(first.loaded.locks.keys());
       return null;
     }
   }
@@ -97,7 +97,7 @@ function decideAll(
 
 /** Returns what a load would read, from memory; null: not all of it is known. */
 function recall(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read | null {
-  const known = handle.known.read(plan, clock);
+  const known = handle.cache.read(plan, clock);
   if (!known) return null;
   const { before, newRequestIds, ...rows } = known;
   // The id may belong to a claim that has ended, or to a claim of another lock.
@@ -158,10 +158,10 @@ export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
 }
 
 /** Writes the changes. Returns how many rows it has added to the history. */
-export function save(handle: SqliteHandle, changes: Changes, before: Read["before"], clock: Clock): number {
+export function save(handle: SqliteHandle, writes: Writes, before: Read["before"], clock: Clock): number {
   const { statements } = handle;
-  const moves = movesOf(changes, clock.nowUs);
-  for (const lock of changes.locks) {
+  const moves = movesOf(writes, clock.nowUs);
+  for (const lock of writes.locks) {
     mustExist(writeLock(statements, lock, moves, clock.atLeastUs), `guard row ${lock.id}`);
     const old = before.lock(lock.id)?.record;
     if (old && old.principal !== lock.record?.principal) statements.run("remove_record", lock.id);
@@ -179,7 +179,7 @@ export function save(handle: SqliteHandle, changes: Changes, before: Read["befor
   for (const claim of moves.ended) statements.run("add_to_history", ...historyValues(claim));
   for (const { requestId, lockId, ticketNumber } of moves.requests)
     statements.run("add_request", bytesOf(requestId), lockId, ticketNumber);
-  const { rule, noted = [] } = changes;
+  const { rule, noted = [] } = writes;
   for (const change of noted) statements.run("add_change", ...changeValues(change, clock.nowUs));
   if (rule) {
     statements.run(

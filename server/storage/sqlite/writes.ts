@@ -14,7 +14,7 @@ import { listOf } from "./statements.ts";
 const KNOWN = bytesOf(LATEST_MIGRATION);
 
 export function writes(handle: SqliteHandle) {
-  const { statements, known, nowUs } = handle;
+  const { statements, cache, nowUs } = handle;
   const scan = new IdleScan();
   return {
     async resolve(names, mayMake = (missing) => missing) {
@@ -45,7 +45,7 @@ export function writes(handle: SqliteHandle) {
           statements.run("heartbeat", replica, untilUs, lockId, ticketNumber, bytesOf(secret));
         }
       });
-      known.prolonged(replica, claims, untilUs);
+      cache.prolonged(replica, claims, untilUs);
       return [];
     },
 
@@ -87,7 +87,7 @@ export function writes(handle: SqliteHandle) {
         for (const row of idle) {
           statements.run("raise_token_floor", row.lastToken, row.recordFloor);
           statements.run("remove_lock", row.id);
-          known.forget(row.id);
+          cache.forget(row.id);
         }
         return idle.length;
       }),

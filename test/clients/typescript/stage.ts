@@ -50,7 +50,7 @@ export async function startPair(rules = {}, wrapFirst = (engine: LockEngine) => 
       logger: { debug() {}, info() {}, warn() {}, error() {} },
       tls: null,
       graceMs: ("graceUs" in rules ? Number(rules.graceUs) : 10_000_000) / 1_000,
-      room: NO_BOUND,
+      capacity: NO_BOUND,
       streamsMax: 1_000,
       replica: String(id),
       sessionWaitsMax: 5_000,

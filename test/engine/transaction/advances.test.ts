@@ -3,12 +3,12 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
-import { Followers } from "../../../server/engine/changes/followers.ts";
-import { Places } from "../../../server/engine/changes/places.ts";
-import { Waiters } from "../../../server/engine/changes/waiters.ts";
 import { OWED_AT_ONCE_MAX, POLL_LOCKS_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import { Backoff } from "../../../server/engine/loop.ts";
+import { Followers } from "../../../server/engine/subscribers/followers.ts";
+import { Places } from "../../../server/engine/subscribers/places.ts";
+import { Waiters } from "../../../server/engine/subscribers/waiters.ts";
 import { Advances } from "../../../server/engine/transaction/advances.ts";
 import { ROW_LOCKED } from "../../../server/storage/store.ts";
 import { turn } from "../../support/scripted-transactions.ts";

@@ -115,7 +115,7 @@ describe("an attempt", () => {
     expect(granted).toHaveLength(QUEUE_HEAD_MAX + 10);
     expect(batch.events.filter(({ event }) => event.kind === "limit_set")).toHaveLength(1);
     expect(batch.leftOver).toEqual([]);
-    expect(store.begun.at(-1)?.changes.length).toBeGreaterThan(1);
+    expect(store.begun.at(-1)?.writes.length).toBeGreaterThan(1);
     const written = batch.locks.get(1n);
     expect(written?.revisionBefore).toBe(revisionBefore);
     expect(written?.lock.revision).toBe(store.locks.get(1n)?.revision);
@@ -129,7 +129,7 @@ describe("an attempt", () => {
 
   test("leaves what is too much to the next transaction", async () => {
     const { store, batch } = await grantAll(QUEUE_HEAD_MAX * (AGAIN_ROUNDS_MAX + 1));
-    expect(store.begun.at(-1)?.changes).toHaveLength(AGAIN_ROUNDS_MAX);
+    expect(store.begun.at(-1)?.writes).toHaveLength(AGAIN_ROUNDS_MAX);
     expect(batch.leftOver).toEqual([1n]);
     expect(store.locks.get(1n)?.waiting).toBeGreaterThan(0);
   });

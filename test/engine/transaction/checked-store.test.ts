@@ -6,7 +6,7 @@ import { NO_FAIL_OVER } from "../../../server/core/fail-over.ts";
 import { LEVEL } from "../../../server/core/level.ts";
 import { CheckedStore } from "../../../server/engine/transaction/checked-store.ts";
 import { openStore } from "../../../server/storage/open.ts";
-import type { Changes, FailOverNote, Loaded, Store } from "../../../server/storage/store.ts";
+import type { FailOverNote, Loaded, Store, Writes } from "../../../server/storage/store.ts";
 import { ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
 import { CLAIM } from "../../support/claims.ts";
 import { lockRow } from "../../support/scripted-transactions.ts";
@@ -30,7 +30,7 @@ async function watched(pauseUs: number | null = null) {
   const checked = new CheckedStore(store, { pauseUs, onFailOver: (us) => void pausesUs.push(us) });
   const id = await lockId(store, "a");
   /** Decides only to write the guard row and the given changes. */
-  const decide = (changes: Partial<Changes> = {}) =>
+  const decide = (changes: Partial<Writes> = {}) =>
     checked.transact({ ...NO_PLAN, locks: planned(id) }, (loaded: Loaded) => ({
       ...NO_CHANGES,
       locks: raised(loaded),
@@ -155,7 +155,7 @@ describe("a replica", () => {
       } satisfies Pick<Store, "transact" | "failOver" | "levelMin">,
       { pauseUs, onFailOver: (us) => void pausesUs.push(us) },
     );
-    const transact = (claims: Partial<Pick<Changes, "added" | "changed">> = {}) =>
+    const transact = (claims: Partial<Pick<Writes, "added" | "changed">> = {}) =>
       checked.transact(NO_PLAN, ({ locks }) => ({ ...NO_CHANGES, locks: [...locks.values()], ...claims }));
     return { checked, transact, now, notes, pausesUs };
   }

@@ -3,11 +3,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Command } from "../../../server/core/command.ts";
 import {
-  decideWork,
+  decideJobs,
   type Job,
   type JobsByLock,
   parts,
-  type Work,
+  type TransactionJobs,
 } from "../../../server/engine/transaction/attempts.ts";
 import { isRowLocked } from "../../../server/storage/store.ts";
 import { changedSince, held, ScriptedTransactions, turn } from "../../support/scripted-transactions.ts";
@@ -18,7 +18,7 @@ afterEach(() => void vi.useRealTimers());
 const setLimit = (lockId: bigint): Command => ({
   ...{ verb: "set_limit", name: `lock ${lockId}`, limit: 3, expectedVersion: undefined, reason: "" },
 });
-const about = (...lockIds: bigint[]): Work => ({
+const about = (...lockIds: bigint[]): TransactionJobs => ({
   jobs: new Map(lockIds.map((id) => [id, [{ command: setLimit(id) } as Job]])) as JobsByLock,
   earlier: [],
 });
@@ -26,8 +26,8 @@ const about = (...lockIds: bigint[]): Work => ({
 function scene(lateHeartbeat: () => Promise<void> | null = () => null) {
   const store = new ScriptedTransactions(1n, 2n);
   const retried: string[] = [];
-  const decide = (work: Work, impatient = true) =>
-    decideWork(work, impatient, {
+  const decide = (jobs: TransactionJobs, impatient = true) =>
+    decideJobs(jobs, impatient, {
       policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 },
       store,
       followers: { follows: (lockId) => lockId === 2n },
@@ -73,18 +73,18 @@ describe("a decision", () => {
 
   test("that was rolled back leaves no attempt behind, and one that may have been committed does", async () => {
     const { store, decide, retried } = scene();
-    const work = about(1n);
-    const deciding = decide(work);
+    const jobs = about(1n);
+    const deciding = decide(jobs);
     await turn();
     await store.at(0).decideAndFail(changedSince());
     await vi.runAllTimersAsync();
-    expect(work.earlier).toEqual([]);
+    expect(jobs.earlier).toEqual([]);
     await store.at(1).commitUnheard();
     await vi.runAllTimersAsync();
-    expect(work.earlier).toHaveLength(1);
+    expect(jobs.earlier).toHaveLength(1);
     await store.at(2).commitUnheard();
     await vi.runAllTimersAsync();
-    expect(work.earlier).toHaveLength(2);
+    expect(jobs.earlier).toHaveLength(2);
     await store.at(3).commit();
     expect((await deciding).outcome(1n, 0)).toMatchObject({ version: 1n });
     expect(retried).toEqual(["retried", "retried", "retried"]);
@@ -102,7 +102,7 @@ describe("a decision", () => {
 });
 
 test("work is divided into parts of about the same size, in order, each with what may have been done before", () => {
-  const earlier = [{}] as unknown as Work["earlier"];
+  const earlier = [{}] as unknown as TransactionJobs["earlier"];
   const work = { ...about(1n, 2n, 3n, 4n, 5n), earlier };
   const divided = (count: number) => parts(work, count).map(({ jobs }) => [...jobs.keys()]);
   expect(divided(2)).toEqual([

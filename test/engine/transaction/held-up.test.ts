@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../../../server/engine/engine-bounds.ts";
 import type { JobsByLock } from "../../../server/engine/transaction/attempts.ts";
-import { HeldUpLocks, PatientSlots, type Waiting } from "../../../server/engine/transaction/held-up.ts";
+import { type HeldUpJobs, HeldUpLocks, PatientSlots } from "../../../server/engine/transaction/held-up.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
@@ -61,21 +61,21 @@ describe("the patient slots", () => {
   /** Work on these locks, in the order in which it was added. */
   function scene(slots: number) {
     const patient = new PatientSlots(slots);
-    const running: Waiting[] = [];
+    const running: HeldUpJobs[] = [];
     const run = () => {
       for (let next = patient.begin(); next; next = patient.begin()) running.push(next);
-      return running.map(({ work }) => [...work.jobs.keys()]);
+      return running.map(({ jobs }) => [...jobs.jobs.keys()]);
     };
     return {
       patient,
       run,
-      add(hold: Waiting["hold"], ...lockIds: bigint[]) {
+      add(hold: HeldUpJobs["hold"], ...lockIds: bigint[]) {
         const jobs: JobsByLock = new Map(lockIds.map((id) => [id, []]));
-        patient.add({ work: { jobs, earlier: [] }, hold, sinceMs: 0 });
+        patient.add({ jobs: { jobs, earlier: [] }, hold, sinceMs: 0 });
         return run();
       },
       end(index: number) {
-        patient.end(running[index] as Waiting);
+        patient.end(running[index] as HeldUpJobs);
         return run();
       },
     };

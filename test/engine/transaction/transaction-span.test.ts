@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { Command } from "../../../server/core/command.ts";
-import { type Deciding, decideWork, type Job } from "../../../server/engine/transaction/attempts.ts";
+import { type Deciding, decideJobs, type Job } from "../../../server/engine/transaction/attempts.ts";
 import type { LoadPlan } from "../../../server/storage/store.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
@@ -34,7 +34,7 @@ async function decided(commands: readonly Command[], errors: readonly Error[] = 
     isTraced,
   };
   const work = { jobs: new Map(jobs.map((job) => [job.lockId, [job]])), earlier: [] };
-  const outcome = await decideWork(work, false, by).then(
+  const outcome = await decideJobs(work, false, by).then(
     () => "committed",
     (error: Error) => error,
   );

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { EffectiveLimit } from "../../../server/core/limit.ts";
 import type { Lock } from "../../../server/core/lock.ts";
-import { explain, type Known } from "../../../server/engine/views/explanation.ts";
+import { type Basis, explain } from "../../../server/engine/views/explanation.ts";
 import type { KeptChange } from "../../../server/storage/store.ts";
 import { CLAIM, FREE_LOCK, RECORD, TERMS } from "../../support/claims.ts";
 
@@ -39,7 +39,7 @@ const RECENT = [9, 8, 7, 6, 5].map(released);
 
 const HELD: Partial<Lock> = { heldPermits: 1, holders: 1 };
 
-function known({ lock, ...overrides }: Partial<Omit<Known, "lock">> & { lock?: Partial<Lock> } = {}): Known {
+function known({ lock, ...overrides }: Partial<Omit<Basis, "lock">> & { lock?: Partial<Lock> } = {}): Basis {
   return {
     nowUs: NOW_US,
     lock: { ...FREE_LOCK, ...lock },

@@ -15,12 +15,12 @@ import { Usage } from "../../../server/access/usage.ts";
 import { formatClaimId } from "../../../server/core/claim.ts";
 import type { DeleteRecord } from "../../../server/core/command.ts";
 import { isGivenUp } from "../../../server/engine/faults.ts";
-import { Admission, AdmissionRoom } from "../../../server/grpc/admission.ts";
+import { Admission, SharedAdmission } from "../../../server/grpc/admission.ts";
 import type { Call } from "../../../server/grpc/call.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
 import {
-  COMMANDS_PER_TURN_MAX,
-  CROWDED_COMMANDS_PER_TURN_MAX,
+  COMMANDS_PER_TICK_MAX,
+  CROWDED_COMMANDS_PER_TICK_MAX,
   LATE_MS,
 } from "../../../server/grpc/grpc-bounds.ts";
 import { servedElsewhere } from "../../../server/grpc/messages/call-error.ts";
@@ -122,7 +122,7 @@ function context() {
   const sessionContext = {
     methods: { engine, turns: new PlaceTurns(), graceUs: GRACE_MS * 1_000 },
     openWaits,
-    admission: new AdmissionRoom(),
+    admission: new SharedAdmission(),
     frame: { observer, faultLog: new FaultLog(logger) },
     gate: OPEN_GATE,
     usage: new Usage(),
@@ -206,7 +206,7 @@ describe("a session", () => {
   });
 
   test("refuses what is new while the next command has waited for long, says when to come back, and takes releases", async () => {
-    const changes = { admission: new AdmissionRoom(1, 1), commandsMax: 9 };
+    const changes = { admission: new SharedAdmission(1, 1), commandsMax: 9 };
     const { send, deciding, results, seen, stream, cutOff } = await stage(undefined, changes);
     await send({ commands: [remove(1n), remove(2n)] });
     vi.advanceTimersByTime(LATE_MS + 1);
@@ -408,18 +408,18 @@ describe("a session", () => {
 
   test("lets other sessions run after many commands in a turn, also of one request", async () => {
     const { send, stream, cutOff } = await stage();
-    for (let turns = 0; turns < 2; turns++) await send(numberless(COMMANDS_PER_TURN_MAX - 1));
+    for (let turns = 0; turns < 2; turns++) await send(numberless(COMMANDS_PER_TICK_MAX - 1));
     expect(stream.flow).toEqual([]);
-    await send(numberless(COMMANDS_PER_TURN_MAX));
+    await send(numberless(COMMANDS_PER_TICK_MAX));
     expect(stream.flow).toEqual(["pause", "resume"]);
     // Two requests in one turn fill it together.
     stream.flow.splice(0);
     stream.emit("data", bytesOf(numberless(1)));
-    await send(numberless(COMMANDS_PER_TURN_MAX - 1));
+    await send(numberless(COMMANDS_PER_TICK_MAX - 1));
     expect(stream.flow).toEqual(["pause", "resume"]);
     // One of them fills the turn, and so does one of the others.
     stream.flow.splice(0);
-    await send(numberless(1 + 2 * COMMANDS_PER_TURN_MAX));
+    await send(numberless(1 + 2 * COMMANDS_PER_TICK_MAX));
     await turn();
     expect(stream.flow).toEqual(["pause", "pause", "resume"]);
     await cutOff();
@@ -430,15 +430,15 @@ describe("a session", () => {
     const { admission } = sessionContext;
     for (let clients = 0; clients < 2; clients++)
       void new Admission(admission, "bound").run({ isUrgent: false }, () => new Promise(() => {}));
-    await send(numberless(COMMANDS_PER_TURN_MAX - 1));
+    await send(numberless(COMMANDS_PER_TICK_MAX - 1));
     expect(stream.flow).toEqual([]);
-    await send(numberless(COMMANDS_PER_TURN_MAX + 2 * CROWDED_COMMANDS_PER_TURN_MAX + 1));
+    await send(numberless(COMMANDS_PER_TICK_MAX + 2 * CROWDED_COMMANDS_PER_TICK_MAX + 1));
     await turn();
     await turn();
     expect(stream.flow).toEqual(["pause", "pause", "pause", "resume"]);
     // A turn that was not full is followed by one of the usual length.
     stream.flow.splice(0);
-    await send(numberless(COMMANDS_PER_TURN_MAX - 1));
+    await send(numberless(COMMANDS_PER_TICK_MAX - 1));
     expect(stream.flow).toEqual([]);
     await cutOff();
   });

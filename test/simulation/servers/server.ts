@@ -7,7 +7,7 @@ import { Usage } from "../../../server/access/usage.ts";
 import type { ClaimKey } from "../../../server/core/claim.ts";
 import type { Policy } from "../../../server/core/rows.ts";
 import { Engine } from "../../../server/engine/engine.ts";
-import { AdmissionRoom } from "../../../server/grpc/admission.ts";
+import { SharedAdmission } from "../../../server/grpc/admission.ts";
 import { type CarriedCall, ConnectionCalls } from "../../../server/grpc/call.ts";
 import { arrive, perform, type Served } from "../../../server/grpc/call-frame.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
@@ -112,7 +112,7 @@ export class SimServer {
       error: (fields: object) => bug((fields as { err?: unknown }).err),
     };
     const methods = { engine: this.engine, turns: new PlaceTurns(), graceUs: GRACE_US };
-    const admission = new AdmissionRoom();
+    const admission = new SharedAdmission();
     const usage = new Usage();
     this.#openWaits = new OpenWaits(1_000, ROOM);
     const frame = { observer: quiet, faultLog: new FaultLog(logger), tracer: undefined };

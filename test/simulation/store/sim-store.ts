@@ -20,12 +20,12 @@ import { writes } from "../../../server/storage/sqlite/writes.ts";
 import { CLOCK_BEHIND_US_MAX, LOAN_MS_MAX } from "../../../server/storage/storage-bounds.ts";
 import {
   CHANGED,
-  type Changes,
   type DecideRows,
   isRowLocked,
   type LoadPlan,
   type Store,
   StoreError,
+  type Writes,
 } from "../../../server/storage/store.ts";
 import { between } from "../world/chance.ts";
 import type { Process, World } from "../world/world.ts";
@@ -100,7 +100,7 @@ class Transaction {
   /** It decided by rows that it remembered, at a time that it estimated, and locked them to write. */
   isAssumed = false;
   /** What it has written and not yet committed. */
-  readonly rounds: { readonly changes: Changes; readonly read: Read; readonly clock: Clock }[] = [];
+  readonly rounds: { readonly writes: Writes; readonly read: Read; readonly clock: Clock }[] = [];
   #idle = () => {};
 
   constructor(database: SimDatabase) {
@@ -305,18 +305,18 @@ class SimStore {
     transaction.isAssumed = assumptions !== null;
     let waitersLeft = false;
     for (let read: Read = first; ; ) {
-      const changes = decide(read.loaded);
-      waitersLeft ||= leavesWaiters(changes);
-      transaction.rounds.push({ changes: copyOf(changes), read, clock: first.loaded });
+      const writes = decide(read.loaded);
+      waitersLeft ||= leavesWaiters(writes);
+      transaction.rounds.push({ writes: copyOf(writes), read, clock: first.loaded });
       // Says in the locks themselves where their first holders are, which the cache must know.
-      movesOf(changes, read.loaded.nowUs);
-      const isLast = changes.again.length === 0;
+      movesOf(writes, read.loaded.nowUs);
+      const isLast = writes.again.length === 0;
       if (!isLast) {
         const again = await this.#trip(transaction, overMs, async () => {
           if (assumptions && transaction.rounds.length === 1)
             await this.#mustBeAsAssumed(transaction, plan, first, assumptions);
           return this.#asIfWritten(transaction, () =>
-            load(this.#handle, furtherPlan(changes.again), first.loaded),
+            load(this.#handle, furtherPlan(writes.again), first.loaded),
           );
         });
         read = { ...again, loaded: { ...again.loaded, ...clockOf(first.loaded) } };
@@ -327,7 +327,7 @@ class SimStore {
         if (assumptions && isAlone) await this.#mustBeAsAssumed(transaction, plan, first, assumptions);
         if (waitersLeft && !plan.rule) await this.#rulesMustBe(transaction, plan, first);
       });
-      if (isAlone && !plan.rule) this.#cache.learn(first as Parameters<LockCache["learn"]>[0], changes);
+      if (isAlone && !plan.rule) this.#cache.learn(first as Parameters<LockCache["learn"]>[0], writes);
       else this.#cache.doubt(first.loaded.locks.keys());
       return;
     }
@@ -383,7 +383,7 @@ class SimStore {
     for (const id of [...loaded.locks.keys()].sort((a, b) => (a < b ? -1 : 1)))
       await this.#lock(transaction, id, plan.impatient === true);
     const first = transaction.rounds[0] as Transaction["rounds"][number];
-    for (const lock of first.changes.locks) {
+    for (const lock of first.writes.locks) {
       const known = first.read.before.lock(lock.id);
       const row = statements.read("revision", "SELECT revision FROM rowlock_lock WHERE id = ?", [lock.id])[0];
       if (!row || (row[0] !== known?.revision && !this.#planted.trustsOldRows)) throw changed();
@@ -392,7 +392,7 @@ class SimStore {
     const nowUs = database.nowUs();
     const latestUs = Math.min(
       loaded.nowUs + CLOCK_BEHIND_US_MAX,
-      firstEnd(first.changes, first.read, loaded) - 1,
+      firstEnd(first.writes, first.read, loaded) - 1,
     );
     const isUnchanged =
       rulesRevision === loaded.rulesRevision &&
@@ -403,7 +403,7 @@ class SimStore {
       nowUs >= loaded.atLeastUs &&
       nowUs <= latestUs;
     if (!isUnchanged) throw changed();
-    const added = new Set(first.changes.added.map(({ requestId }) => requestId));
+    const added = new Set(first.writes.added.map(({ requestId }) => requestId));
     for (const id of newRequestIds)
       if (!added.has(id) && statements.get("request", Buffer.from(id))) throw changed();
   }
@@ -434,7 +434,7 @@ class SimStore {
 
   #write({ rounds }: Transaction): void {
     // A write changes what it writes.
-    for (const { changes, read, clock } of rounds) save(this.#handle, copyOf(changes), read.before, clock);
+    for (const { writes, read, clock } of rounds) save(this.#handle, copyOf(writes), read.before, clock);
   }
 
   /** Writes all of it, and commits. */
@@ -494,7 +494,7 @@ class SimStore {
 
   #commitLater(transaction: Transaction, ms: number): void {
     const { written, process } = this.#database;
-    const keys = transaction.rounds.flatMap(({ changes }) => changes.changed.map(keyText));
+    const keys = transaction.rounds.flatMap(({ writes }) => writes.changed.map(keyText));
     for (const key of keys) written.set(key, (written.get(key) ?? 0) + 1);
     left.add(transaction);
     this.#world.at(process, ms, () => {
@@ -572,7 +572,7 @@ function clockOf({ nowUs, atLeastUs, jumpedAtUs, skippedUs, backAtUs }: Clock): 
 }
 
 /** As the store of MySQL does it: the write of a lease that goes on must come before its end. */
-function firstEnd({ changed }: Changes, { before }: Read, { atLeastUs }: Clock): number {
+function firstEnd({ changed }: Writes, { before }: Read, { atLeastUs }: Clock): number {
   const claimBefore = (before as Partial<{ claim(key: Claim): Claim | undefined }>).claim;
   let firstUs = Number.POSITIVE_INFINITY;
   for (const claim of changed) {
@@ -584,11 +584,11 @@ function firstEnd({ changed }: Changes, { before }: Read, { atLeastUs }: Clock):
 }
 
 /** The decision goes on using its rows. */
-function copyOf(changes: Changes): Changes {
+function copyOf(writes: Writes): Writes {
   return {
-    ...changes,
-    locks: changes.locks.map((lock) => ({ ...lock })),
-    added: changes.added.map((claim) => ({ ...claim })),
-    changed: changes.changed.map((claim) => ({ ...claim })),
+    ...writes,
+    locks: writes.locks.map((lock) => ({ ...lock })),
+    added: writes.added.map((claim) => ({ ...claim })),
+    changed: writes.changed.map((claim) => ({ ...claim })),
   };
 }

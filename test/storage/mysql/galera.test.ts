@@ -13,7 +13,7 @@ import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migr
 import { withMysqlSchema } from "../../../server/storage/migrate/mysql-schema.ts";
 import { runPending } from "../../../server/storage/migrate/schema.ts";
 import { openStore } from "../../../server/storage/open.ts";
-import type { Changes, Loaded, Store } from "../../../server/storage/store.ts";
+import type { Loaded, Store, Writes } from "../../../server/storage/store.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { change } from "../../stories/faults/changes.ts";
 import { contend, GRACE_US } from "../../stories/faults/contention.ts";
@@ -81,7 +81,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
   /** Grants if the lock is found free; returns what it found. */
   async function grant(node: 0 | 1, id: bigint): Promise<"free" | "held" | StoreError> {
     let found: "free" | "held" = "held";
-    const decide = (loaded: Loaded): Changes => {
+    const decide = (loaded: Loaded): Writes => {
       const lock = loaded.locks.get(id);
       if (!lock) throw new Error("The guard row is not there.");
       const isFree = lock.holders === 0;

@@ -5,7 +5,7 @@ import { type Claim, keptRequestId } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import { NEVER_DUE_US } from "../../../server/storage/rows/columns.ts";
 import { boundsOf, movesOf } from "../../../server/storage/rows/placement.ts";
-import type { Changes } from "../../../server/storage/store.ts";
+import type { Writes } from "../../../server/storage/store.ts";
 import { NO_CHANGES } from "../../support/store-fixture.ts";
 import * as fixture from "../mysql/transaction/lock-fixture.ts";
 import { LOCK } from "../mysql/transaction/lock-fixture.ts";
@@ -25,7 +25,7 @@ const heldBy = (first: number, queueFrom = first + 1) =>
   lock({ firstHolder: BigInt(first), queueFrom: BigInt(queueFrom) });
 
 /** What a decision about one lock writes: ticket numbers by table, and the lock as the store leaves it. */
-function moved(of: Lock, changes: Pick<Partial<Changes>, "added" | "changed">) {
+function moved(of: Lock, changes: Pick<Partial<Writes>, "added" | "changed">) {
   const moves = movesOf({ ...NO_CHANGES, locks: [of], ...changes }, NOW_US);
   const numbers = (claims: readonly Claim[]) => claims.map(({ ticketNumber }) => Number(ticketNumber));
   const move = moves.holders.get(of.id);
@@ -337,7 +337,7 @@ describe("the number from which a queue begins", () => {
 });
 
 describe("the earliest deadline of a decision", () => {
-  const earliestUs = (of: Lock, changes: Pick<Partial<Changes>, "added" | "changed">) =>
+  const earliestUs = (of: Lock, changes: Pick<Partial<Writes>, "added" | "changed">) =>
     moved(of, changes).earliestUs;
   const until = (deadlineUs: number | null) => ({ deadlineUs });
 
@@ -367,7 +367,7 @@ describe("the bound of a lock's deadlines", () => {
   function bounds(
     counters: Partial<Lock>,
     of: Lock,
-    changes: Pick<Partial<Changes>, "added" | "changed">,
+    changes: Pick<Partial<Writes>, "added" | "changed">,
     locks: Lock[] = [],
   ) {
     const decided = Object.assign(of, counters);

@@ -2,7 +2,7 @@
 // gives its change a unique name (the reason of a limit, the status of a record), so a change that is written twice
 // shows.
 
-import type { Changes, Loaded, Store } from "../../../server/storage/store.ts";
+import type { Loaded, Store, Writes } from "../../../server/storage/store.ts";
 
 /** What one attempt of a transaction is about to write. */
 interface Written {
@@ -36,9 +36,9 @@ export class WrittenChanges {
       const written: Written[] = [];
       await store.transact(plan, (loaded) => {
         const before = marksOf(loaded);
-        const changes = decide(loaded);
-        written.push(writtenBy(before, changes));
-        return changes;
+        const writes = decide(loaded);
+        written.push(writtenBy(before, writes));
+        return writes;
       });
       this.#committed(written);
     };
@@ -78,7 +78,7 @@ function marksOf({ locks }: Loaded): Marks {
   );
 }
 
-function writtenBy(before: Marks, { locks, added, changed, rule }: Changes): Written {
+function writtenBy(before: Marks, { locks, added, changed, rule }: Writes): Written {
   const names = locks.flatMap(({ id, limitReason, record }) => {
     const old = before.get(id);
     return [

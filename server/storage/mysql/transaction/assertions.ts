@@ -7,7 +7,7 @@
 
 import { bytesOf } from "../../rows/values.ts";
 import { CLOCK_BEHIND_US_MAX } from "../../storage-bounds.ts";
-import type { Changes } from "../../store.ts";
+import type { Writes } from "../../store.ts";
 import { StoreError } from "../../store.ts";
 import type { Trip } from "../connection/connection.ts";
 import type { SqlValue } from "../connection/sql-text.ts";
@@ -79,14 +79,14 @@ export function assertRulesUnchanged(trip: Trip, rulesRevision: bigint, lock: st
  * `lock` is the lock on the rules, empty if none is needed.
  */
 export function unchanged(
-  changes: Changes,
+  writes: Writes,
   read: Read,
   { newRequestIds, serverIdentity }: Assumptions,
   lock: string,
 ): MetaCondition {
   const { nowUs, atLeastUs, failOver, rulesRevision } = read.loaded;
   // The unique key checks the request ids of added claims.
-  const added = new Set(changes.added.map(({ requestId }) => requestId));
+  const added = new Set(writes.added.map(({ requestId }) => requestId));
   const unseen = newRequestIds.filter((id) => !added.has(id));
   const values: SqlValue[] = [
     rulesRevision,
@@ -95,7 +95,7 @@ export function unchanged(
     failOver.grantsFromUs,
     bytesOf(serverIdentity),
     atLeastUs,
-    Math.min(nowUs + CLOCK_BEHIND_US_MAX, firstEnd(changes, read) - 1),
+    Math.min(nowUs + CLOCK_BEHIND_US_MAX, firstEnd(writes, read) - 1),
   ];
   if (unseen.length === 0) return { sql: UNCHANGED, values, lock, readsRequests: false };
   const sql = `${UNCHANGED} ${NO_SUCH_REQUEST}`;
@@ -106,7 +106,7 @@ export function unchanged(
  * The earliest deadline of a changed lease that stays held: the write must come before it. A lease that was already due
  * was kept on purpose and does not count.
  */
-function firstEnd({ changed }: Changes, { before, loaded }: Read): number {
+function firstEnd({ changed }: Writes, { before, loaded }: Read): number {
   let firstUs = Number.POSITIVE_INFINITY;
   for (const claim of changed) {
     if (claim.state !== "held") continue;

@@ -8,7 +8,7 @@ import type { SqlValue } from "../connection/sql-text.ts";
 const COUNTERS: ReadonlySet<string> = new Set([...LOCK_COUNTER_COLUMNS, "queue_from"]);
 
 /** The values of one row before and after the decision, in the order of the columns. */
-export interface RowChange {
+export interface RowWrite {
   /** Undefined: unknown, so the column is written. */
   readonly before: readonly (Value | undefined)[];
   /** Undefined: the column is not written. */
@@ -21,7 +21,7 @@ export type Arm = readonly [sql: string, ...values: SqlValue[]];
 /** Returns the assignments and their values. `arm` selects a row by its index; `cases` begins a CASE over rows. */
 export function assignments(
   columns: readonly string[],
-  rows: readonly RowChange[],
+  rows: readonly RowWrite[],
   arm: (index: number) => Arm,
   cases: string,
 ): { sets: string[]; values: SqlValue[] } {
@@ -52,14 +52,14 @@ export function assignments(
   return { sets, values };
 }
 
-function isMoved({ before, after }: RowChange, at: number): boolean {
+function isMoved({ before, after }: RowWrite, at: number): boolean {
   return after[at] !== undefined && !isSame(before[at], after[at]);
 }
 
-function isSame(a: RowChange["after"][number], b: RowChange["after"][number]): boolean {
+function isSame(a: RowWrite["after"][number], b: RowWrite["after"][number]): boolean {
   return a === b || (Buffer.isBuffer(a) && Buffer.isBuffer(b) && a.equals(b));
 }
 
-function differenceAt(row: RowChange, at: number): bigint {
+function differenceAt(row: RowWrite, at: number): bigint {
   return BigInt(row.after[at] as number | bigint) - BigInt(row.before[at] as number | bigint);
 }

@@ -12,7 +12,7 @@ import { DUE_MAX, FORCE_RELEASE_MAX, partsOf, QUEUE_HEAD_MAX } from "../../../co
 import { type Claim, type ClaimKey, isServerMade, keyText } from "../../../core/claim.ts";
 import type { Clock, DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
-import type { Before } from "../../known-locks/live-claims.ts";
+import type { Before } from "../../cached-locks/live-claims.ts";
 import { CLAIM_LIST, CLAIM_ROW_LENGTH, GUARD_LIST, HISTORY_LIST, HOLDER_LIST } from "../../rows/columns.ts";
 import {
   bigintOf,

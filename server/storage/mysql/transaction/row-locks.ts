@@ -10,7 +10,7 @@ import { bytesOf } from "../../rows/values.ts";
 import type { Connection, Trip } from "../connection/connection.ts";
 import type { SqlValue } from "../connection/sql-text.ts";
 import { hasKey } from "../statements.ts";
-import type { RecordChanges } from "./write.ts";
+import type { RecordWrites } from "./write.ts";
 
 // Up to this many rows are locked one by one, and a row that another transaction holds is an error. More rows are
 // locked faster by a list with SKIP LOCKED: rows that others hold are missing from the count. NOWAIT does not work for
@@ -38,7 +38,7 @@ export function addRowLocks(
   connection: Connection,
   moves: Moves,
   guards: readonly Lock[],
-  recordChanges: RecordChanges | null,
+  recordChanges: RecordWrites | null,
 ): void {
   if (connection.setsPatience) return;
   const records = recordChanges ? [...recordChanges.changed, ...recordChanges.removed] : [];

@@ -14,7 +14,7 @@ import { monotonicUs } from "../statements.ts";
 import { assertRulesUnchanged, mustStillBeOpen, rulesLock } from "./assertions.ts";
 import { BEGIN, load, loadAgain, type Read } from "./read.ts";
 import { addRowLocks } from "./row-locks.ts";
-import { addWrites, leavesWaiters, recordChanges, runWrites } from "./write.ts";
+import { addWrites, leavesWaiters, recordWrites, runWrites } from "./write.ts";
 
 /** What the transactions of a store share. */
 export interface TransactContext {
@@ -72,27 +72,27 @@ async function decideAll(
   const first = cached ?? (await load(connection, cache.widened(plan), rules, clock));
   let waitersLeft = false;
   for (let read = first; ; ) {
-    const changes = decide(read.loaded);
-    waitersLeft ||= leavesWaiters(changes);
-    const moves = movesOf(changes, read.loaded.nowUs);
-    const records = recordChanges(changes.locks, read.before);
-    const last = changes.again.length === 0;
+    const writes = decide(read.loaded);
+    waitersLeft ||= leavesWaiters(writes);
+    const moves = movesOf(writes, read.loaded.nowUs);
+    const records = recordWrites(writes.locks, read.before);
+    const last = writes.again.length === 0;
     const trip = new Trip(read.assumptions ? "decide_commit" : last ? "save_commit" : "save");
     trip.statementBytesMax = connection.packetMax;
     if (read.assumptions) trip.add(BEGIN);
-    if (plan.impatient) addRowLocks(trip, connection, moves, read.assumptions ? changes.locks : [], records);
+    if (plan.impatient) addRowLocks(trip, connection, moves, read.assumptions ? writes.locks : [], records);
     // A transaction that changes a rule already holds the rules exclusively.
     const lockOfRules = last && waitersLeft && !plan.rule ? rulesLock(plan.impatient ?? false) : "";
-    addWrites(trip, changes, moves, records, read, { lockOfRules, mayReorder: plan.impatient ?? false });
+    addWrites(trip, writes, moves, records, read, { lockOfRules, mayReorder: plan.impatient ?? false });
     if (!last) {
-      mustStillBeOpen(await runWrites(connection, trip, changes));
-      read = await loadAgain(connection, changes.again, rules, clock, first.loaded);
+      mustStillBeOpen(await runWrites(connection, trip, writes));
+      read = await loadAgain(connection, writes.again, rules, clock, first.loaded);
       continue;
     }
     if (lockOfRules && !read.assumptions) assertRulesUnchanged(trip, first.loaded.rulesRevision, lockOfRules);
     trip.addCommit();
-    mustStillBeOpen((await runWrites(connection, trip, changes)).slice(0, -1));
-    if (read === first && !plan.rule) cache.learn(read, changes);
+    mustStillBeOpen((await runWrites(connection, trip, writes)).slice(0, -1));
+    if (read === first && !plan.rule) cache.learn(read, writes);
     else cache.doubt(first.loaded.locks.keys());
     return;
   }

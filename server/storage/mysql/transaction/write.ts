@@ -6,7 +6,7 @@ import { partsOf } from "../../../core/bounds.ts";
 import type { Claim } from "../../../core/claim.ts";
 import type { LimitRule } from "../../../core/limit.ts";
 import type { Lock } from "../../../core/lock.ts";
-import type { Before } from "../../known-locks/live-claims.ts";
+import type { Before } from "../../cached-locks/live-claims.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
@@ -32,13 +32,13 @@ import {
   type Value,
 } from "../../rows/values.ts";
 import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
-import type { Changes } from "../../store.ts";
+import type { Writes } from "../../store.ts";
 import { DECIDED_AT_STEP_US, StoreError } from "../../store.ts";
 import { type Connection, Trip } from "../connection/connection.ts";
 import { rowsOf } from "../connection/in-transaction.ts";
 import { hasKey, hasSecret } from "../statements.ts";
 import { unchanged, VALUE_WHILE_OPEN, WHILE_OPEN, WriteChain } from "./assertions.ts";
-import { type Arm, assignments, type RowChange } from "./assignments.ts";
+import { type Arm, assignments, type RowWrite } from "./assignments.ts";
 import { bytesOfValues, withinBytes } from "./long-statements.ts";
 import type { Read } from "./read.ts";
 
@@ -95,7 +95,7 @@ const REQUESTS = "SELECT 1 FROM rowlock_request FORCE INDEX (PRIMARY) WHERE requ
  * Sends the trip that writes the changes; returns its results. Throws a StoreError, or an Error if a claim's ticket
  * number already exists, which only a bug can cause.
  */
-export async function runWrites(connection: Connection, trip: Trip, { added }: Changes): Promise<unknown[]> {
+export async function runWrites(connection: Connection, trip: Trip, { added }: Writes): Promise<unknown[]> {
   try {
     return await connection.run(trip);
   } catch (error) {
@@ -123,40 +123,40 @@ export interface WriteOptions {
 }
 
 /**
- * Adds the statements that write the changes. The guard rows come first: if they are not locked yet, these statements
+ * Adds the statements that write the rows. The guard rows come first: if they are not locked yet, these statements
  * lock them, and only at the assumed revisions. The last statement verifies that everything was written and that the
  * assumptions hold. It is the last one that adds rows, or one more.
  */
 export function addWrites(
   trip: Trip,
-  changes: Changes,
+  writes: Writes,
   moves: Moves,
-  records: RecordChanges | null,
+  records: RecordWrites | null,
   read: Read,
   { lockOfRules, mayReorder }: WriteOptions,
 ): void {
   const { before, assumptions, loaded } = read;
-  const writes = new WriteChain(trip);
+  const chain = new WriteChain(trip);
   const bytesOfGuard = ({ id }: Lock) => bytesOfHolder(moves.holders.get(id)?.holder ?? null);
-  for (const locks of guardsAlike(changes.locks, moves, mayReorder))
+  for (const locks of guardsAlike(writes.locks, moves, mayReorder))
     for (const part of withinBytes(locks, UPDATE_ROWS_MAX, trip.statementBytesMax, bytesOfGuard))
-      addGuardUpdate(writes, part, moves, before, loaded.atLeastUs, assumptions !== null);
+      addGuardUpdate(chain, part, moves, before, loaded.atLeastUs, assumptions !== null);
   // Revisions are random, so a guard row at its known revision also proves that its claims are as they were known.
   const matching = assumptions ? hasKey : hasSecret;
-  addClaimUpdates(writes, moves.changed, before, matching);
+  addClaimUpdates(chain, moves.changed, before, matching);
   for (const part of partsOf(moves.removed, UPDATE_ROWS_MAX)) {
     const { sql, values } = matching(part);
-    writes.update(part.length, `${REMOVE_CLAIMS} ${sql}`, ...values);
+    chain.update(part.length, `${REMOVE_CLAIMS} ${sql}`, ...values);
   }
-  if (records) addRecordWrites(writes, records, before);
-  const condition = assumptions && unchanged(changes, read, assumptions, lockOfRules);
-  const added = addedRows(moves, changes, loaded.nowUs);
+  if (records) addRecordWrites(chain, records, before);
+  const condition = assumptions && unchanged(writes, read, assumptions, lockOfRules);
+  const added = addedRows(moves, writes, loaded.nowUs);
   // A statement that adds request ids must not read others.
   const isLast = added.length > 0 && !condition?.readsRequests;
   for (const [at, { sql, rows }] of added.entries())
-    writes.insert(sql, rows, isLast && at === added.length - 1 ? condition : null);
-  if (!isLast) writes.check(condition);
-  if (changes.rule) addRuleWrites(trip, changes.rule);
+    chain.insert(sql, rows, isLast && at === added.length - 1 ? condition : null);
+  if (!isLast) chain.check(condition);
+  if (writes.rule) addRuleWrites(trip, writes.rule);
 }
 
 function bytesOfHolder(holder: Claim | null): number {
@@ -165,7 +165,7 @@ function bytesOfHolder(holder: Claim | null): number {
 
 function addedRows(
   { added, ended, requests }: Moves,
-  { noted = [] }: Changes,
+  { noted = [] }: Writes,
   nowUs: number,
 ): { sql: string; rows: Value[][] }[] {
   return [
@@ -201,8 +201,8 @@ function addRuleWrites(trip: Trip, { prefix, limit, version, reason, changeMark 
 }
 
 /** Whether the changes leave claims waiting under a limit from a pattern or the default. */
-export function leavesWaiters(changes: Changes): boolean {
-  return changes.locks.some((lock) => lock.waiting > 0 && lock.limit === null);
+export function leavesWaiters(writes: Writes): boolean {
+  return writes.locks.some((lock) => lock.waiting > 0 && lock.limit === null);
 }
 
 function addClaimUpdate(
@@ -292,35 +292,35 @@ function isBusy({ holders, waiting }: Lock): boolean {
 }
 
 /** Whether the guard row gets a holder with the ticket that was made last. */
-function isNextTicket({ before, after }: RowChange): boolean {
+function isNextTicket({ before, after }: RowWrite): boolean {
   const ticket = before[TICKET_AT] === undefined ? after[TICKET_AT] : undefined;
   return ticket !== undefined && (ticket as bigint) + 1n === after[NEXT_TICKET_AT];
 }
 
 /** The columns of the first holder. A release leaves all but the state behind, so that the row keeps its size. */
-function holderChange(lockId: bigint, { holders }: Moves, before: Before): RowChange {
+function holderChange(lockId: bigint, { holders }: Moves, before: Before): RowWrite {
   const move = holders.get(lockId);
-  if (!move) return NO_CHANGE;
+  if (!move) return NO_WRITE;
   if (!move.holder) return NO_HOLDER;
   const old = move.isNew ? undefined : before.claim(move.holder);
   return { before: old ? holderValues(old) : [], after: holderValues(move.holder) };
 }
 
-const NO_CHANGE: RowChange = { before: [], after: [] };
-const NO_HOLDER: RowChange = {
+const NO_WRITE: RowWrite = { before: [], after: [] };
+const NO_HOLDER: RowWrite = {
   before: [],
   after: HOLDER_COLUMNS.map((_, at) => (at === STATE_AT ? NO_STATE : undefined)),
 };
 
 /** Locks, by what happens to their records. */
-export interface RecordChanges {
+export interface RecordWrites {
   readonly added: readonly Lock[];
   readonly changed: readonly Lock[];
   readonly removed: readonly Lock[];
 }
 
 /** Returns what to write; null if none of the locks has or had a record. */
-export function recordChanges(locks: readonly Lock[], before: Before): RecordChanges | null {
+export function recordWrites(locks: readonly Lock[], before: Before): RecordWrites | null {
   let changes: { added: Lock[]; changed: Lock[]; removed: Lock[] } | null = null;
   for (const lock of locks) {
     const old = before.lock(lock.id)?.record ?? null;
@@ -340,11 +340,11 @@ function hasRecordChanged(lock: Lock, before: Before): boolean {
   return (lock.holders === 0 && lock.waiting === 0) !== (old.holders === 0 && old.waiting === 0);
 }
 
-function addRecordWrites(writes: WriteChain, changes: RecordChanges, before: Before): void {
-  const { added, changed, removed } = changes;
-  if (added.length > 0) writes.insert(ADD_RECORDS, added.map(recordValues));
-  for (const part of partsOf(changed, UPDATE_ROWS_MAX)) addRecordUpdate(writes, part, before);
-  if (removed.length > 0) writes.update(removed.length, REMOVE_RECORDS, removed.map(idOf));
+function addRecordWrites(chain: WriteChain, records: RecordWrites, before: Before): void {
+  const { added, changed, removed } = records;
+  if (added.length > 0) chain.insert(ADD_RECORDS, added.map(recordValues));
+  for (const part of partsOf(changed, UPDATE_ROWS_MAX)) addRecordUpdate(chain, part, before);
+  if (removed.length > 0) chain.update(removed.length, REMOVE_RECORDS, removed.map(idOf));
 }
 
 function addRecordUpdate(writes: WriteChain, locks: readonly Lock[], before: Before): void {

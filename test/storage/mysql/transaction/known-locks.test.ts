@@ -8,11 +8,11 @@ import type { Lock } from "../../../../server/core/lock.ts";
 import { LockCache } from "../../../../server/storage/mysql/lock-cache.ts";
 import {
   ALONE_AFTER_OTHERS,
+  CACHED_CLAIMS_OF_LOCK,
   CACHED_HOLDERS_MAX,
+  CACHED_LOCKS_DEFAULT,
   CACHED_QUEUE_MAX,
   CLOCK_UNSURE_US_MAX,
-  KNOWN_CLAIMS_OF_LOCK,
-  KNOWN_LOCKS_DEFAULT,
   UPDATE_ROWS_MAX,
 } from "../../../../server/storage/storage-bounds.ts";
 import type { LoadPlan } from "../../../../server/storage/store.ts";
@@ -401,12 +401,12 @@ describe("the cache keeps no more", () => {
 
   test("than a bounded number of locks: those written longest ago are forgotten", () => {
     const known = new Known();
-    const locks = numbers(1, KNOWN_LOCKS_DEFAULT).map((id) => ({ id: BigInt(id) }));
+    const locks = numbers(1, CACHED_LOCKS_DEFAULT).map((id) => ({ id: BigInt(id) }));
     known.write(locks);
     known.write(locks);
     known.write([{ id: 1n }]);
     expect([1n, 2n, 3n].map((id) => isKnown(known, id))).toEqual([true, true, true]);
-    known.write([{ id: BigInt(KNOWN_LOCKS_DEFAULT) + 1n }]);
+    known.write([{ id: BigInt(CACHED_LOCKS_DEFAULT) + 1n }]);
     expect([1n, 2n, 3n].map((id) => isKnown(known, id))).toEqual([true, false, true]);
   });
 
@@ -414,7 +414,7 @@ describe("the cache keeps no more", () => {
     const known = new Known();
     const lockWith = (id: bigint, holders = CACHED_HOLDERS_MAX) =>
       known.learn({ id }, ...numbers(1, holders).map((number) => held(number, { lockId: id })));
-    const full = BigInt((KNOWN_CLAIMS_OF_LOCK * KNOWN_LOCKS_DEFAULT) / CACHED_HOLDERS_MAX);
+    const full = BigInt((CACHED_CLAIMS_OF_LOCK * CACHED_LOCKS_DEFAULT) / CACHED_HOLDERS_MAX);
     for (let id = 1n; id <= full; id++) lockWith(id);
     // A lock written twice counts once.
     lockWith(2n);

@@ -12,7 +12,7 @@ import {
   CACHED_QUEUE_MAX,
   CLOCK_UNSURE_US_MAX,
 } from "../../../../server/storage/storage-bounds.ts";
-import type { Changes, Loaded, LoadPlan, Store } from "../../../../server/storage/store.ts";
+import type { Loaded, LoadPlan, Store, Writes } from "../../../../server/storage/store.ts";
 import { CLAIM } from "../../../support/claims.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
 import type { PlainConnection, Stage } from "../../../support/mysql-stage.ts";
@@ -62,7 +62,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   const look = (
     of: Store,
     plan: Partial<LoadPlan>,
-    changes: (loaded: Loaded) => Partial<Changes> = () => ({}),
+    changes: (loaded: Loaded) => Partial<Writes> = () => ({}),
   ) => {
     let read: Loaded | undefined;
     return of
@@ -75,7 +75,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   };
 
   /** Adds one waiter to each lock. */
-  const oneMore = ({ locks, nowUs }: Loaded): Partial<Changes> => ({
+  const oneMore = ({ locks, nowUs }: Loaded): Partial<Writes> => ({
     added: [...locks.values()].map((lock) => {
       const claim: Claim = {
         ...CLAIM,

@@ -9,7 +9,7 @@ import { type Connection, Trip } from "../../../../server/storage/mysql/connecti
 import { LockCache } from "../../../../server/storage/mysql/lock-cache.ts";
 import { RuleCache } from "../../../../server/storage/mysql/meta.ts";
 import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
-import type { Changes, Loaded, Store, StoreObserver } from "../../../../server/storage/store.ts";
+import type { Loaded, Store, StoreObserver, Writes } from "../../../../server/storage/store.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
 import type { Stage } from "../../../support/mysql-stage.ts";
 import { openStage, refusal } from "../../../support/mysql-stage.ts";
@@ -57,7 +57,7 @@ describe.each(mariadbs)("on $flavour $version", (server) => {
     await stage?.close();
   });
 
-  const decideOn = (ids: bigint[], claims: readonly Claim[], decide: (loaded: Loaded) => Changes) =>
+  const decideOn = (ids: bigint[], claims: readonly Claim[], decide: (loaded: Loaded) => Writes) =>
     transactOn(connection, { ...NO_PLAN, locks: planned(...ids), claims }, decide, {
       rules: new RuleCache(),
       cache: new LockCache(clock),

@@ -6,7 +6,7 @@ import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
 import type { Claim } from "../../../../server/core/claim.ts";
 import { inTransaction, onSnapshot } from "../../../../server/storage/mysql/connection/in-transaction.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../../../server/storage/storage-bounds.ts";
-import type { Changes, Loaded, LoadPlan } from "../../../../server/storage/store.ts";
+import type { Loaded, LoadPlan, Writes } from "../../../../server/storage/store.ts";
 import { ROW_LOCKED, StoreError } from "../../../../server/storage/store.ts";
 import { RECORD } from "../../../support/claims.ts";
 import { NO_CHANGES, planned, raised } from "../../../support/store-fixture.ts";
@@ -25,7 +25,7 @@ beforeEach(() => {
 const ticketsOf = (claims: readonly Claim[] = []) => claims.map(({ ticketNumber }) => Number(ticketNumber));
 
 /** What a transaction reads. Writes the guard rows and these changes. */
-async function decide(plan: Partial<LoadPlan> = {}, changes: Partial<Changes> = {}): Promise<Loaded> {
+async function decide(plan: Partial<LoadPlan> = {}, changes: Partial<Writes> = {}): Promise<Loaded> {
   let read: Loaded | undefined;
   await database.transact({ locks: planned(1n), ...plan }, (loaded) => {
     read = structuredClone(loaded);
@@ -389,7 +389,7 @@ describe("a decision with several rounds", () => {
 const EMPTY_PLAN: LoadPlan = { locks: [], claims: [], requestIds: [], holdersOf: [] };
 
 describe("a transaction that leaves waiters", () => {
-  const leave = (plan: Partial<LoadPlan> = {}, more: Partial<Changes> = {}) =>
+  const leave = (plan: Partial<LoadPlan> = {}, more: Partial<Writes> = {}) =>
     database.transact({ locks: planned(1n), ...plan }, (loaded) => {
       const locks = raised(loaded).map((lock) => ({ ...lock, waiting: 1 }));
       return { ...NO_CHANGES, ...more, locks };

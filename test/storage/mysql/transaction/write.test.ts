@@ -6,7 +6,7 @@ import type { Claim, Terms } from "../../../../server/core/claim.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
 import type { LockRecord } from "../../../../server/core/record.ts";
 import type { Read } from "../../../../server/storage/mysql/transaction/read.ts";
-import { addWrites, recordChanges } from "../../../../server/storage/mysql/transaction/write.ts";
+import { addWrites, recordWrites } from "../../../../server/storage/mysql/transaction/write.ts";
 import { movesOf } from "../../../../server/storage/rows/placement.ts";
 import { CLAIM, RECORD, TERMS } from "../../../support/claims.ts";
 import { ended, LOCK, openTrip, textOf, waiting } from "./lock-fixture.ts";
@@ -25,7 +25,7 @@ function written(from: Lock, to: Lock, added: readonly Claim[], changed: readonl
   const changes = { locks: [{ ...to }], added, changed, again: [] };
   const moves = movesOf(changes, loaded.nowUs);
   const options = { lockOfRules: "", mayReorder: true };
-  addWrites(trip, changes, moves, recordChanges(changes.locks, before), read, options);
+  addWrites(trip, changes, moves, recordWrites(changes.locks, before), read, options);
   return statements;
 }
 

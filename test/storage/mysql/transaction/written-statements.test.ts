@@ -13,13 +13,13 @@ import { addRowLocks } from "../../../../server/storage/mysql/transaction/row-lo
 import {
   addWrites,
   leavesWaiters,
-  recordChanges,
+  recordWrites,
 } from "../../../../server/storage/mysql/transaction/write.ts";
 import { HOLDER_COLUMNS, NEVER_DUE_US } from "../../../../server/storage/rows/columns.ts";
 import { recordsOf } from "../../../../server/storage/rows/from-rows.ts";
 import { type Moves, movesOf } from "../../../../server/storage/rows/placement.ts";
 import { UPDATE_ROWS_MAX } from "../../../../server/storage/storage-bounds.ts";
-import type { Changes } from "../../../../server/storage/store.ts";
+import type { Writes } from "../../../../server/storage/store.ts";
 import { RECORD, TERMS } from "../../../support/claims.ts";
 import { NO_CHANGES } from "../../../support/store-fixture.ts";
 import { ended, held, LOCK, numbers, openTrip, textOf, waiting } from "./lock-fixture.ts";
@@ -28,7 +28,7 @@ const NOW_US = 5_000_000;
 
 /** The statements that write the changes of these rows; `isKnown`: without having read and locked them. */
 function written(
-  changes: Partial<Changes>,
+  changes: Partial<Writes>,
   rows: { locks?: readonly Lock[]; claims?: readonly Claim[] } = {},
   isKnown = false,
   newRequestIds: readonly string[] = [],
@@ -47,13 +47,13 @@ function written(
   const all = { ...NO_CHANGES, ...changes };
   const read = { loaded, before, assumptions };
   const options = { lockOfRules: "LOCKED", mayReorder };
-  addWrites(trip, all, movesOf(all, NOW_US), recordChanges(all.locks, before), read, options);
+  addWrites(trip, all, movesOf(all, NOW_US), recordWrites(all.locks, before), read, options);
   return statements.map(textOf);
 }
 
 /** The statements that write the claims of one lock, which has these claims, behind the one that writes its guard row. */
 function writtenBehindGuard(
-  changes: Pick<Partial<Changes>, "added" | "changed">,
+  changes: Pick<Partial<Writes>, "added" | "changed">,
   claims: readonly Claim[] = [],
   more: Partial<Lock> = {},
 ): string[] {
@@ -211,7 +211,7 @@ describe("guard rows", () => {
 
 describe("the first holder of a guard row", () => {
   /** The assignments to the guard rows of locks 1, 2 ..., after what every write of them sets. */
-  const sets = (changes: Partial<Changes>, claims: readonly Claim[], ...froms: Partial<Lock>[]) => {
+  const sets = (changes: Partial<Writes>, claims: readonly Claim[], ...froms: Partial<Lock>[]) => {
     const locks = froms.map((from, at) => lock(at + 1, from));
     const after = locks.map((from) => ({ ...from, revision: 2n }));
     const [sql = ""] = written({ ...changes, locks: after }, { locks, claims });
@@ -266,7 +266,7 @@ describe("the first holder of a guard row", () => {
 });
 
 describe("the bound of deadlines", () => {
-  const guard = (changes: Partial<Changes>, from: Partial<Lock>, claims: readonly Claim[] = []) =>
+  const guard = (changes: Partial<Writes>, from: Partial<Lock>, claims: readonly Claim[] = []) =>
     written(
       { ...changes, locks: [lock(1, { ...from, revision: 2n })] },
       { locks: [lock(1, from)], claims },
@@ -413,7 +413,7 @@ describe("a decision without a read", () => {
 
   const made = { requestId: "\0made by a server" };
 
-  test.each<[string, Partial<Changes>]>([
+  test.each<[string, Partial<Writes>]>([
     ["rowlock_claim", { added: [waiting(1, made)] }],
     ["rowlock_history", { added: [ended(1, { ...made, deadlineUs: LATER_US })] }],
     ["rowlock_request", { added: [held(1)] }],
@@ -481,7 +481,7 @@ describe("records", () => {
 
   test("of a lock without one, or that did not change, are not written", () => {
     const record = { ...RECORD };
-    expect(recordChanges([lock(1)], { lock: () => lock(1), claim: () => undefined })).toBeNull();
+    expect(recordWrites([lock(1)], { lock: () => lock(1), claim: () => undefined })).toBeNull();
     const same = [lock(1, { record })];
     expect(statements(same, [lock(1, { record, limit: 3 })])).toEqual([]);
     // A different object with the same content.
@@ -499,16 +499,16 @@ describe("records", () => {
   ])("are checked if %s", (_, before, after, expected) => {
     const record = { ...RECORD };
     const from = lock(1, { ...before, record });
-    const changes = recordChanges([lock(1, { ...after, record })], {
+    const writes = recordWrites([lock(1, { ...after, record })], {
       lock: () => from,
       claim: () => undefined,
     });
-    expect(changes?.changed).toHaveLength(expected ? 1 : 0);
+    expect(writes?.changed).toHaveLength(expected ? 1 : 0);
   });
 
   test("are added if there was none, even for a lock that was not read", () => {
-    const changes = recordChanges([remembers(1)], { lock: () => undefined, claim: () => undefined });
-    expect(changes).toEqual({ added: [remembers(1)], changed: [], removed: [] });
+    const writes = recordWrites([remembers(1)], { lock: () => undefined, claim: () => undefined });
+    expect(writes).toEqual({ added: [remembers(1)], changed: [], removed: [] });
     expect(statements([lock(1)], [remembers(1)])).toEqual([
       expect.stringMatching(
         /^INSERT INTO rowlock_record \(lock_id, folder, name, .* VALUES \(IF\(.*, 1, NULL\), 'etl\/'/,

@@ -1,0 +1,287 @@
+// Captures that wait until there is something to take. Captures that want the same locks are a line, and are served one
+// after the other: when a lock that they may want was decided about at any replica, when the next one is due, and now
+// and then in any case. None of this is in the database, so a later capture may be served earlier.
+//
+// A capture whose attempt finds nothing or fails goes behind the others, so that an empty attempt does not keep the
+// others from theirs. An attempt that proves that there is nothing to take ends the round. An attempt under way decides
+// the answer of its wait, even if the wait ends meanwhile: otherwise nobody would learn what it took.
+
+import { hash } from "node:crypto";
+import { RecentMap } from "../../core/recent-map.ts";
+import type { DecidedLock } from "../../storage/store.ts";
+import * as bounds from "../engine-bounds.ts";
+import { Fault } from "../faults.ts";
+import type { Captured, CaptureInput, CaptureTarget } from "../lock-engine.ts";
+import { type DecisionFeed, type DecisionListener, DueTimers } from "./decision-feed.ts";
+
+/** Names the line of a capture: captures that want the same locks are in one line. */
+export function lineOf({ target, terms }: Pick<CaptureInput, "target" | "terms">): string {
+  const names = target.kind === "prefix" ? target.prefix : target.names;
+  const line = JSON.stringify([names, terms?.ifStatus ?? []]);
+  // A thousand names are long.
+  return line.length <= 512 ? line : hash("sha256", line);
+}
+
+export interface WaitingCapturesOptions {
+  readonly feed: Pick<DecisionFeed, "begin" | "end">;
+  readonly onFailure: (loop: string, error: unknown) => void;
+}
+
+export class WaitingCaptures implements DecisionListener {
+  readonly #options: WaitingCapturesOptions;
+  readonly #lines = new Map<string, CaptureLine>();
+  /** When a line looks again without a hint. */
+  readonly #due = new DueTimers<CaptureLine>((line) => line.serve());
+  /** Locks seen lately, each with its revision: the feed reports them repeatedly. */
+  readonly #seen = new RecentMap<bigint, bigint>(bounds.CAPTURE_SEEN_MAX);
+
+  constructor(options: WaitingCapturesOptions) {
+    this.#options = options;
+  }
+
+  /** Number of waiting captures. */
+  get count(): number {
+    let count = 0;
+    for (const line of this.#lines.values()) count += line.length;
+    return count;
+  }
+
+  /**
+   * Resolves with at least one lease, or with the earlier answer to the request. Rejects with the signal's reason, or
+   * with the Fault of an attempt that may have taken something under a request id: the caller must then ask again.
+   *
+   * @param attempt takes what there is; `isOver`: whether the wait has ended and nothing further is to begin.
+   */
+  async wait(
+    input: CaptureInput,
+    firstInUs: number | null,
+    signal: AbortSignal,
+    attempt: (isOver: () => boolean) => Promise<Captured>,
+  ): Promise<Captured> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Captured>();
+    const key = lineOf(input);
+    const line = this.#lines.get(key) ?? this.#newLine(key, input);
+    const waiting: WaitingCapture = {
+      attempt: () => attempt(() => waiting.over !== null),
+      canAskAgain: input.requestId !== "",
+      resolve,
+      reject,
+      over: null,
+      inDoubt: null,
+    };
+    const leave = () => line.end(waiting, signal.reason);
+    signal.addEventListener("abort", leave);
+    line.add(waiting, firstInUs);
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener("abort", leave);
+    }
+  }
+
+  decided(lock: DecidedLock): void {
+    if (this.#seen.get(lock.id) === lock.revision) return;
+    this.#seen.set(lock.id, lock.revision);
+    if (lock.holders + lock.waiting > 0) return;
+    for (const line of this.#lines.values()) if (line.wants(lock.name)) line.serve();
+  }
+
+  rulesChanged(): void {
+    for (const line of this.#lines.values()) line.serve();
+  }
+
+  missed(): void {
+    for (const line of this.#lines.values()) line.serve();
+  }
+
+  /** Ends all waits; those with an attempt under way end with the attempt. */
+  stop(why: Error): void {
+    for (const line of [...this.#lines.values()]) line.stop(why);
+  }
+
+  #newLine(key: string, input: CaptureInput): CaptureLine {
+    const onEmpty = () => {
+      if (this.#lines.get(key) === line) this.#lines.delete(key);
+      if (this.#lines.size === 0) this.#options.feed.end(this);
+    };
+    const pollMs = () => Math.max(bounds.CAPTURE_POLL_MS, this.#lines.size * bounds.CAPTURE_POLL_MS_EACH);
+    const line = new CaptureLine(input.target, this.#due, pollMs, onEmpty);
+    const isFirst = this.#lines.size === 0;
+    this.#lines.set(key, line);
+    if (isFirst) void this.#listen();
+    return line;
+  }
+
+  /** If this fails, the lines still look now and then by themselves. */
+  async #listen(): Promise<void> {
+    const { feed, onFailure } = this.#options;
+    await feed.begin(this).catch((error: unknown) => onFailure("watches", error));
+    if (this.#lines.size === 0) feed.end(this);
+  }
+}
+
+/** One capture that waits. */
+export interface WaitingCapture {
+  /** Takes what is there for this capture. */
+  readonly attempt: () => Promise<Captured>;
+  /** Whether it has a request id, under which it finds what an attempt may have taken. */
+  readonly canAskAgain: boolean;
+  readonly resolve: (captured: Captured) => void;
+  readonly reject: (error: unknown) => void;
+  /** Why the wait is over. If an attempt is under way, the caller gets the reason when that attempt is over. */
+  over: { readonly why: unknown } | null;
+  /** The latest Fault of an attempt that may have taken something; null once a later attempt has succeeded. */
+  inDoubt: Fault | null;
+}
+
+/**
+ * What an attempt shows about the line: "more": the next capture may find something; "nothing": it did not look;
+ * otherwise: when one may find something.
+ */
+type Round = "more" | "nothing" | { readonly nextInUs: number | null };
+
+export class CaptureLine {
+  readonly #prefix: string | null;
+  readonly #names: ReadonlySet<string>;
+  readonly #due: DueTimers<CaptureLine>;
+  /** The longest wait before the line looks again without a hint. */
+  readonly #pollMs: () => number;
+  readonly #onEmpty: () => void;
+  readonly #waiting: WaitingCapture[] = [];
+  /** The capture whose attempt is under way. */
+  #attempting: WaitingCapture | null = null;
+  #isServing = false;
+  /** Something has changed since the round began. */
+  #isAgain = false;
+
+  constructor(target: CaptureTarget, due: DueTimers<CaptureLine>, pollMs: () => number, onEmpty: () => void) {
+    this.#due = due;
+    this.#prefix = target.kind === "prefix" ? target.prefix : null;
+    this.#names = new Set(target.kind === "names" ? target.names : []);
+    this.#pollMs = pollMs;
+    this.#onEmpty = onEmpty;
+  }
+
+  get length(): number {
+    return this.#waiting.length;
+  }
+
+  /** Whether the line may want the lock; its record is not known here. */
+  wants(name: string): boolean {
+    return this.#prefix === null ? this.#names.has(name) : name.startsWith(this.#prefix);
+  }
+
+  add(waiting: WaitingCapture, firstInUs: number | null): void {
+    this.#waiting.push(waiting);
+    this.#serveIn(firstInUs, this.#pollMs());
+  }
+
+  /** Ends the wait. If its attempt is under way, waits for that attempt. */
+  end(waiting: WaitingCapture, why: unknown): void {
+    waiting.over ??= { why };
+    if (waiting !== this.#attempting && this.#remove(waiting)) waiting.reject(waiting.inDoubt ?? why);
+  }
+
+  serve(): void {
+    this.#isAgain = true;
+    if (!this.#isServing) void this.#serve();
+  }
+
+  stop(why: Error): void {
+    for (const waiting of [...this.#waiting]) this.end(waiting, why);
+  }
+
+  /** False: it was no longer there. */
+  #remove(waiting: WaitingCapture): boolean {
+    const at = this.#waiting.indexOf(waiting);
+    if (at < 0) return false;
+    this.#waiting.splice(at, 1);
+    if (this.#waiting.length === 0) {
+      this.#due.clear(this);
+      this.#onEmpty();
+    }
+    return true;
+  }
+
+  async #serve(): Promise<void> {
+    this.#isServing = true;
+    this.#due.clear(this);
+    let nextInUs: number | null = null;
+    const beganMs = performance.now();
+    while (this.#isAgain && this.#waiting.length > 0) {
+      this.#isAgain = false;
+      nextInUs = await this.#serveAll();
+    }
+    this.#isServing = false;
+    if (this.#waiting.length === 0) return;
+    this.#serveIn(nextInUs, Math.max(this.#pollMs(), restMs(beganMs)));
+  }
+
+  /** Serves each capture once, until nothing is left to take. Resolves with the time until there may be something. */
+  async #serveAll(): Promise<number | null> {
+    const beganMs = performance.now();
+    const tried = new Set<WaitingCapture>();
+    let hasLooked = false;
+    for (;;) {
+      const first = this.#waiting.find((waiting) => !tried.has(waiting));
+      // No attempt saw everything, so the line looks again soon, unless nobody may take anything.
+      if (!first) return hasLooked ? restMs(beganMs) * 1_000 : null;
+      tried.add(first);
+      const round = await this.#attempt(first);
+      if (typeof round === "object") return round.nextInUs;
+      hasLooked ||= round === "more";
+    }
+  }
+
+  async #attempt(waiting: WaitingCapture): Promise<Round> {
+    this.#attempting = waiting;
+    let round: Round;
+    try {
+      const captured = await waiting.attempt();
+      waiting.inDoubt = null;
+      const isAnswer = captured.leases.length > 0 || captured.isRepeated === true;
+      if (isAnswer && this.#remove(waiting)) waiting.resolve(captured);
+      if (captured.isWithoutRoom) round = "nothing";
+      else round = isAnswer || captured.isCutShort ? "more" : { nextInUs: captured.retryAfterUs };
+    } catch (error) {
+      round = this.#failed(waiting, error);
+    }
+    this.#attempting = null;
+    // An attempt stops early when its wait ends, so its result proves nothing about the line.
+    if (waiting.over) {
+      this.end(waiting, waiting.over.why);
+      return "more";
+    }
+    this.#goBehind(waiting);
+    return round;
+  }
+
+  #failed(waiting: WaitingCapture, error: unknown): Round {
+    if (!(error instanceof Fault)) {
+      if (this.#remove(waiting)) waiting.reject(error);
+      return "more";
+    }
+    // The database is away or overloaded: the capture keeps waiting.
+    if (error.outcomeUnknown && waiting.canAskAgain) waiting.inDoubt = error;
+    return { nextInUs: bounds.UNAVAILABLE_RETRY_AFTER_MS * 1_000 };
+  }
+
+  #goBehind(waiting: WaitingCapture): void {
+    const at = this.#waiting.indexOf(waiting);
+    if (at < 0) return;
+    this.#waiting.splice(at, 1);
+    this.#waiting.push(waiting);
+  }
+
+  #serveIn(nextInUs: number | null, pollMs: number): void {
+    if (this.#isServing) return;
+    const nextMs = nextInUs === null ? pollMs : Math.ceil(nextInUs / 1_000);
+    this.#due.set(this, Math.max(bounds.CAPTURE_POLL_MS_MIN, Math.min(pollMs, nextMs)));
+  }
+}
+
+/** How long to rest after work that began at `beganMs`. */
+function restMs(beganMs: number): number {
+  return Math.min((performance.now() - beganMs) * bounds.CAPTURE_REST_SHARE, bounds.CAPTURE_REST_MS_MAX);
+}

@@ -1,0 +1,194 @@
+// The locks whose rows a server knows because it wrote them last. A lock is known with all of its holders and the head of
+// its queue, or without claims. Waiters further back do not matter to a decision until their turn comes; then the next
+// part of the queue is read. Only a server's own heartbeats change a claim without its guard row, and they only extend a
+// place. So a place that seems to have run out must be read from the database.
+//
+// Another server may have written the lock since. Its write changes the revision of the guard row, so a store with
+// several servers asserts the known revision in its transaction.
+
+import { type ClaimRef, isServerMade } from "../../core/claim.ts";
+import type { Clock } from "../../core/database-clock.ts";
+import type { Lock } from "../../core/lock.ts";
+import {
+  ALONE_AFTER_OTHERS,
+  CACHED_CLAIMS_OF_LOCK,
+  CACHED_HOLDERS_MAX,
+  CACHED_LOCKS_DEFAULT,
+  CACHED_QUEUE_MAX,
+} from "../storage-bounds.ts";
+import type { Loaded, LoadPlan, Writes } from "../store.ts";
+import { type Before, Copies, inState, type LiveClaims, liveClaims, seenTo } from "./live-claims.ts";
+
+/** The rows of a plan as this server last wrote them. */
+export interface CachedRows extends Pick<Loaded, "locks" | "claims" | "queues"> {
+  readonly before: Before;
+  /** Request ids of clients in the plan that no known claim has. */
+  readonly newRequestIds: readonly string[];
+}
+
+/** What a transaction read. */
+interface Seen {
+  readonly loaded: Pick<Loaded, "claims" | "queues">;
+  readonly before: Pick<Before, "lock">;
+}
+
+interface CachedLock {
+  readonly lock: Lock;
+  /** null: not all of its holders are known. */
+  readonly claims: LiveClaims | null;
+  /**
+   * Whether this server has requested the claims since another server last wrote the lock. "not yet": the lock was
+   * doubted, so a read must first show whether another server has written.
+   */
+  readonly asked: "yes" | "no" | "not yet";
+  /**
+   * How often in a row this server has found its own last write unchanged since it last saw a write of another server.
+   * Starts at ALONE_AFTER_OTHERS.
+   */
+  readonly alone: number;
+}
+
+export class CachedLocks {
+  /** In order of their last write, oldest first. */
+  readonly #locks = new Map<bigint, CachedLock>();
+  /** The number of cached claims of all locks. */
+  #claims = 0;
+  readonly #locksMax: number;
+
+  constructor(locksMax = CACHED_LOCKS_DEFAULT) {
+    this.#locksMax = locksMax;
+  }
+
+  /** Returns the plan, extended by what must be read so that its locks can be cached afterwards. */
+  widened(plan: LoadPlan): LoadPlan {
+    const unknown: bigint[] = [];
+    const locks = plan.locks.map((lock) => {
+      const known = this.#locks.get(lock.id);
+      if (!known || isShared(known)) return lock;
+      const isMissing = known.claims ? isUsedUp(known.claims, lock.heads) : isWorthAsking(known);
+      if (!isMissing) return lock;
+      if (!known.claims) {
+        this.#locks.set(lock.id, { ...known, asked: "yes" });
+        unknown.push(lock.id);
+      }
+      return { ...lock, heads: Math.max(lock.heads, CACHED_QUEUE_MAX) };
+    });
+    return { ...plan, locks, holdersOf: [...new Set([...plan.holdersOf, ...unknown])] };
+  }
+
+  /** Returns what a load of the plan would read if no other server has written since; null: not all of it is known. */
+  read(plan: LoadPlan, clock: Clock): CachedRows | null {
+    if (plan.rule || plan.locks.length === 0) return null;
+    const copies = new Copies(clock);
+    for (const { id, heads, anywhereInQueue } of plan.locks) {
+      const known = this.#locks.get(id);
+      if (!known?.claims) return null;
+      const { lock, claims } = known;
+      if (anywhereInQueue && claims.queueTo !== null) return null;
+      if (!copies.take({ lock, claims }, heads)) return null;
+      if (plan.holdersOf.includes(id)) copies.takeHolders(claims);
+    }
+    for (const { lockId, ticketNumber } of plan.claims) {
+      const claim = this.#locks.get(lockId)?.claims?.all.get(ticketNumber);
+      if (!claim || !copies.locks.has(lockId)) return null;
+      copies.ask(claim);
+    }
+    const newRequestIds = this.#askByRequest(plan, copies);
+    const { locks, queues } = copies;
+    return { locks, claims: [...copies.asked], queues, before: copies, newRequestIds };
+  }
+
+  /** Call after the commit of a transaction, with what it read and wrote. */
+  learn({ loaded, before }: Seen, writes: Writes): void {
+    const heads = [...loaded.queues.values()].flatMap(({ head }) => head);
+    const read = Map.groupBy([...loaded.claims, ...heads], ({ lockId }) => lockId);
+    const written = Map.groupBy([...writes.changed, ...writes.added], ({ lockId }) => lockId);
+    for (const lock of writes.locks) {
+      const known = this.#locks.get(lock.id);
+      this.forget(lock.id);
+      const lockRead = before.lock(lock.id);
+      const own = known !== undefined && known.lock.revision === lockRead?.revision;
+      const alone = aloneAfter(known, own);
+      const seen = [...(read.get(lock.id) ?? []), ...(written.get(lock.id) ?? [])];
+      const readTo = seenTo(lockRead, loaded.queues.get(lock.id));
+      const claims = own && !isShared({ alone }) ? liveClaims(lock, known.claims, seen, readTo) : null;
+      const asked = own && known.asked === "yes" ? "yes" : "no";
+      this.#locks.set(lock.id, { lock: { ...lock }, claims, asked, alone });
+      this.#claims += claims?.all.size ?? 0;
+    }
+    for (const id of this.#locks.keys()) {
+      if (this.#locks.size <= this.#locksMax && this.#claims <= CACHED_CLAIMS_OF_LOCK * this.#locksMax) break;
+      this.forget(id);
+    }
+  }
+
+  /**
+   * Forgets the claims of these locks, so that the next decision about them reads the database. Call it after a failure,
+   * after a decision in several rounds, and after a change of a rule.
+   */
+  doubt(ids: Iterable<bigint>): void {
+    for (const id of ids) {
+      const known = this.#locks.get(id);
+      if (!known) continue;
+      this.#claims -= known.claims?.all.size ?? 0;
+      this.#locks.set(id, { ...known, claims: null, asked: "not yet" });
+    }
+  }
+
+  /** Call when the lock's guard row is removed. */
+  forget(id: bigint): void {
+    this.#claims -= this.#locks.get(id)?.claims?.all.size ?? 0;
+    this.#locks.delete(id);
+  }
+
+  /** Call when the database may have become another one or may have been set back. */
+  forgetAll(): void {
+    this.#locks.clear();
+    this.#claims = 0;
+  }
+
+  /** Call after this server has extended places, with a time until which they are valid at least. */
+  prolonged(replica: bigint, claims: readonly ClaimRef[], untilUs: number): void {
+    for (const { lockId, ticketNumber, secret } of claims) {
+      const claim = this.#locks.get(lockId)?.claims?.all.get(ticketNumber);
+      if (claim?.state !== "waiting" || claim.secret !== secret) continue;
+      claim.deadlineUs = Math.min(untilUs, claim.waitUntilUs ?? Number.POSITIVE_INFINITY);
+      claim.replica = replica;
+    }
+  }
+
+  /**
+   * Adds the claims of the plan's locks that have its request ids. Returns the clients' request ids without a claim: no
+   * claim of another lock has a request id that the server made.
+   */
+  #askByRequest({ locks, requestIds }: LoadPlan, copies: Copies): string[] {
+    const unknown = new Set(requestIds);
+    if (unknown.size === 0) return [];
+    for (const { id } of locks) {
+      for (const claim of this.#locks.get(id)?.claims?.all.values() ?? [])
+        if (unknown.delete(claim.requestId)) copies.ask(claim);
+    }
+    return [...unknown].filter((requestId) => !isServerMade(requestId));
+  }
+}
+
+/** The new value of `alone` after one more write. `own`: no other server has written since this server's last write. */
+function aloneAfter(known: CachedLock | undefined, own: boolean): number {
+  if (!known) return ALONE_AFTER_OTHERS;
+  return own ? known.alone + 1 : 0;
+}
+
+/** Whether other servers write the lock too, as far as can be seen: caching its claims would be useless. */
+function isShared({ alone }: Pick<CachedLock, "alone">): boolean {
+  return alone < ALONE_AFTER_OTHERS;
+}
+
+/** Whether fewer than `heads` waiters are cached although more wait. */
+function isUsedUp({ all, queueTo }: LiveClaims, heads: number): boolean {
+  return queueTo !== null && inState(all, "waiting").length < heads;
+}
+
+/** Whether the lock has claims, but not too many holders, and they have not been requested. */
+function isWorthAsking({ lock: { holders, waiting }, asked }: CachedLock): boolean {
+  return asked === "no" && holders + waiting > 0 && holders <= CACHED_HOLDERS_MAX;
+}

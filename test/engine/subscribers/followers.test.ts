@@ -1,0 +1,281 @@
+// Who follows what, and up to which revision of a guard row everything was seen: this decides whether a poll reads the
+// lock again. A poll and the answers of transactions use different connections, so they arrive in any order.
+
+import { describe, expect, test } from "vitest";
+import type { Claim, ClaimKey } from "../../../server/core/claim.ts";
+import { Followers } from "../../../server/engine/subscribers/followers.ts";
+import { Places } from "../../../server/engine/subscribers/places.ts";
+import { Waiters } from "../../../server/engine/subscribers/waiters.ts";
+
+const LOCK = 7n;
+const claim = (ticketNumber: bigint, state: Claim["state"] = "waiting", secret = "own") =>
+  ({ lockId: LOCK, ticketNumber, state, secret, provisional: false, requestedAtUs: 0 }) as Claim;
+const follower = () => ({ settled() {} });
+
+/** The lock, as this replica has written it. */
+const OWN = { id: LOCK, name: "lock", revision: 1n };
+
+describe("the followers of a replica", () => {
+  test("look again if a poll was ahead of the answer that made a claim wait", () => {
+    const followers = new Followers();
+    followers.add(claim(1n), follower(), 5n);
+    // Revision 6 adds waiter 2, another replica's revision 7 grants to it, and the poll reads 7 before 6 is answered
+    // here.
+    followers.saw(LOCK, 7n, followers.lastAddition(LOCK));
+    followers.add(claim(2n), follower(), 6n);
+    followers.decided({ ...OWN, revision: 6n }, 5n, []);
+    expect(followers.isStale(LOCK, 7n)).toBe(true);
+  });
+
+  test("look again if a claim came to wait while the poll read the others", async () => {
+    const followers = new Followers();
+    const told: bigint[] = [];
+    const follow = (ticketNumber: bigint, revision: bigint) =>
+      followers.add(claim(ticketNumber), { settled: (held) => told.push(held.ticketNumber) }, revision);
+    follow(1n, 5n);
+    // Another replica makes revision 6; this one adds waiter 2 with 7; another one grants to it with 8, and the poll
+    // has read that.
+    let reads = 0;
+    const store = {
+      poll: async () => ({
+        revisions: new Map([[LOCK, 8n]]),
+        due: [],
+        dueSoon: new Map(),
+        rulesRevision: 0n,
+      }),
+      limitRules: async () => [],
+      claims: async (keys: readonly ClaimKey[]) => {
+        reads += 1;
+        if (reads === 1) {
+          follow(2n, 7n);
+          followers.decided({ ...OWN, revision: 7n }, 6n, []);
+        }
+        const state = (key: ClaimKey) => (key.ticketNumber === 2n ? "held" : "waiting");
+        return { nowUs: 0, claims: keys.map((key) => claim(key.ticketNumber, state(key))) };
+      },
+    };
+    const queue = async () => ({ nowUs: 0, places: [] });
+    const places = new Places({ store: { queue }, followers, onFailure() {} });
+    const waiters = new Waiters({
+      store,
+      followers,
+      places,
+      advances: { start: async () => {} },
+      rulesInForce: { saw() {} },
+      intervalMs: 86_400_000,
+      onRulesChanged() {},
+      onFailure() {},
+    });
+    await waiters.look();
+    expect(told).toEqual([]);
+    await waiters.look();
+    expect(told).toEqual([2n]);
+    await waiters.look();
+    expect(reads).toBe(2);
+  });
+
+  test("need no look at what this replica alone has done", () => {
+    const followers = new Followers();
+    followers.add(claim(1n), follower(), 5n);
+    followers.add(claim(2n), follower(), 6n);
+    followers.decided({ ...OWN, revision: 6n }, 5n, []);
+    expect(followers.isStale(LOCK, 6n)).toBe(false);
+  });
+
+  test("look again at what another replica has done in between", () => {
+    const followers = new Followers();
+    followers.add(claim(1n), follower(), 5n);
+    followers.add(claim(2n), follower(), 7n);
+    followers.decided({ ...OWN, revision: 7n }, 6n, []);
+    expect(followers.isStale(LOCK, 7n)).toBe(true);
+  });
+
+  describe("followers of a claim that is gone, and whose number another claim has", () => {
+    const GONE = { state: "ended", secret: "own" };
+    const follow = (secret: string, told: Claim[]) => ({
+      claim: claim(1n, "waiting", secret),
+      follower: { settled: (claim: Claim) => void told.push(claim) },
+    });
+
+    test("are notified of its end when the other claim is granted or queued here", () => {
+      const followers = new Followers();
+      const told: Claim[] = [];
+      const others: Claim[] = [];
+      const [own, other] = [follow("own", told), follow("other", others)];
+      followers.add(own.claim, own.follower, 5n);
+      followers.settled(claim(1n, "held", "other"), 0);
+      expect(told).toMatchObject([GONE]);
+
+      followers.add(own.claim, own.follower, 5n);
+      followers.add(other.claim, other.follower, 6n);
+      expect(told).toMatchObject([GONE, GONE]);
+      expect([...followers.claims()]).toEqual([other.claim]);
+      followers.settled(claim(1n, "held", "other"), 0);
+      expect(others).toMatchObject([{ state: "held", secret: "other" }]);
+    });
+
+    test.each(["waiting", "held"] as const)(
+      "are notified of its end by a poll that finds the other claim %s",
+      async (state) => {
+        const followers = new Followers();
+        const told: Claim[] = [];
+        const own = follow("own", told);
+        followers.add(own.claim, own.follower, 5n);
+        const store = {
+          poll: async () => ({
+            revisions: new Map([[LOCK, 8n]]),
+            due: [],
+            dueSoon: new Map(),
+            rulesRevision: 0n,
+          }),
+          limitRules: async () => [],
+          claims: async () => ({ nowUs: 0, claims: [{ ...claim(1n, state, "other"), provisional: true }] }),
+        };
+        const queue = async () => ({ nowUs: 0, places: [] });
+        const places = new Places({ store: { queue }, followers, onFailure() {} });
+        await new Waiters({
+          store,
+          followers,
+          places,
+          advances: { start: async () => {} },
+          rulesInForce: { saw() {} },
+          intervalMs: 86_400_000,
+          onRulesChanged() {},
+          onFailure() {},
+        }).look();
+        expect(told).toMatchObject([GONE]);
+      },
+    );
+  });
+
+  test("of one claim are notified together, once, and are forgotten then", () => {
+    const followers = new Followers();
+    const told: [who: string, state: Claim["state"], nowUs: number][] = [];
+    const named = (who: string) => ({
+      settled: ({ state }: Claim, nowUs: number) => void told.push([who, state, nowUs]),
+    });
+    followers.add(claim(1n), named("a"), 1n);
+    followers.add(claim(1n), named("b"), 1n);
+    followers.add(claim(2n), named("c"), 1n);
+    expect(followers.count).toBe(2);
+    followers.settled(claim(1n, "held"), 5);
+    followers.settled(claim(1n, "ended"), 6);
+    followers.settled({ ...claim(2n, "held"), lockId: 8n }, 6);
+    expect(told).toEqual([
+      ["a", "held", 5],
+      ["b", "held", 5],
+    ]);
+    expect(followers.count).toBe(1);
+    expect(followers.claim(claim(1n))).toBeUndefined();
+    expect(followers.claim(claim(1n))).toBeUndefined();
+    expect(followers.claim(claim(2n))).toEqual(claim(2n));
+    expect(followers.follows(LOCK)).toBe(true);
+    expect(followers.lockIds()).toEqual([LOCK]);
+  });
+
+  test("stay when one of them leaves, and nothing is kept after the last one", () => {
+    const followers = new Followers();
+    const [one, other, stranger] = [follower(), follower(), follower()];
+    followers.add(claim(1n), one, 1n);
+    followers.add(claim(1n), other, 1n);
+    expect(followers.remove(claim(1n), stranger)).toBe(true);
+    expect(followers.remove(claim(1n), one)).toBe(true);
+    expect(followers.remove(claim(1n), one)).toBe(true);
+    expect(followers.claim(claim(1n))).toBeDefined();
+    expect(followers.remove(claim(2n), one)).toBe(false);
+    expect(followers.remove(claim(1n), other)).toBe(false);
+    expect(followers.remove(claim(1n), other)).toBe(false);
+    expect(followers.count).toBe(0);
+    expect(followers.follows(LOCK)).toBe(false);
+    expect(followers.lockIds()).toEqual([]);
+    expect([...followers.claims()]).toEqual([]);
+    expect([...followers.of(LOCK)]).toEqual([]);
+  });
+
+  test("have places read for them as long as one of them shows places", () => {
+    const followers = new Followers();
+    const [shows, other, silent] = [
+      { ...follower(), placed() {} },
+      { ...follower(), placed() {} },
+      follower(),
+    ];
+    expect(followers.wantsPlaces(LOCK)).toBe(false);
+    followers.add(claim(1n), silent, 1n);
+    expect(followers.wantsPlaces(LOCK)).toBe(false);
+    followers.add(claim(1n), shows, 1n);
+    followers.add(claim(1n), shows, 1n);
+    followers.add(claim(2n), other, 1n);
+    expect(followers.wantsPlaces(LOCK)).toBe(true);
+    followers.remove(claim(1n), shows);
+    followers.remove(claim(1n), shows);
+    expect(followers.wantsPlaces(LOCK)).toBe(true);
+    followers.settled(claim(2n, "held"), 0);
+    expect(followers.wantsPlaces(LOCK)).toBe(false);
+    followers.add(claim(3n), shows, 1n);
+    followers.remove(claim(1n), silent);
+    expect(followers.wantsPlaces(LOCK)).toBe(true);
+    followers.remove(claim(3n), shows);
+    expect(followers.wantsPlaces(LOCK)).toBe(false);
+  });
+
+  test("need no look at a lock without followers, nor after one that has seen all", () => {
+    const followers = new Followers();
+    expect(followers.isStale(LOCK, 1n)).toBe(false);
+    followers.decided({ ...OWN, revision: 2n }, 1n, []);
+    followers.saw(LOCK, 1n, followers.lastAddition(LOCK));
+    followers.add(claim(1n), follower(), 5n);
+    expect(followers.isStale(LOCK, 5n)).toBe(false);
+    expect(followers.isStale(LOCK, 6n)).toBe(true);
+    followers.saw(LOCK, 6n, followers.lastAddition(LOCK));
+    expect(followers.isStale(LOCK, 6n)).toBe(false);
+    // A follower that comes back to a claim was there when the claim was read.
+    const before = followers.lastAddition(LOCK);
+    followers.add(claim(1n), follower(), 6n);
+    followers.saw(LOCK, 7n, before);
+    expect(followers.isStale(LOCK, 7n)).toBe(false);
+  });
+
+  test("are numbered, so that a follower is not told what was read before it came", () => {
+    const followers = new Followers();
+    const lastAdditions = () => [...followers.of(LOCK)].map(({ lastAddition }) => lastAddition);
+    const [one, other] = [follower(), follower()];
+    followers.add(claim(1n), one, 1n);
+    const before = followers.additions;
+    followers.add(claim(1n), one, 1n);
+    expect(followers.additions).toBe(before);
+    followers.add(claim(2n), other, 1n);
+    const [first, second] = lastAdditions();
+    expect(first).toBeLessThanOrEqual(before);
+    expect(second).toBeGreaterThan(before);
+    const between = followers.additions;
+    followers.add(claim(1n), other, 1n);
+    expect(lastAdditions()[0]).toBeGreaterThan(between);
+  });
+
+  test("of locks without a decision here, or decided by the present rules, need no new decision", () => {
+    const followers = new Followers();
+    const rules = [{ prefix: "", limit: 1, version: 1n, reason: "", changeMark: 0n }];
+    const asked: string[] = [];
+    const changes = {
+      rules,
+      concerns: (name: string) => {
+        asked.push(name);
+        return name === "concerned";
+      },
+    };
+    followers.decided({ ...OWN, name: "concerned" }, 0n, []);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
+    followers.add(claim(1n), follower(), 1n);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
+    followers.decided({ ...OWN, name: "concerned" }, 0n, rules);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
+    expect(asked).toEqual([]);
+    followers.decided({ ...OWN, name: "concerned" }, 0n, []);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(true);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(true);
+    followers.decided({ ...OWN, name: "other" }, 0n, []);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
+    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
+    expect(asked).toEqual(["concerned", "concerned", "other"]);
+  });
+});

@@ -1,0 +1,254 @@
+// Places are read only for followers that are told theirs, and however many these are, other work gets its turn.
+
+import { afterEach, describe, expect, test } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
+import { PLACES_READS_MAX, PLACES_SLICE } from "../../../server/engine/engine-bounds.ts";
+import { Followers } from "../../../server/engine/subscribers/followers.ts";
+import { Places } from "../../../server/engine/subscribers/places.ts";
+
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+/** `length` waiters for each lock, in a database that answers one turn later. */
+function crowd(length: number) {
+  const followers = new Followers();
+  const read: bigint[] = [];
+  let [reading, readingMax] = [0, 0];
+  const queue = async (lockId: bigint) => {
+    read.push(lockId);
+    readingMax = Math.max(readingMax, ++reading);
+    await new Promise(setImmediate);
+    reading -= 1;
+    const places = Array.from({ length }, (_, index) => ({ ticketNumber: BigInt(index), permits: 1 }));
+    return { nowUs: 0, places };
+  };
+  const failed: unknown[] = [];
+  const onFailure = (_loop: string, error: unknown) => void failed.push(error);
+  const places = new Places({ store: { queue }, followers, onFailure });
+  places.start();
+  stops.push(() => places.stop());
+
+  let told = 0;
+  let onTold = () => {};
+  const claimOf = (lockId: bigint, index: number) => ({ lockId, ticketNumber: BigInt(index) }) as Claim;
+  const follower = {
+    settled() {},
+    placed() {
+      told += 1;
+      onTold();
+    },
+  };
+  return {
+    read,
+    readingMax: () => readingMax,
+    told: () => told,
+    changed: (lockId: bigint) => places.changed(lockId),
+    stop: () => places.stop(),
+    enter(lockId: bigint) {
+      for (let index = 0; index < length; index++) followers.add(claimOf(lockId, index), follower, 1n);
+    },
+    leave(lockId: bigint) {
+      for (let index = 0; index < length; index++) followers.remove(claimOf(lockId, index), follower);
+    },
+    /** Resolves when `many` places have been reported in all. */
+    toldSoMany: (many: number) =>
+      new Promise<void>((resolve) => {
+        onTold = () => {
+          if (told === many) resolve();
+        };
+        onTold();
+      }),
+  };
+}
+
+test("a queue is not read for a follower that left before", async () => {
+  const { enter, leave, changed, toldSoMany, read } = crowd(1);
+  for (const lockId of [7n, 8n]) {
+    enter(lockId);
+    changed(lockId);
+  }
+  leave(7n);
+  await toldSoMany(1);
+  expect(read).toEqual([8n]);
+});
+
+test("a follower that arrives during a read gets its place from the next read", async () => {
+  const followers = new Followers();
+  const reads: PromiseWithResolvers<void>[] = [];
+  let ahead = 8;
+  const queue = async () => {
+    const read = Promise.withResolvers<void>();
+    const places = Array.from({ length: ahead + 1 }, (_, index) => ({
+      ticketNumber: BigInt(index + 10 - ahead),
+      permits: 1,
+    }));
+    reads.push(read);
+    await read.promise;
+    return { nowUs: 0, places };
+  };
+  const places = new Places({ store: { queue }, followers, onFailure() {} });
+  const told: [who: string, ahead: number][] = [];
+  let onTold = () => {};
+  const enter = (who: string) =>
+    followers.add(
+      { lockId: 7n, ticketNumber: 10n } as Claim,
+      {
+        settled() {},
+        placed: (place) => {
+          told.push([who, place.ahead]);
+          onTold();
+        },
+      },
+      1n,
+    );
+  const untilRead = async (count: number) => {
+    while (reads.length < count) await new Promise((resolve) => setTimeout(resolve, 1));
+    reads[count - 1]?.resolve();
+  };
+  places.start();
+  stops.push(() => places.stop());
+  enter("first");
+  places.changed(7n);
+  while (reads.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  // Another server has told the returning follower that four are ahead; the first read is from before that.
+  ahead = 4;
+  enter("comes back");
+  const all = new Promise<void>((resolve) => {
+    onTold = () => told.length === 2 && resolve();
+  });
+  await untilRead(1);
+  await untilRead(2);
+  await all;
+  expect(told).toEqual([
+    ["first", 4],
+    ["comes back", 4],
+  ]);
+});
+
+test("many hot locks are read in turn, a few at once", async () => {
+  const { enter, changed, toldSoMany, readingMax } = crowd(2);
+  const lockIds = Array.from({ length: 1_000 }, (_, index) => BigInt(index));
+  for (const lockId of lockIds) enter(lockId);
+  for (const lockId of lockIds) changed(lockId);
+  await toldSoMany(2_000);
+  expect(readingMax()).toBe(PLACES_READS_MAX);
+});
+
+test("a crowd is notified in slices, and everything else goes on in between", async () => {
+  const { enter, changed, toldSoMany, told } = crowd(10_000);
+  enter(7n);
+  changed(7n);
+  const all = toldSoMany(10_000);
+  let inOneTurn = 0;
+  for (let before = 0; before < 10_000; before = told()) {
+    await new Promise(setImmediate);
+    inOneTurn = Math.max(inOneTurn, told() - before);
+  }
+  await all;
+  expect(inOneTurn).toBeLessThanOrEqual(PLACES_SLICE);
+});
+
+test("a crowd that is being notified when the server stops hears no more", async () => {
+  const { enter, changed, toldSoMany, told, stop } = crowd(10_000);
+  enter(7n);
+  changed(7n);
+  await toldSoMany(1);
+  await stop();
+  const toldAtTheStop = told();
+  expect(toldAtTheStop).toBeLessThan(10_000);
+  await new Promise(setImmediate);
+  expect(told()).toBe(toldAtTheStop);
+});
+
+test("a follower that shows no places is skipped, as is one that is not in the queue", async () => {
+  const followers = new Followers();
+  const told = Promise.withResolvers<number>();
+  const places = new Places({
+    store: {
+      queue: async () => ({
+        nowUs: 0,
+        places: [1n, 2n].map((ticketNumber) => ({ ticketNumber, permits: 1 })),
+      }),
+    },
+    followers,
+    onFailure: (_loop, error) => told.reject(error),
+  });
+  const claimOf = (ticketNumber: bigint) => ({ lockId: 7n, ticketNumber }) as Claim;
+  followers.add(claimOf(1n), { settled() {} }, 1n);
+  followers.add(claimOf(9n), { settled() {}, placed: () => told.reject(new Error("It has no place.")) }, 1n);
+  followers.add(claimOf(2n), { settled() {}, placed: ({ ahead }) => told.resolve(ahead) }, 1n);
+  places.changed(7n);
+  places.start();
+  stops.push(() => places.stop());
+  expect(await told.promise).toBe(1);
+});
+
+test("a lock that changes during a round is reported once, in the next round", async () => {
+  const { enter, changed, toldSoMany, read } = crowd(1);
+  for (const lockId of [1n, 2n, 3n]) enter(lockId);
+  for (const lockId of [1n, 2n, 3n]) changed(lockId);
+  await toldSoMany(1);
+  // The third lock is about to be read, so that read already shows its latest queue.
+  for (let times = 0; times < 5; times++) for (const lockId of [1n, 3n]) changed(lockId);
+  await toldSoMany(4);
+  expect(read).toEqual([1n, 2n, 3n, 1n]);
+});
+
+describe("the place of a caller", () => {
+  /** Two waiters for 3 and 5 permits, and two more. */
+  const QUEUE = [
+    { ticketNumber: 2n, permits: 3 },
+    { ticketNumber: 4n, permits: 5 },
+    { ticketNumber: 5n, permits: 1 },
+    { ticketNumber: 9n, permits: 1 },
+  ];
+  const places = new Places({
+    store: { queue: async () => ({ nowUs: 0, places: QUEUE }) },
+    followers: new Followers(),
+    onFailure() {},
+  });
+
+  test("shows who is ahead, and how many permits they request", async () => {
+    const all = await Promise.all(QUEUE.map(({ ticketNumber }) => places.of({ lockId: 7n, ticketNumber })));
+    expect(all).toEqual([
+      { ahead: 0, permitsAhead: 0, queueLength: 4 },
+      { ahead: 1, permitsAhead: 3, queueLength: 4 },
+      { ahead: 2, permitsAhead: 8, queueLength: 4 },
+      { ahead: 3, permitsAhead: 9, queueLength: 4 },
+    ]);
+  });
+
+  test.each([0n, 1n, 3n, 6n, 8n, 10n])(
+    "is none for ticket %s, which is not in the queue",
+    async (ticketNumber) => {
+      expect(await places.of({ lockId: 7n, ticketNumber })).toBeNull();
+    },
+  );
+});
+
+test("a queue that cannot be read is reported, and followers of other locks are notified all the same", async () => {
+  const followers = new Followers();
+  const failed: unknown[] = [];
+  const told = Promise.withResolvers<bigint>();
+  const places = new Places({
+    store: {
+      queue: async (lockId) => {
+        if (lockId === 7n) throw new Error("A fault made by a test.");
+        return { nowUs: 5, places: [{ ticketNumber: 1n, permits: 1 }] };
+      },
+    },
+    followers,
+    onFailure: (loop, error) => void failed.push([loop, error]),
+  });
+  for (const lockId of [7n, 8n]) {
+    const placed = () => told.resolve(lockId);
+    followers.add({ lockId, ticketNumber: 1n } as Claim, { settled() {}, placed }, 1n);
+    places.changed(lockId);
+  }
+  places.start();
+  stops.push(() => places.stop());
+  expect(await told.promise).toBe(8n);
+  expect(failed).toEqual([["places", expect.objectContaining({ message: "A fault made by a test." })]]);
+});

@@ -1,0 +1,493 @@
+// What watches of locks report after their snapshots, whoever changed a lock, and how little is read for that.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Lock } from "../../../server/core/lock.ts";
+import { OWN_NAMES_PREFIX } from "../../../server/core/lock.ts";
+import {
+  KNOWN_CHECKED_MAX,
+  KNOWN_CHECKED_MS,
+  WATCH_CLAIMS_MAX,
+  WATCH_GONE_MAX,
+  WATCH_LOCKS_MAX,
+} from "../../../server/engine/engine-bounds.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import type {
+  LocksQuery,
+  LockWatch,
+  ViewedLock,
+  WatchEvent,
+  WatchUpdate,
+} from "../../../server/engine/lock-engine.ts";
+import { LockWatches } from "../../../server/engine/subscribers/lock-watches.ts";
+import type { WaitedLock } from "../../../server/storage/store.ts";
+
+type Row = Pick<Lock, "id" | "name" | "revision" | "holders" | "waiting">;
+
+// Only the pace of the checks is on a fake clock. It has no jitter, so that one check begins in each interval.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  vi.spyOn(Math, "random").mockReturnValue(0.5);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const turn = () => new Promise(setImmediate);
+const settled = async () => {
+  for (let turns = 0; turns < 10; turns++) await turn();
+};
+
+/** Lets the next check of known locks begin, and end. */
+async function check(): Promise<void> {
+  await vi.advanceTimersByTimeAsync(1.1 * KNOWN_CHECKED_MS);
+  await settled();
+}
+
+/** Watches over rows that the test changes. */
+function scene() {
+  const rows = new Map<string, Row>();
+  const events: WatchEvent[] = [];
+  const failures: unknown[] = [];
+  const looks: (readonly bigint[])[] = [];
+  const reads: (readonly WaitedLock[])[] = [];
+  const feed = { begin: vi.fn(async () => {}), end: vi.fn() };
+  const untilPage = { promise: Promise.resolve() };
+  const claimsOf = (row: Row) => ({
+    holders: Array.from({ length: row.holders }),
+    waiters: Array.from({ length: row.waiting }),
+  });
+  const viewOf = (row: Row) => ({ lock: { ...row }, ...claimsOf(row) }) as unknown as ViewedLock;
+  const fault = { next: null as Error | null };
+  const watches = new LockWatches({
+    store: {
+      poll: async (ids) => {
+        looks.push(ids);
+        const there = [...rows.values()].filter(({ id }) => ids.includes(id));
+        const revisions = new Map(there.map(({ id, revision }) => [id, revision]));
+        return { revisions, due: [], dueSoon: new Map(), rulesRevision: 1n };
+      },
+    },
+    feed,
+    views: {
+      async *views({ prefix, afterName, max }: LocksQuery) {
+        await untilPage.promise;
+        const names = [...rows.keys()].filter((name) => name.startsWith(prefix)).sort();
+        const from = names.filter((name) => afterName === null || name > afterName).slice(0, max);
+        for (const name of from) yield viewOf(rows.get(name) as Row);
+      },
+      async *viewsOf(locks) {
+        reads.push(locks);
+        const { next } = fault;
+        fault.next = null;
+        if (next) throw next;
+        const ids = new Set(locks.map(({ id }) => id));
+        for (const row of rows.values()) if (ids.has(row.id)) yield viewOf(row);
+      },
+    },
+    observer: (event) => void events.push(event),
+    onFailure: (loop, error) => void failures.push([loop, error]),
+  });
+  let ids = 0n;
+  /** Creates or changes the lock without announcing it. */
+  const write = (name: string, claims: Partial<Pick<Row, "holders" | "waiting">> = {}): Row => {
+    const before = rows.get(name);
+    const row = {
+      id: before?.id ?? ++ids,
+      name,
+      revision: (before?.revision ?? 0n) + 1n,
+      holders: 0,
+      waiting: 0,
+      ...claims,
+    };
+    rows.set(name, row);
+    return row;
+  };
+  const commit = (...written: Row[]) => {
+    for (const row of written) watches.decided(row);
+  };
+  return { watches, rows, events, failures, looks, reads, feed, untilPage, fault, write, commit };
+}
+
+const by = (owner: string) => ({ getPeer: () => owner });
+
+/** The names of a whole snapshot, in pages. */
+async function snapshotOf(watch: LockWatch): Promise<string[][]> {
+  const pages: string[][] = [];
+  for (;;) {
+    const update = await watch.next();
+    pages.push(update.locks.map(({ lock }) => lock.name));
+    if (update.complete) return pages;
+  }
+}
+
+/** Reads the watch's next update; null while there is none. */
+class Reader {
+  told: WatchUpdate | null = null;
+  readonly next: Promise<WatchUpdate>;
+
+  constructor(watch: LockWatch) {
+    this.next = watch.next();
+    this.next.then(
+      (update) => {
+        this.told = update;
+      },
+      () => {},
+    );
+  }
+
+  async names(): Promise<string[]> {
+    return (await this.next).locks.map(({ lock }) => lock.name);
+  }
+}
+
+describe("a watch sends", () => {
+  test("what this server commits under its prefix, in its present state, and nothing else", async () => {
+    const { watches, write, commit, reads } = scene();
+    write("a/1");
+    const watch = watches.open("a/");
+    expect(await snapshotOf(watch)).toEqual([["a/1"]]);
+    const reader = new Reader(watch);
+    commit(write("b/1"), write(`${OWN_NAMES_PREFIX}1`));
+    await settled();
+    expect(reads).toEqual([]);
+    const row = write("a/1", { holders: 1 });
+    write("a/1", { holders: 2 });
+    commit(row);
+    expect((await reader.next).locks).toMatchObject([{ lock: { name: "a/1", revision: 3n, holders: 2 } }]);
+    expect(reads).toEqual([[{ id: row.id, holders: 1, waiting: 0 }]]);
+    watch.close(new Error("gone"));
+  });
+
+  test("none of the server's own locks, whatever its prefix", async () => {
+    const { watches, write, commit, reads } = scene();
+    const watch = watches.open("");
+    await snapshotOf(watch);
+    const reader = new Reader(watch);
+    commit(write(`${OWN_NAMES_PREFIX}1`));
+    await settled();
+    expect([reader.told, reads]).toEqual([null, []]);
+    watch.close(new Error("gone"));
+  });
+
+  test("a change once, however often it is seen", async () => {
+    const { watches, write } = scene();
+    const watch = watches.open("");
+    await snapshotOf(watch);
+    const first = new Reader(watch);
+    const row = write("a");
+    watches.decided(row);
+    expect(await first.names()).toEqual(["a"]);
+    const second = new Reader(watch);
+    watches.decided(row);
+    watches.decided(write("b"));
+    expect(await second.names()).toEqual(["b"]);
+    watch.close(new Error("gone"));
+  });
+
+  test("a name that has come back as another lock", async () => {
+    const { watches, rows, write } = scene();
+    const watch = watches.open("");
+    watches.decided(write("a"));
+    await snapshotOf(watch);
+    const reader = new Reader(watch);
+    rows.delete("a");
+    watches.decided(write("a"));
+    expect((await reader.next).locks).toMatchObject([{ lock: { id: 2n, revision: 1n } }]);
+    watch.close(new Error("gone"));
+  });
+
+  test("a lock as gone if it is missing when it is read", async () => {
+    const { watches, rows, write } = scene();
+    const watch = watches.open("");
+    const row = write("a");
+    await snapshotOf(watch);
+    const reader = new Reader(watch);
+    rows.delete("a");
+    watches.decided({ ...row, revision: 9n });
+    expect(await reader.next).toMatchObject({ locks: [], deleted: ["a"], beganAnew: false });
+    expect(watches.known).toBe(0);
+    watch.close(new Error("gone"));
+  });
+
+  test("what is under its prefix, with one read for two overlapping watches", async () => {
+    const { watches, write, commit, reads } = scene();
+    const all = [watches.open(""), watches.open("a/"), watches.open("b/")];
+    for (const watch of all) await snapshotOf(watch);
+    const readers = all.map((watch) => new Reader(watch));
+    commit(write("a/1"));
+    expect(await readers[0]?.names()).toEqual(["a/1"]);
+    expect(await readers[1]?.names()).toEqual(["a/1"]);
+    expect(readers[2]?.told).toBeNull();
+    expect(reads).toHaveLength(1);
+    for (const watch of all) watch.close(new Error("gone"));
+  });
+
+  test("nothing, and causes no read, until its client reads on", async () => {
+    const { watches, write, commit, reads } = scene();
+    const watch = watches.open("");
+    await snapshotOf(watch);
+    commit(write("a"));
+    await settled();
+    expect(reads).toEqual([]);
+    expect(await new Reader(watch).names()).toEqual(["a"]);
+    watch.close(new Error("gone"));
+  });
+
+  test("what changed during the read of its snapshot, after it", async () => {
+    const { watches, write, commit, untilPage } = scene();
+    write("a");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    untilPage.promise = promise;
+    const watch = watches.open("");
+    const snapshot = snapshotOf(watch);
+    await settled();
+    commit(write("b"));
+    const before = write("a");
+    resolve();
+    expect(await snapshot).toEqual([["a", "b"]]);
+    // Unchanged since the snapshot, so not reported.
+    commit(before);
+    commit(write("c"));
+    expect(await new Reader(watch).names()).toEqual(["c"]);
+    watch.close(new Error("gone"));
+  });
+});
+
+describe("now and then all known locks are checked", () => {
+  test("which finds those that are gone, and missed changes", async () => {
+    const { watches, rows, write, looks } = scene();
+    for (const name of ["a", "b", "c"]) write(name);
+    const watch = watches.open("");
+    await snapshotOf(watch);
+    const reader = new Reader(watch);
+    rows.delete("a");
+    write("b");
+    await check();
+    expect(looks).toEqual([[1n, 2n, 3n]]);
+    const told = [await reader.next, await watch.next()];
+    expect(told.flatMap(({ deleted }) => deleted)).toEqual(["a"]);
+    expect(told.flatMap(({ locks }) => locks.map(({ lock }) => lock.name))).toEqual(["b"]);
+    watch.close(new Error("gone"));
+  });
+
+  test("about once a second, but not if nothing is known, and not after the last watch was closed", async () => {
+    const { watches, write, looks } = scene();
+    const watch = watches.open("");
+    await snapshotOf(watch);
+    await check();
+    expect(looks).toEqual([]);
+    watches.decided(write("a"));
+    await vi.advanceTimersByTimeAsync(0.6 * KNOWN_CHECKED_MS);
+    expect(looks).toEqual([]);
+    await check();
+    expect(looks).toHaveLength(1);
+    watch.close(new Error("gone"));
+    await check();
+    expect(looks).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("a part of them at a time, and all in turn", async () => {
+    const { watches, write, looks } = scene();
+    const watch = watches.open("");
+    await snapshotOf(watch);
+    const count = 2 * KNOWN_CHECKED_MAX + 1;
+    for (let index = 0; index < count; index++) watches.decided(write(`${index}`));
+    while (looks.length < 4) await check();
+    expect(looks.map((ids) => ids.length)).toEqual([
+      KNOWN_CHECKED_MAX,
+      KNOWN_CHECKED_MAX,
+      1,
+      KNOWN_CHECKED_MAX,
+    ]);
+    expect(new Set(looks.slice(0, 3).flat()).size).toBe(count);
+    watch.close(new Error("gone"));
+  });
+});
+
+test("a limit that a pattern changes is sent for the locks under it alone", async () => {
+  const { watches, write } = scene();
+  for (const name of ["a/1", "b/1", "c/1"]) write(name);
+  const watch = watches.open("");
+  await snapshotOf(watch);
+  const first = new Reader(watch);
+  watches.rulesChanged(["d/"]);
+  await settled();
+  expect(first.told).toBeNull();
+  watches.rulesChanged(["a/"]);
+  expect(await first.names()).toEqual(["a/1"]);
+  const second = new Reader(watch);
+  watches.rulesChanged(["b/", "c/"]);
+  expect((await second.names()).sort()).toEqual(["b/1", "c/1"]);
+  watch.close(new Error("gone"));
+});
+
+test("what was known does not count after a break: all watches begin anew", async () => {
+  const { watches, events, write, rows } = scene();
+  for (const name of ["a", "b"]) write(name);
+  const [watch, other] = [watches.open(""), watches.open("b")];
+  for (const each of [watch, other]) await snapshotOf(each);
+  const reader = new Reader(watch);
+  rows.delete("a");
+  watches.missed("failed_over");
+  expect(watches.known).toBe(0);
+  expect(await reader.next).toMatchObject({
+    beganAnew: true,
+    complete: true,
+    locks: [{ lock: { name: "b" } }],
+  });
+  expect(await other.next()).toMatchObject({ beganAnew: true });
+  expect(events.filter(({ kind }) => kind === "watch_began_anew")).toEqual([
+    { kind: "watch_began_anew", cause: "failed_over" },
+    { kind: "watch_began_anew", cause: "failed_over" },
+  ]);
+  for (const each of [watch, other]) each.close(new Error("gone"));
+});
+
+describe("a round of sends", () => {
+  test("reads a bounded number of locks, sends a bounded number of deleted names, and goes on with the rest", async () => {
+    const { watches, write, reads } = scene();
+    const watch = watches.open("");
+    await snapshotOf(watch);
+    const count = WATCH_LOCKS_MAX + 1;
+    for (let index = 0; index < count; index++) watches.decided(write(`${index}`));
+    expect(await new Reader(watch).names()).toHaveLength(WATCH_LOCKS_MAX);
+    expect(await new Reader(watch).names()).toHaveLength(1);
+    expect(reads.map((locks) => locks.length)).toEqual([WATCH_LOCKS_MAX, 1]);
+    watch.close(new Error("gone"));
+  });
+
+  test("ends when it has as many claims as it may read", async () => {
+    const { watches, write, reads } = scene();
+    const watch = watches.open("");
+    await snapshotOf(watch);
+    for (const name of ["a", "b", "c"])
+      watches.decided(write(name, { holders: WATCH_CLAIMS_MAX / 4, waiting: WATCH_CLAIMS_MAX / 4 }));
+    await new Reader(watch).next;
+    await new Reader(watch).next;
+    expect(reads.map((locks) => locks.length)).toEqual([2, 1]);
+    watch.close(new Error("gone"));
+  });
+
+  test("sends a bounded number of deleted names, and the others in the next one", async () => {
+    const { watches, rows, write } = scene();
+    const count = WATCH_GONE_MAX + 1;
+    for (let index = 0; index < count; index++) write(`${index}`);
+    const watch = watches.open("");
+    await snapshotOf(watch);
+    rows.clear();
+    await check();
+    expect((await new Reader(watch).next).deleted).toHaveLength(WATCH_GONE_MAX);
+    expect((await new Reader(watch).next).deleted).toHaveLength(1);
+    watch.close(new Error("gone"));
+  });
+
+  test("that fails is reported, and its content is sent later", async () => {
+    const { watches, write, failures, fault } = scene();
+    const watch = watches.open("");
+    await snapshotOf(watch);
+    const reader = new Reader(watch);
+    fault.next = new Error("A fault made by a test.");
+    watches.decided(write("a"));
+    expect(await reader.names()).toEqual(["a"]);
+    expect(failures).toEqual([["watches", expect.objectContaining({ message: "A fault made by a test." })]]);
+    watch.close(new Error("gone"));
+  });
+});
+
+describe("a page of a snapshot", () => {
+  test("has a bounded number of locks, and fewer if they have many claims", async () => {
+    const { watches, write } = scene();
+    const name = (index: number) => `${1_000 + index}`;
+    for (let index = 0; index <= WATCH_LOCKS_MAX; index++) write(name(index));
+    const watch = watches.open("");
+    expect((await snapshotOf(watch)).map((names) => names.length)).toEqual([WATCH_LOCKS_MAX, 1]);
+    const crowd = { holders: WATCH_CLAIMS_MAX / 2, waiting: WATCH_CLAIMS_MAX / 2 };
+    for (const index of [0, 2]) write(name(index), crowd);
+    const crowded = watches.open("");
+    expect((await snapshotOf(crowded)).map((names) => names.length)).toEqual([1, 2, WATCH_LOCKS_MAX - 2]);
+    for (const each of [watch, crowded]) each.close(new Error("gone"));
+  });
+
+  test("is the last one if everything fits, and is empty if there is nothing", async () => {
+    const { watches, write } = scene();
+    const empty = watches.open("a");
+    expect(await snapshotOf(empty)).toEqual([[]]);
+    for (let index = 0; index < WATCH_LOCKS_MAX - 1; index++) write(`b${index}`);
+    const watch = watches.open("b");
+    expect(await snapshotOf(watch)).toHaveLength(1);
+    for (const each of [empty, watch]) each.close(new Error("gone"));
+  });
+
+  test("that cannot be read is tried again when the fault allows it, but not after a bug", async () => {
+    const { watches } = scene();
+    const away = new Fault("unavailable", "connection_lost", "away", { retryAfterMs: 1 });
+    await watches.again(away);
+    const bug = new Error("a bug");
+    await expect(watches.again(bug)).rejects.toBe(bug);
+  });
+});
+
+test("changes are searched from the first watch on, until the last one is closed", async () => {
+  const { watches, feed, events } = scene();
+  const [first, second] = [watches.open("", by("a")), watches.open("", by("b"))];
+  await snapshotOf(first);
+  await snapshotOf(second);
+  expect(feed.begin).toHaveBeenCalledWith(watches);
+  first.close(new Error("gone"));
+  expect(feed.end).not.toHaveBeenCalled();
+  second.close(new Error("gone"));
+  expect(feed.end).toHaveBeenCalledTimes(1);
+  feed.begin.mockClear();
+  const third = watches.open("");
+  await snapshotOf(third);
+  expect(feed.begin).toHaveBeenCalledWith(watches);
+  third.close(new Error("gone"));
+  expect(events.map(({ kind }) => kind).filter((kind) => kind !== "watch_sent")).toEqual([
+    ...["watch_opened", "watch_opened", "watch_closed", "watch_closed"],
+    ...["watch_opened", "watch_closed"],
+  ]);
+});
+
+test("the search for changes that begins after the last watch was closed is ended", async () => {
+  const { watches, feed } = scene();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  feed.begin.mockReturnValueOnce(promise);
+  const watch = watches.open("");
+  const next = watch.next().catch((error: Error) => error.message);
+  await settled();
+  watch.close(new Error("gone"));
+  expect(await next).toBe("gone");
+  feed.end.mockClear();
+  resolve();
+  await settled();
+  expect(feed.end).toHaveBeenCalledTimes(1);
+});
+
+test("what is sent is counted", async () => {
+  const { watches, rows, write, events } = scene();
+  for (const name of ["a", "b"]) write(name);
+  const watch = watches.open("");
+  await snapshotOf(watch);
+  rows.delete("a");
+  await check();
+  await watch.next();
+  expect(events.filter(({ kind }) => kind === "watch_sent")).toEqual([
+    { kind: "watch_sent", locks: 2, deleted: 0 },
+    { kind: "watch_sent", locks: 0, deleted: 1 },
+  ]);
+  watch.close(new Error("gone"));
+});
+
+test("all watches end with the server, with its reason, and nothing is read after that", async () => {
+  const { watches, write, commit, reads } = scene();
+  const [watch, other] = [watches.open("a"), watches.open("b")];
+  for (const each of [watch, other]) await snapshotOf(each);
+  const ends = [watch, other].map((each) => each.next().catch((error: Error) => error.message));
+  await watches.stop(new Error("stopping"));
+  expect(await Promise.all(ends)).toEqual(["stopping", "stopping"]);
+  commit(write("a"));
+  await settled();
+  expect(reads).toEqual([]);
+});

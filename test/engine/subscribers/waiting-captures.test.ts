@@ -1,0 +1,495 @@
+// Captures that wait: which is served in which turn, and what happens to an attempt whose wait ends meanwhile.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  CAPTURE_POLL_MS,
+  CAPTURE_POLL_MS_EACH,
+  CAPTURE_POLL_MS_MIN,
+  CAPTURE_REST_SHARE,
+  UNAVAILABLE_RETRY_AFTER_MS,
+} from "../../../server/engine/engine-bounds.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import type { Captured, CaptureInput } from "../../../server/engine/lock-engine.ts";
+import { WaitingCaptures } from "../../../server/engine/subscribers/waiting-captures.ts";
+import { CLAIM, TERMS } from "../../support/claims.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const NOTHING: Captured = { leases: [], retryAfterUs: null };
+const LEASE: Captured = { leases: [{ claim: CLAIM, lockName: "t/1", nowUs: 0 }], retryAfterUs: null };
+const ENDED: Captured = { ...NOTHING, isRepeated: true };
+const CUT_SHORT: Captured = { ...NOTHING, isCutShort: true };
+const AWAY = new Fault("unavailable", "connection_lost", "away", { retryAfterMs: 1 });
+const IN_DOUBT = new Fault("unavailable", "connection_lost", "away", {
+  retryAfterMs: 1,
+  outcomeUnknown: true,
+});
+
+function wanting(overrides: Partial<CaptureInput> = {}): CaptureInput {
+  const target = { kind: "prefix", prefix: "t/" } as const;
+  return { target, max: 1, ttlUs: 1, owner: "", labels: {}, requestId: "", terms: null, ...overrides };
+}
+
+/** A wait whose attempts the test answers. */
+class TestWait {
+  readonly answer: Promise<Captured>;
+  answered: unknown;
+  attempts = 0;
+  readonly #gone = new AbortController();
+  #next = Promise.withResolvers<Captured>();
+  #isOver: () => boolean = () => false;
+
+  constructor(
+    waits: WaitingCaptures,
+    input: CaptureInput = wanting(),
+    script?: (attempt: number) => Captured | Error,
+    firstInUs: number | null = null,
+  ) {
+    this.answer = waits.wait(input, firstInUs, this.#gone.signal, async (isOver) => {
+      this.#isOver = isOver;
+      this.attempts += 1;
+      const scripted = script?.(this.attempts);
+      if (scripted instanceof Error) throw scripted;
+      return scripted ?? (await this.#next.promise);
+    });
+    this.answer.then(
+      (captured) => {
+        this.answered = captured;
+      },
+      (error: unknown) => {
+        this.answered = error;
+      },
+    );
+  }
+
+  get isOver(): boolean {
+    return this.#isOver();
+  }
+
+  /** Ends the current attempt with this result. */
+  async finds(found: Captured | Fault): Promise<void> {
+    const { resolve, reject } = this.#next;
+    this.#next = Promise.withResolvers<Captured>();
+    if (found instanceof Error) reject(found);
+    else resolve(found);
+    await settled();
+  }
+
+  async end(why: unknown): Promise<void> {
+    this.#gone.abort(why);
+    await settled();
+  }
+}
+
+function settled(): Promise<unknown> {
+  return vi.advanceTimersByTimeAsync(0);
+}
+
+function scene() {
+  const feed = { begin: vi.fn(async () => {}), end: vi.fn() };
+  const failures: unknown[] = [];
+  const waits = new WaitingCaptures({ feed, onFailure: (loop, error) => void failures.push([loop, error]) });
+  let revision = 0n;
+  const decided = async (name = "t/1", counts = { holders: 0, waiting: 0 }) => {
+    revision += 1n;
+    waits.decided({ id: 1n, name, revision, ...counts });
+    await settled();
+  };
+  return { waits, feed, failures, decided };
+}
+
+describe("a wait", () => {
+  test("is served when a matching lock was decided about and is free", async () => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits);
+    await decided("u/1");
+    await decided("t/1", { holders: 1, waiting: 0 });
+    expect(wait.attempts).toBe(0);
+    await decided();
+    await wait.finds(LEASE);
+    expect(wait.answered).toBe(LEASE);
+    expect(waits.count).toBe(0);
+  });
+
+  test("is notified once of each change of a lock", async () => {
+    const { waits } = scene();
+    const wait = new TestWait(waits, wanting(), () => NOTHING);
+    const lock = { id: 1n, name: "t/1", revision: 1n, holders: 0, waiting: 0 };
+    for (let repeat = 0; repeat < 3; repeat++) {
+      waits.decided(lock);
+      await settled();
+    }
+    expect(wait.attempts).toBe(1);
+  });
+
+  test("looks by itself now and then, and when the next lock is due", async () => {
+    const { waits } = scene();
+    const wait = new TestWait(waits, wanting(), () => ({ ...NOTHING, retryAfterUs: 50_000 }));
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
+    expect(wait.attempts).toBe(1);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(wait.attempts).toBe(2);
+  });
+
+  test("goes on after a fault, which does not end it", async () => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits, wanting(), (attempt) => (attempt === 1 ? AWAY : LEASE));
+    await decided();
+    expect(wait.answered).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(UNAVAILABLE_RETRY_AFTER_MS);
+    expect(wait.answered).toBe(LEASE);
+  });
+
+  test("that ends begins no further attempt", async () => {
+    const { waits, feed, decided } = scene();
+    const wait = new TestWait(waits);
+    await wait.end("its time is over");
+    expect(wait.answered).toBe("its time is over");
+    await decided();
+    expect(wait.attempts).toBe(0);
+    expect(feed.end).toHaveBeenCalled();
+  });
+});
+
+describe("a decision", () => {
+  const lock = (name: string, revision: bigint) => ({ id: 1n, name, revision, holders: 0, waiting: 0 });
+
+  test("by this server serves the captures that match, as does a change that may have been missed", async () => {
+    const { waits } = scene();
+    const wait = new TestWait(waits, wanting(), () => NOTHING);
+    for (const decided of [lock("u/1", 1n), lock("t/1", 2n)]) waits.decided(decided);
+    await settled();
+    expect(wait.attempts).toBe(1);
+    waits.missed();
+    await settled();
+    expect(wait.attempts).toBe(2);
+    waits.rulesChanged();
+    await settled();
+    expect(wait.attempts).toBe(3);
+  });
+
+  test("serves no capture if the lock is held or waited for", async () => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits, wanting(), () => NOTHING);
+    await decided("t/1", { holders: 0, waiting: 1 });
+    await decided("t/1", { holders: 2, waiting: 0 });
+    expect(wait.attempts).toBe(0);
+    await decided();
+    expect(wait.attempts).toBe(1);
+  });
+});
+
+describe("the feed of other servers' decisions", () => {
+  test("is opened once, and closed when the last capture has left", async () => {
+    const { waits, feed } = scene();
+    const other = wanting({ target: { kind: "prefix", prefix: "u/" } });
+    const all = [new TestWait(waits), new TestWait(waits), new TestWait(waits, other)];
+    for (const wait of all) {
+      expect(feed.end).not.toHaveBeenCalled();
+      await wait.end("enough");
+    }
+    expect(feed.begin).toHaveBeenCalledTimes(1);
+    expect(feed.begin).toHaveBeenCalledWith(waits);
+    expect(feed.end).toHaveBeenCalledWith(waits);
+    const wait = new TestWait(waits);
+    expect(feed.begin).toHaveBeenCalledTimes(2);
+    await wait.end("enough");
+  });
+
+  test("that opens after the last capture has left is closed", async () => {
+    const { waits, feed } = scene();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    feed.begin.mockReturnValueOnce(promise);
+    const wait = new TestWait(waits);
+    await wait.end("enough");
+    feed.end.mockClear();
+    resolve();
+    await settled();
+    expect(feed.end).toHaveBeenCalledTimes(1);
+  });
+
+  test("that opens while a capture waits stays open", async () => {
+    const { waits, feed } = scene();
+    const wait = new TestWait(waits);
+    await settled();
+    expect(feed.end).not.toHaveBeenCalled();
+    await wait.end("enough");
+  });
+
+  test("that cannot open is reported, and the waiting captures look by themselves", async () => {
+    const { waits, feed, failures } = scene();
+    feed.begin.mockRejectedValueOnce(AWAY);
+    const wait = new TestWait(waits, wanting(), () => LEASE);
+    await settled();
+    expect(failures).toEqual([["watches", AWAY]]);
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
+    expect(wait.answered).toBe(LEASE);
+  });
+
+  test("is not opened by a capture that has left before", async () => {
+    const { waits, feed } = scene();
+    const gone = AbortSignal.abort(new Error("gone"));
+    await expect(waits.wait(wanting(), null, gone, async () => LEASE)).rejects.toThrow("gone");
+    expect(feed.begin).not.toHaveBeenCalled();
+    expect(waits.count).toBe(0);
+  });
+});
+
+describe("a line looks by itself", () => {
+  /** Records when each attempt of one wait began; `script` gives the results. */
+  function looks(waits: WaitingCaptures, script: (attempt: number) => Captured | Error, firstInUs?: number) {
+    const beganMs = performance.now();
+    const atMs: number[] = [];
+    const found = (attempt: number) => {
+      atMs.push(performance.now() - beganMs);
+      return script(attempt);
+    };
+    const wait = new TestWait(waits, wanting(), found, firstInUs);
+    return { wait, atMs };
+  }
+
+  test("first when the next lock is due, as far as that is known", async () => {
+    const { waits } = scene();
+    const { wait, atMs } = looks(waits, () => NOTHING, 30_500);
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
+    expect(atMs).toEqual([31]);
+    await wait.end("enough");
+    const { wait: late, atMs: lateMs } = looks(waits, () => NOTHING, 10 * CAPTURE_POLL_MS * 1_000);
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
+    expect(lateMs).toEqual([CAPTURE_POLL_MS]);
+    await late.end("enough");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("at the first of the times that its captures know, whoever comes later", async () => {
+    const { waits } = scene();
+    const { atMs } = looks(waits, () => NOTHING, 100_000);
+    const later = looks(waits, () => NOTHING, 500_000);
+    await vi.advanceTimersByTimeAsync(100);
+    expect([atMs, later.atMs]).toEqual([[100], []]);
+    const sooner = looks(waits, () => LEASE, 20_000);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(later.atMs).toEqual([120]);
+    expect(sooner.atMs).toEqual([]);
+    waits.stop(new Error("stopping"));
+  });
+
+  test("not at once again, even if there should be something now", async () => {
+    const { waits } = scene();
+    const { atMs } = looks(waits, () => ({ ...NOTHING, retryAfterUs: 0 }), 0);
+    await vi.advanceTimersByTimeAsync(3 * CAPTURE_POLL_MS_MIN);
+    expect(atMs).toEqual([1, 2, 3].map((times) => times * CAPTURE_POLL_MS_MIN));
+    waits.stop(new Error("stopping"));
+  });
+
+  test("later if a look takes long, and if there are many lines", async () => {
+    const { waits, decided } = scene();
+    const slow = new TestWait(waits);
+    await decided();
+    await vi.advanceTimersByTimeAsync(200);
+    await slow.finds(NOTHING);
+    await vi.advanceTimersByTimeAsync(200 * CAPTURE_REST_SHARE - 1);
+    expect(slow.attempts).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(slow.attempts).toBe(2);
+    await slow.finds(LEASE);
+
+    const lines = (2 * CAPTURE_POLL_MS) / CAPTURE_POLL_MS_EACH;
+    const names = Array.from({ length: lines }, (_, index) => `n/${index}`);
+    const last = names
+      .map(
+        (name) => new TestWait(waits, wanting({ target: { kind: "names", names: [name] } }), () => NOTHING),
+      )
+      .at(-1);
+    await vi.advanceTimersByTimeAsync(2 * CAPTURE_POLL_MS - 1);
+    expect(last?.attempts).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(last?.attempts).toBe(1);
+    waits.stop(new Error("stopping"));
+  });
+
+  test("not while it is looking, and a look for another reason delays it", async () => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits);
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS - 1);
+    await decided();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(wait.attempts).toBe(1);
+    const other = new TestWait(waits, wanting(), () => LEASE, 1_000);
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
+    expect([wait.attempts, other.attempts]).toEqual([1, 0]);
+    await wait.end("enough");
+    await wait.finds(NOTHING);
+    expect(other.answered).toBe(LEASE);
+  });
+});
+
+describe("an attempt that is under way when its wait ends", () => {
+  const ends = [
+    ["by its signal", (wait: TestWait) => wait.end("its time is over")],
+    [
+      "with the server",
+      async (_: TestWait, waits: WaitingCaptures) => {
+        waits.stop(new Error("stopping"));
+        await settled();
+      },
+    ],
+  ] as const;
+
+  test.each(ends)("decides the answer %s: what it takes reaches a caller", async (_, end) => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits);
+    await decided();
+    expect(wait.isOver).toBe(false);
+    await end(wait, waits);
+    expect(wait.answered).toBeUndefined();
+    expect(wait.isOver).toBe(true);
+    await wait.finds(LEASE);
+    expect(wait.answered).toBe(LEASE);
+    expect(waits.count).toBe(0);
+  });
+
+  test("and that finds nothing leaves the answer to the end, and the line to the others", async () => {
+    const { waits, decided } = scene();
+    const [wait, other] = [new TestWait(waits), new TestWait(waits, wanting(), () => LEASE)];
+    await decided();
+    await wait.end("its time is over");
+    await wait.finds(NOTHING);
+    expect(wait.answered).toBe("its time is over");
+    expect(other.answered).toBe(LEASE);
+  });
+
+  test.each([
+    ["with a request id says so, as it can be asked for again", "id", IN_DOUBT],
+    ["without one was withdrawn, and it ends as it would", "", "its time is over"],
+  ])("and whose outcome is unknown, %s", async (_, requestId, expected) => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits, wanting({ requestId }));
+    await decided();
+    await wait.finds(IN_DOUBT);
+    expect(wait.answered).toBeUndefined();
+    await wait.end("its time is over");
+    expect(wait.answered).toBe(expected);
+  });
+
+  test("is no longer in doubt once another one has found nothing", async () => {
+    const { waits, decided } = scene();
+    const script = (attempt: number) => (attempt === 1 ? IN_DOUBT : NOTHING);
+    const wait = new TestWait(waits, wanting({ requestId: "id" }), script);
+    await decided();
+    await vi.advanceTimersByTimeAsync(UNAVAILABLE_RETRY_AFTER_MS);
+    await wait.end("its time is over");
+    expect(wait.answered).toBe("its time is over");
+  });
+});
+
+describe("a line", () => {
+  test("serves one capture after the other, until nothing is left", async () => {
+    const { waits, decided } = scene();
+    let left = 2;
+    const script = () => (left-- > 0 ? LEASE : NOTHING);
+    const line = [1, 2, 3, 4].map(() => new TestWait(waits, wanting(), script));
+    await decided();
+    expect(line.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 0]);
+    expect(waits.count).toBe(2);
+  });
+
+  test("answers a capture whose leases have ended at once, and serves the others", async () => {
+    const { waits, decided } = scene();
+    const repeated = new TestWait(waits, wanting({ requestId: "late" }), () => ENDED);
+    const others = [1, 2].map(() => new TestWait(waits, wanting(), () => LEASE));
+    await decided();
+    expect(repeated.answered).toBe(ENDED);
+    expect(others.map(({ answered }) => answered)).toEqual([LEASE, LEASE]);
+  });
+
+  test.each([
+    ["was cut short", CUT_SHORT],
+    ["fails again and again", AWAY],
+  ])("is not stopped by a capture whose attempt %s", async (_, found) => {
+    const { waits, decided } = scene();
+    const unlucky = new TestWait(waits, wanting(), () => found);
+    const other = new TestWait(waits, wanting(), () => LEASE);
+    await decided();
+    await decided();
+    expect(other.answered).toBe(LEASE);
+    expect(unlucky.answered).toBeUndefined();
+    await unlucky.end("enough");
+  });
+
+  test("is served from the capture that has not looked for longest", async () => {
+    const { waits, decided } = scene();
+    let isThere = false;
+    const script = () => (isThere ? LEASE : NOTHING);
+    const [first, second] = [1, 2].map(() => new TestWait(waits, wanting(), script));
+    await decided();
+    expect([first?.attempts, second?.attempts]).toEqual([1, 0]);
+    isThere = true;
+    await decided();
+    expect(second?.answered).toBe(LEASE);
+    expect([first?.attempts, second?.attempts]).toEqual([2, 1]);
+  });
+
+  test("goes on after a bug, which ends the wait that met it", async () => {
+    const { waits, decided } = scene();
+    const bug = new Error("a bug");
+    const unlucky = new TestWait(waits, wanting(), () => bug);
+    const other = new TestWait(waits, wanting(), () => LEASE);
+    await decided();
+    expect([unlucky.answered, other.answered]).toEqual([bug, LEASE]);
+    expect(waits.count).toBe(0);
+  });
+
+  test("ends with the server for all captures", async () => {
+    const { waits, feed } = scene();
+    const other = wanting({ target: { kind: "prefix", prefix: "u/" } });
+    const all = [new TestWait(waits), new TestWait(waits), new TestWait(waits, other)];
+    const stopping = new Error("stopping");
+    waits.stop(stopping);
+    await settled();
+    expect(all.map(({ answered }) => answered)).toEqual([stopping, stopping, stopping]);
+    expect(waits.count).toBe(0);
+    expect(feed.end).toHaveBeenCalled();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("for other statuses is a different one", async () => {
+    const { waits, decided } = scene();
+    const terms = { ...TERMS, ifStatus: ["ready"] };
+    const stuck = new TestWait(waits, wanting({ terms: { ...TERMS, ifStatus: ["failed"] } }));
+    const others = [1, 2].map(() => new TestWait(waits, wanting({ terms }), () => LEASE));
+    await decided();
+    expect(others.map(({ answered }) => answered)).toEqual([LEASE, LEASE]);
+    await stuck.finds(LEASE);
+  });
+
+  test("looks again soon if no capture has looked yet", async () => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits, wanting(), (attempt) => (attempt < 3 ? CUT_SHORT : LEASE));
+    await decided();
+    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS / 2);
+    expect(wait.answered).toBe(LEASE);
+  });
+
+  test("is served again for a decision during its service", async () => {
+    const { waits, decided } = scene();
+    const wait = new TestWait(waits);
+    await decided();
+    await decided();
+    await wait.finds(NOTHING);
+    expect(wait.attempts).toBe(2);
+    await wait.finds(LEASE);
+    expect(wait.answered).toBe(LEASE);
+  });
+
+  test("is for captures of the same locks", async () => {
+    const { waits, decided } = scene();
+    const target = { kind: "names", names: ["u/1"] } as const;
+    const named = new TestWait(waits, wanting({ target }), () => LEASE);
+    const under = new TestWait(waits, wanting(), () => LEASE);
+    await decided("u/1");
+    expect([named.answered, under.answered]).toEqual([LEASE, undefined]);
+    await under.end("enough");
+  });
+});

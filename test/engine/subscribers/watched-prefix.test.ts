@@ -1,0 +1,238 @@
+// A single watch: what it reports, and in which order, whatever arrives while nothing reads it.
+
+import { describe, expect, test } from "vitest";
+import { WATCH_PENDING_MAX } from "../../../server/engine/engine-bounds.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import type { ViewedLock, WatchUpdate } from "../../../server/engine/lock-engine.ts";
+import {
+  type SnapshotPage,
+  WatchedPrefix,
+  type WatchSource,
+} from "../../../server/engine/subscribers/watched-prefix.ts";
+
+const away = () => new Fault("unavailable", "gone", "away", { retryAfterMs: 1 });
+const row = (name: string, revision = 1n, id = 1n) => ({ id, name, revision, holders: 0, waiting: 0 });
+const view = (name: string, revision = 1n, id = 1n) => ({ lock: row(name, revision, id) }) as ViewedLock;
+const page = (next: string | null, ...names: string[]): SnapshotPage => ({
+  locks: names.map((name) => view(name)),
+  next,
+});
+
+/** A source whose pages the test supplies, one for each request. */
+function scene(...pages: (SnapshotPage | Error | Promise<SnapshotPage>)[]) {
+  const asked: (string | null)[] = [];
+  const told: WatchUpdate[] = [];
+  const closed: WatchedPrefix[] = [];
+  let behind = 0;
+  let hungry = 0;
+  const source: WatchSource = {
+    async page(_, afterName) {
+      asked.push(afterName);
+      const next = await pages.shift();
+      if (!next || next instanceof Error) throw next ?? new Error("no more pages were expected");
+      return next;
+    },
+    hungry() {
+      hungry += 1;
+    },
+    again: async (error) => {
+      if (!(error instanceof Fault)) throw error;
+    },
+    fellBehind() {
+      behind += 1;
+    },
+    sent: (update) => void told.push(update),
+    closed: (watch) => void closed.push(watch),
+  };
+  const watch = new WatchedPrefix("", source);
+  return { watch, asked, pages, told, closed, behind: () => behind, hungry: () => hungry };
+}
+
+describe("a watch", () => {
+  test("sends its snapshot page by page, and then what has changed meanwhile", async () => {
+    const { watch, asked } = scene(page("b", "a", "b"), page(null, "c"));
+    expect(await watch.next()).toMatchObject({ beganAnew: false, complete: false });
+    watch.changed(row("a", 2n));
+    expect(await watch.next()).toMatchObject({ complete: true });
+    expect(asked).toEqual([null, "b"]);
+    const changes = watch.next();
+    watch.send([view("a", 2n), view("other")], 10);
+    expect(await changes).toEqual({ beganAnew: false, complete: false, deleted: [], locks: [view("a", 2n)] });
+    expect(watch.hasNews).toBe(false);
+  });
+
+  test("does not repeat what its snapshot has sent in the same state", async () => {
+    const { watch } = scene(page("a", "a"), page(null, "b"));
+    watch.changed(row("a"));
+    watch.changed(row("b", 2n));
+    await watch.next();
+    await watch.next();
+    expect([...watch.pending.keys()]).toEqual(["b"]);
+  });
+
+  test("sends what was read only if it has not changed since", async () => {
+    const { watch } = scene(page(null));
+    await watch.next();
+    watch.changed(row("a", 5n));
+    const changes = watch.next();
+    watch.send([view("a", 4n)], 10);
+    expect(watch.isHungry).toBe(true);
+    watch.send([view("a", 9n)], 10);
+    expect(await changes).toMatchObject({ locks: [{ lock: { revision: 9n } }] });
+  });
+
+  test("sends a lock that is gone, and not one that has come back", async () => {
+    const { watch } = scene(page(null, "a", "b"));
+    await watch.next();
+    watch.changed(row("a", 2n));
+    watch.gone("a");
+    watch.gone("b");
+    watch.changed(row("b", 1n, 7n));
+    const changes = watch.next();
+    watch.send([view("b", 1n, 7n)], 10);
+    expect(await changes).toMatchObject({ deleted: ["a"], locks: [{ lock: { id: 7n } }] });
+  });
+
+  test("begins anew if its client reads so slowly that too much gathers, and sends that first", async () => {
+    const { watch, behind } = scene(page(null, "a"), page(null, "z"));
+    await watch.next();
+    for (let lock = 0; lock <= WATCH_PENDING_MAX; lock++) watch.changed(row(`lock ${lock}`));
+    expect(behind()).toBe(1);
+    expect(watch.pending.size).toBe(0);
+    expect(await watch.next()).toMatchObject({ beganAnew: true, complete: true, locks: [view("z")] });
+  });
+
+  test("begins anew in the middle of a page, and sends nothing of that page", async () => {
+    const slow = Promise.withResolvers<SnapshotPage>();
+    const { watch } = scene(page("a", "a"), slow.promise, page(null, "new"));
+    await watch.next();
+    const next = watch.next();
+    watch.beginAnew();
+    slow.resolve(page(null, "old"));
+    expect(await next).toMatchObject({ beganAnew: true, locks: [view("new")] });
+  });
+
+  test("begins anew while it waits", async () => {
+    const { watch, hungry } = scene(page(null), page(null, "a"));
+    await watch.next();
+    const next = watch.next();
+    expect(hungry()).toBe(1);
+    watch.beginAnew();
+    expect(await next).toMatchObject({ beganAnew: true, locks: [view("a")] });
+  });
+
+  test("fails if its first page cannot be read, and tries again with later ones", async () => {
+    await expect(scene(away()).watch.next()).rejects.toThrow("away");
+    const { watch } = scene(page("a", "a"), away(), away(), page(null, "b"));
+    await watch.next();
+    expect(await watch.next()).toMatchObject({ locks: [view("b")], complete: true });
+    const bug = scene(page("a", "a"), new Error("a bug"));
+    await bug.watch.next();
+    await expect(bug.watch.next()).rejects.toThrow("a bug");
+  });
+
+  test("ends with the first error that closes it, whatever it waits for", async () => {
+    const { watch } = scene(page(null));
+    await watch.next();
+    const waiting = watch.next();
+    watch.close(new Error("first"));
+    watch.close(new Error("second"));
+    await expect(waiting).rejects.toThrow("first");
+    await expect(watch.next()).rejects.toThrow("first");
+    const reading = scene(new Promise(() => {}));
+    const next = reading.watch.next();
+    reading.watch.close(new Error("closed"));
+    await expect(next).rejects.toThrow("closed");
+  });
+
+  test("begins anew when the names of more deleted locks gather than it keeps, and not before", async () => {
+    const { watch, behind } = scene(page(null), page(null));
+    await watch.next();
+    for (let lock = 0; lock < WATCH_PENDING_MAX; lock++) watch.gone(`lock ${lock}`);
+    for (let lock = 0; lock < WATCH_PENDING_MAX; lock++) watch.changed(row(`other ${lock}`));
+    expect(behind()).toBe(0);
+    watch.gone("one more");
+    expect(behind()).toBe(1);
+    expect(watch.hasNews).toBe(false);
+    expect(await watch.next()).toMatchObject({ beganAnew: true, deleted: [] });
+  });
+
+  test("gathers all changes while it sends its snapshot, however many they are", async () => {
+    const { watch, behind } = scene(page("a", "a"), page(null));
+    await watch.next();
+    for (let lock = 0; lock <= WATCH_PENDING_MAX; lock++) {
+      watch.changed(row(`lock ${lock}`));
+      watch.gone(`gone ${lock}`);
+    }
+    expect(behind()).toBe(0);
+    expect(await watch.next()).toMatchObject({ beganAnew: false, complete: true });
+    expect(watch.pending.size).toBe(WATCH_PENDING_MAX + 1);
+  });
+
+  test("does not report that it began anew before it has sent anything", async () => {
+    const { watch } = scene(page(null, "a"));
+    watch.changed(row("old"));
+    watch.gone("older");
+    watch.beginAnew();
+    expect(watch.hasNews).toBe(false);
+    expect(await watch.next()).toMatchObject({ beganAnew: false, locks: [view("a")] });
+  });
+
+  test("reports once that it began anew", async () => {
+    const { watch } = scene(page(null), page("a", "a"), page(null, "b"));
+    await watch.next();
+    watch.beginAnew();
+    expect([(await watch.next()).beganAnew, (await watch.next()).beganAnew]).toEqual([true, false]);
+  });
+
+  test("sends the names of deleted locks in parts, and goes on waiting if there are none", async () => {
+    const { watch, told } = scene(page(null));
+    await watch.next();
+    for (const name of ["a", "b", "c"]) watch.gone(name);
+    const first = watch.next();
+    watch.send([], 2);
+    expect(await first).toMatchObject({ deleted: ["a", "b"], locks: [] });
+    const second = watch.next();
+    watch.send([], 2);
+    expect(await second).toMatchObject({ deleted: ["c"] });
+    const third = watch.next();
+    watch.send([view("unknown")], 2);
+    expect(watch.isHungry).toBe(true);
+    watch.gone("d");
+    watch.send([], 2);
+    expect(told.at(-1)).toMatchObject({ deleted: ["c"] });
+    expect(await third).toMatchObject({ deleted: ["d"] });
+    expect(told).toHaveLength(4);
+    expect(watch.isHungry).toBe(false);
+  });
+
+  test("forgets a row that is gone, and keeps another row that has taken its name", async () => {
+    const { watch } = scene(page(null));
+    await watch.next();
+    watch.changed(row("a", 1n, 2n));
+    watch.forget(row("a", 1n, 1n));
+    expect(watch.hasNews).toBe(true);
+    watch.forget(row("a", 1n, 2n));
+    expect(watch.hasNews).toBe(false);
+  });
+
+  test("sends the row that it waits for, and no older row of the same name", async () => {
+    const { watch } = scene(page(null));
+    await watch.next();
+    watch.changed(row("a", 1n, 2n));
+    const changes = watch.next();
+    watch.send([view("a", 5n, 1n)], 10);
+    expect(watch.isHungry).toBe(true);
+    watch.send([view("a", 1n, 2n)], 10);
+    expect(await changes).toMatchObject({ locks: [{ lock: { id: 2n } }] });
+  });
+
+  test("reports once that it is closed", async () => {
+    const { watch, closed } = scene();
+    expect(watch.isClosed).toBe(false);
+    watch.close(new Error("first"));
+    watch.close(new Error("second"));
+    expect(watch.isClosed).toBe(true);
+    expect(closed).toEqual([watch]);
+  });
+});

@@ -1,0 +1,120 @@
+// What a server knows of a lock's claims after a write: all holders and the head of the queue, or nothing.
+
+import { describe, expect, test } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
+import type { Lock } from "../../../server/core/lock.ts";
+import {
+  inState,
+  type LiveClaims,
+  liveClaims,
+  seenTo,
+} from "../../../server/storage/cached-locks/live-claims.ts";
+import { CACHED_HOLDERS_MAX, CACHED_QUEUE_MAX } from "../../../server/storage/storage-bounds.ts";
+import { ended, held, LOCK, numbers, waiting } from "../mysql/transaction/lock-fixture.ts";
+
+const lockOf = (holders: number, inQueue: number): Lock => ({ ...LOCK, holders, waiting: inQueue });
+const knownOf = (queueTo: bigint | null, ...claims: Claim[]): LiveClaims => ({
+  all: new Map(claims.map((claim) => [claim.ticketNumber, claim])),
+  queueTo,
+});
+const ticketsOf = (known: LiveClaims | null) => known && [...known.all.keys()].map(Number);
+
+test("claims of one state are returned in order, and no others", () => {
+  const { all } = knownOf(null, held(1), waiting(2), held(3), ended(4), waiting(5));
+  expect(inState(all, "waiting").map(({ ticketNumber }) => ticketNumber)).toEqual([2n, 5n]);
+  expect(inState(all, "held").map(({ ticketNumber }) => ticketNumber)).toEqual([1n, 3n]);
+});
+
+describe("a read has seen the queue", () => {
+  test("to its end if the head is all of it, or there are no waiters", () => {
+    expect(seenTo(lockOf(0, 2), { head: [waiting(1), waiting(2)], complete: true })).toBeNull();
+    expect(seenTo(lockOf(1, 0), undefined)).toBeNull();
+  });
+
+  test("up to the last of the head if more wait", () => {
+    expect(seenTo(lockOf(0, 9), { head: [waiting(3), waiting(4), waiting(7)], complete: false })).toBe(7n);
+  });
+
+  test("not at all if it did not read the waiters, or the lock is unknown", () => {
+    expect(seenTo(lockOf(0, 9), undefined)).toBe(0n);
+    expect(seenTo(lockOf(0, 9), { head: [], complete: false })).toBe(0n);
+    expect(seenTo(undefined, undefined)).toBe(0n);
+  });
+});
+
+describe("a lock", () => {
+  test("is known if each of its holders and waiters was seen", () => {
+    const known = liveClaims(lockOf(2, 1), null, [held(1), held(2), waiting(3)], null);
+    expect(known?.queueTo).toBeNull();
+    expect([...(known?.all.values() ?? [])]).toEqual([held(1), held(2), waiting(3)]);
+  });
+
+  test("is known as it was written, whatever happens to the decision's own objects", () => {
+    const claim = held(1);
+    const known = liveClaims(lockOf(1, 0), null, [claim], null);
+    claim.deadlineUs = 99;
+    expect(known?.all.get(1n)?.deadlineUs).toBeNull();
+  });
+
+  test("is unknown if a holder is missing, or there is one too many", () => {
+    expect(liveClaims(lockOf(2, 0), null, [held(1)], null)).toBeNull();
+    expect(liveClaims(lockOf(1, 0), null, [held(1), held(2)], null)).toBeNull();
+  });
+
+  test("is unknown if the whole queue was seen and the count of waiters differs", () => {
+    expect(liveClaims(lockOf(0, 2), null, [waiting(1)], null)).toBeNull();
+    expect(liveClaims(lockOf(0, 0), null, [waiting(1)], null)).toBeNull();
+    expect(ticketsOf(liveClaims(lockOf(0, 2), null, [waiting(1)], 1n))).toEqual([1]);
+  });
+
+  test("forgets claims that have ended, whether they were known before or not", () => {
+    const before = knownOf(null, held(1), held(2));
+    expect(ticketsOf(liveClaims(lockOf(1, 0), before, [ended(1), ended(7)], null))).toEqual([2]);
+  });
+
+  test("takes the newest version of a claim", () => {
+    const known = liveClaims(lockOf(1, 0), knownOf(null, waiting(1)), [waiting(1), held(1)], null);
+    expect(known?.all.get(1n)?.state).toBe("held");
+  });
+
+  test("keeps its claims in order of tickets, in whatever order they become known", () => {
+    const before = knownOf(null, held(3), waiting(8));
+    expect(ticketsOf(liveClaims(lockOf(2, 2), before, [waiting(5), held(1)], null))).toEqual([1, 3, 5, 8]);
+    const inOrder = liveClaims(lockOf(1, 2), knownOf(null, held(3), waiting(8)), [waiting(9)], null);
+    expect(ticketsOf(inOrder)).toEqual([3, 8, 9]);
+  });
+
+  test("is known up to where its queue was read: later waiters are forgotten, holders are not", () => {
+    const known = liveClaims(lockOf(1, 9), null, [waiting(4), waiting(5), waiting(6), held(8)], 5n);
+    expect(ticketsOf(known)).toEqual([4, 5, 8]);
+    expect(known?.queueTo).toBe(5n);
+  });
+
+  test.each([
+    ["the further of two parts of its queue", 3n, 7n, 7n],
+    ["the further of them also where that was known before", 7n, 3n, 7n],
+    ["all of it where all was known before", null, 3n, null],
+    ["all of it where all was read", 3n, null, null],
+  ])("is known to %s", (_, before, readTo, expected) => {
+    const claims = [waiting(2), waiting(3), waiting(7)];
+    const known = liveClaims(lockOf(0, 3), knownOf(before, ...claims), [], readTo);
+    expect(known?.queueTo).toBe(expected);
+  });
+
+  test("with more holders than the cache keeps is unknown", () => {
+    const holders = numbers(1, CACHED_HOLDERS_MAX).map((number) => held(number));
+    expect(liveClaims(lockOf(holders.length, 0), null, holders, null)?.all.size).toBe(CACHED_HOLDERS_MAX);
+    const oneMore = [...holders, held(holders.length + 1)];
+    expect(liveClaims(lockOf(oneMore.length, 0), null, oneMore, null)).toBeNull();
+  });
+
+  test("with a longer queue than the cache keeps is known to the last one that is kept", () => {
+    const queue = numbers(10, 9 + CACHED_QUEUE_MAX).map((number) => waiting(number));
+    const whole = liveClaims(lockOf(0, queue.length), null, queue, null);
+    expect([whole?.all.size, whole?.queueTo]).toEqual([CACHED_QUEUE_MAX, null]);
+    const longer = [...queue, waiting(900), waiting(901)];
+    const cut = liveClaims(lockOf(1, longer.length), null, [...longer, held(1)], null);
+    expect(ticketsOf(cut)).toEqual([1, ...numbers(10, 9 + CACHED_QUEUE_MAX)]);
+    expect(cut?.queueTo).toBe(BigInt(9 + CACHED_QUEUE_MAX));
+  });
+});
