@@ -36,7 +36,7 @@ import { openReadyStore } from "./storage/open-ready.ts";
 import { REPLICAS_MAX, StoreError } from "./storage/store.ts";
 import { startTracing } from "./tracing/tracing.ts";
 
-/** Why a server does not start. The message tells the operator what to do. */
+/** Why a server does not start. The message says what to do. */
 export class StartupError extends Error {
   constructor(message: string, options: { cause: unknown }) {
     super(message, options);

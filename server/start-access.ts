@@ -18,7 +18,7 @@ export interface StartedAccess {
   readonly usage: Usage;
   /** Fetches keys, and counts for the first time. Call it when the files have been read, and before anybody may call. */
   begin(): Promise<void>;
-  /** To be told of everything that the engine does. */
+  /** Hears of everything that the engine does. */
   observe(event: EngineEvent): void;
   /** From now on, calls `endLost` when callers have lost what they came with. */
   watch(endLost: (loss: Loss) => void): void;

@@ -5,7 +5,7 @@ import { localTime } from "./past-times.ts";
 import { columns, counted, type Paint, shown } from "./print.ts";
 
 const TITLES = ["WHEN", "WHAT", "OF", "BY", "FROM", "TO", "WHY"];
-/** As much of a policy's hash as tells two apart. */
+/** As much of a policy's hash as distinguishes two. */
 const HASH_CHARS = 12;
 
 export function changeTable(changes: readonly ChangeView[], paint: Paint): string {

@@ -78,7 +78,7 @@ function lastOf({ date, again, isSkipped }: LocalTime, now?: Date): Past {
   };
 }
 
-/** With its zone, as only that tells two times apart that clocks show alike. */
+/** With its zone, as only that distinguishes two times that clocks show alike. */
 function instantWords(date: Date): string {
   return date.toISOString().replace(/\.000Z$/, "Z");
 }

@@ -93,7 +93,7 @@ function rowsHeldWords(cause: Extract<WaitCause, { kind: "rows held" }>): [words
   return [
     `another transaction${by} holds its rows in the database${since}`,
     connectionId === undefined
-      ? "end it in the database, which tells Rowlock which one it is if Rowlock's user has the right PROCESS"
+      ? "end it in the database, which says which one it is if Rowlock's user has the right PROCESS"
       : `KILL ${connectionId} (in the database)`,
   ];
 }

@@ -68,7 +68,7 @@ export interface AccessOptions {
 const VERIFIED_MAX = 10_000;
 const TOKEN_CHARS_MAX = 16_384;
 
-/** Tells which of the identities in use have ended by a change; null: this one has not. */
+/** Says which of the identities in use have ended by a change; null: this one has not. */
 export type Loss = (identity: Identity) => AccessError | null;
 
 export class Access implements Gate {

@@ -1,4 +1,4 @@
-// Tells whether a key is in a key set, by the key itself. Its id says nothing: an issuer that withdraws a key may give its id
+// Says whether a key is in a key set, by the key itself. Its id says nothing: an issuer that withdraws a key may give its id
 // to the next one, or give none. Asked for each call, so a set is worked out once, and at once: that of jose is async.
 
 import { createHash, createPublicKey, KeyObject, type webcrypto } from "node:crypto";

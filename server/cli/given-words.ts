@@ -29,7 +29,7 @@ function sentenceOf({ cmdline, environ, args }: Given): string | undefined {
   const at = words.findIndex((word) => !isUtf8(word));
   if (at >= 0)
     return `The argument ${printable(words[at] as Buffer)} is not valid UTF-8, and Node would turn it into another one: write it in UTF-8.`;
-  // Without the bytes, nobody can tell.
+  // Without the bytes, nobody can know.
   const replaced = cmdline.length === 0 ? args.find((word) => word.includes(REPLACED)) : undefined;
   if (replaced !== undefined)
     return `The argument ${JSON.stringify(replaced)} has U+FFFD, which stands for what is not valid UTF-8: write it in UTF-8.`;

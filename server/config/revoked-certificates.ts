@@ -1,4 +1,4 @@
-// Lists of revoked certificates (CRLs) of the authorities whose clients may connect: reads and checks the file, and tells
+// Lists of revoked certificates (CRLs) of the authorities whose clients may connect: reads and checks the file, and says
 // whether a certificate is in a list. OpenSSL checks new connections by the same lists; this is for those that are open.
 // Node has no reader of CRLs, so this takes their few fields out of the DER, which OpenSSL has accepted by then.
 

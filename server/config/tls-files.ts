@@ -57,7 +57,7 @@ export function readTlsMaterial(
   return material;
 }
 
-/** Without a list, nobody could tell why clients are refused. */
+/** Without a list, nobody could see why clients are refused. */
 function checkLists(clientCa: string, clientCrls: readonly string[], faults: string[]): void {
   for (const subject of withoutList(clientCa, clientCrls))
     faults.push(

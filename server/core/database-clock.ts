@@ -165,7 +165,7 @@ export class DatabaseClock {
     this.#skipped = { us: isJump ? 0 : skippedUs, seenUs: answeredUs };
     if (isJump) this.#jumpedAtUs = answeredUs;
     if (!isJump && longestUs < CLOCK_JUMP_US_MIN) return;
-    for (const tell of this.#onJump) tell(Math.round(middle(seen) - middle(known)));
+    for (const notify of this.#onJump) notify(Math.round(middle(seen) - middle(known)));
   }
 
   #skippedUs(monotonicUs: number): number {

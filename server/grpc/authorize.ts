@@ -1,5 +1,5 @@
 // Whether a caller may do what it asks for. Asked after the check of a request and before its method, so that a request
-// with faults is told of them, and nothing is done or told without a right.
+// with faults hears of them, and nothing is done or shown without a right.
 
 import { NOBODY } from "../access/access.ts";
 import { rightMissing } from "../access/access-error.ts";
@@ -73,9 +73,9 @@ export function authorize(
   renewals.check();
   const check = (name: string | null) => {
     if (name === null ? allowed.under(needed, "") : allowed.on(needed, name)) return;
-    // Also for a name that was known without a read: what is left must not tell the guesses apart.
+    // Also for a name that was known without a read: what is left must not distinguish the guesses.
     renewals.denied();
-    // The name is not told: numbers of locks can be guessed.
+    // The name is not shown: numbers of locks can be guessed.
     throw rightMissing(
       principal,
       needed,

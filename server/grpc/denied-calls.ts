@@ -69,7 +69,7 @@ export class DeniedCalls {
   }
 }
 
-/** A refusal may know more than its message, which the caller is told: the name of the lock, or what went wrong. */
+/** A refusal may know more than its message, which the caller gets: the name of the lock, or what went wrong. */
 function whyOf(error: unknown): { readonly why: string; readonly on?: string; readonly cause?: string } {
   if (!(error instanceof Error)) return { why: String(error) };
   const { message: why, cause } = error;

@@ -182,7 +182,7 @@ export const FAULT_LOG_INTERVAL_MS = 1_000;
 /**
  * Lines about denied calls: warnings for one address and reason, and for all addresses, which may be many; then the same
  * for the audit, which is to have each call of somebody who tries: there, each known caller counts by itself, however many
- * addresses it has. Known callers have all of this, and so have strangers. And how many addresses or callers are told apart.
+ * addresses it has. Known callers have all of this, and so have strangers. And how many addresses or callers are distinguished.
  */
 export const LOGGED_DENIALS_EACH = { most: 1, spanMs: 1_000 };
 export const LOGGED_DENIALS_ALL = { most: 20, spanMs: 1_000 };

@@ -1,4 +1,4 @@
-// Tells whether a client's calls wait for too long, and when those that are refused for that are to come back: one after
+// Says whether a client's calls wait for too long, and when those that are refused for that are to come back: one after
 // the other, at half the rate at which the client is served. So they do not all return at once, and however many callers
 // a client has, the server spends little on refusing the same calls again.
 

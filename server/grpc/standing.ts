@@ -46,7 +46,7 @@ export class Standing implements Callers {
     this.#nowMs = options.nowMs ?? (() => performance.now());
   }
 
-  /** To be told of each connection when it speaks HTTP/2. */
+  /** Hears of each connection when it speaks HTTP/2. */
   readonly opened = (session: ServerHttp2Session): void => {
     const peer = peerOf(session.socket);
     const connection = {
@@ -57,7 +57,7 @@ export class Standing implements Callers {
     this.#bySession.set(session, connection);
   };
 
-  /** To be told of each connection that is closed. Returns whether it was good for something. */
+  /** Hears of each connection that is closed. Returns whether it was good for something. */
   readonly closed = (peer: string): boolean => {
     const connection = this.#byPeer.get(peer);
     this.#byPeer.delete(peer);

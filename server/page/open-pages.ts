@@ -75,7 +75,7 @@ export class OpenPages {
   }
 }
 
-/** Callers without a name are told apart by their networks. */
+/** Callers without a name are distinguished by their networks. */
 function ownerOf({ caller, network }: Entry): string {
   return caller === "" ? `from ${network}` : `by ${caller}`;
 }

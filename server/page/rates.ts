@@ -59,7 +59,7 @@ export class Rates {
     this.#endMs = now() + RATES_STEP_MS;
   }
 
-  /** To be told of everything that the engine does. Does not throw. */
+  /** Hears of everything that the engine does. Does not throw. */
   observe(reported: EngineEvent): void {
     if (reported.kind === "answered") {
       if (reported.command.verb !== "acquire" || reported.outcome.kind !== "refused") return;

@@ -58,7 +58,7 @@ const ACCEPTED =
   "percent-encoded; several servers of one database as host1:port,host2:port), " +
   "mysql://user:password@localhost/database?socket=/path/of/mysqld.sock, sqlite:path/to/file.db and sqlite::memory:.";
 
-/** Parses a database URL. Throws an Error that tells an operator what to fix and that never contains the password. */
+/** Parses a database URL. Throws an Error that says to an operator what to fix and that never contains the password. */
 export function parseDatabaseUrl(url: string): DatabaseUrl {
   if (url.startsWith("sqlite:")) return sqliteUrl(url.slice("sqlite:".length));
   if (url.startsWith("mysql:") || url.startsWith("mariadb:")) return mysqlUrl(url);

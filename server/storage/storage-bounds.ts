@@ -146,7 +146,7 @@ export const ROW_HOLDER_LOOKS_MAX = 6;
 /** How long nobody asks again who holds a row after the database has denied the answer. */
 export const ROW_HOLDER_REST_MS = 60_000;
 
-/** Locks that a store remembers if it is not told how many: about 1.6 KB each with one holder. */
+/** Locks that a store remembers if it is given no number: about 1.6 KB each with one holder. */
 export const CACHED_LOCKS_DEFAULT = 20_000;
 /** Live claims of all remembered locks, for each lock that may be remembered. */
 export const CACHED_CLAIMS_OF_LOCK = 2;

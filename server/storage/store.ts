@@ -389,7 +389,7 @@ export interface EndedPosition extends ClaimKey {
 /** A change as it is kept. */
 export interface KeptChange extends NotedChange {
   readonly atUs: number;
-  /** Random; tells changes of one instant apart. */
+  /** Random; distinguishes changes of one instant. */
   readonly id: bigint;
 }
 
@@ -614,7 +614,7 @@ export interface Store {
   ): Promise<KeptChange[]>;
   /**
    * Returns a transaction of somebody else that holds the lock's guard row now; null: there is none, or the database does
-   * not tell.
+   * not say.
    */
   rowHolder(lockId: bigint): Promise<RowHolder | null>;
   historyStats(): Promise<HistoryStats>;

@@ -33,7 +33,7 @@ import type { OtelSettings, Sampling } from "./otel-settings.ts";
 /** What the traces say of the server, unless the environment says otherwise. */
 export interface Origin {
   readonly version: string;
-  /** Tells this server from others over the same database. */
+  /** Distinguishes this server from others over the same database. */
   readonly instance: string;
 }
 

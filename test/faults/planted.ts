@@ -169,8 +169,8 @@ export const PLANTED: readonly Planted[] = [
     patches: [
       {
         file: "engine/engine.ts",
-        from: 'const requestId = input.requestId === "" ? SERVER_MADE_PREFIX + newSecret() : input.requestId;',
-        to: "const requestId = SERVER_MADE_PREFIX + newSecret();",
+        from: "        : keptRequestId(markOf(caller?.principal), input.requestId);",
+        to: "        : SERVER_MADE_PREFIX + newSecret();",
       },
     ],
   },

@@ -95,7 +95,7 @@ describe("an invalid request", () => {
     expect(failed).toMatchObject({
       code: "INVALID_ARGUMENT",
       reason: "BAD_REQUEST",
-      message: expect.stringMatching(/^name: .* \(and 5 more in the details\)$/),
+      message: expect.stringMatching(/^mode: .* \(and 5 more in the details\)$/),
     });
     expect(violationsIn(failed)).toEqual({
       name: expect.stringContaining("is required"),

@@ -2002,10 +2002,10 @@ func (x *LimitInTheWay) GetSetBy() string {
 // A transaction of somebody else that holds the rows of a lock.
 type RowsHeld struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+	// Its connection at the database server, for KILL; 0 if the database does not say (it takes the right PROCESS), and for
 	// a caller without the right `operate` on the lock.
 	ConnectionId uint64 `protobuf:"varint,1,opt,name=connection_id,json=connectionId,proto3" json:"connection_id,omitempty"`
-	// The database user of that connection; empty if the database does not tell, and for a caller without that right.
+	// The database user of that connection; empty if the database does not say, and for a caller without that right.
 	User string `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
 	// How long the server has found the rows held; unset if it does not know.
 	HeldFor       *durationpb.Duration `protobuf:"bytes,3,opt,name=held_for,json=heldFor,proto3" json:"held_for,omitempty"`

@@ -24,7 +24,7 @@ const WAIT_BOUNDARIES_S = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600,
 ];
 
-type Telling = Pick<ConnectOptions, "openTelemetry" | "log">;
+type Signals = Pick<ConnectOptions, "openTelemetry" | "log">;
 
 /** The API, and what was made with it. */
 interface Instruments {
@@ -38,7 +38,7 @@ interface Instruments {
 }
 
 export class Telemetry {
-  readonly #options: Telling;
+  readonly #options: Signals;
   /** Undefined: not looked for; null: there is none to use. */
   #made: Instruments | null | undefined;
   /** The held leases that were counted. */
@@ -46,7 +46,7 @@ export class Telemetry {
   /** The troubles that were logged since a server has last answered. */
   readonly #troubles = new Set<string>();
 
-  constructor(options: Telling) {
+  constructor(options: Signals) {
     this.#options = options;
   }
 

@@ -55,7 +55,7 @@ export class WaitNotices {
     const { place } = acquisition;
     try {
       const own = options.own();
-      if (place && own && options.isOfAsking(own)) this.#tell({ place, summary: "", causes: [] });
+      if (place && own && options.isOfAsking(own)) this.#notify({ place, summary: "", causes: [] });
     } catch (error) {
       // The caller gets no object that it could stop.
       this.stop();
@@ -92,7 +92,7 @@ export class WaitNotices {
     const known = await ledger.slots.run(() => this.#known());
     if (this.#isOver) return;
     try {
-      this.#tell(known);
+      this.#notify(known);
     } catch (error) {
       this.#acquisition.abandon(error);
     }
@@ -113,7 +113,7 @@ export class WaitNotices {
     }
   }
 
-  #tell({ place, summary: said, causes }: Known): void {
+  #notify({ place, summary: said, causes }: Known): void {
     const { name, onWaiting, own, isOfAsking, clock, log } = this.#options;
     const lease = own();
     const waitedMs = clock.now() - this.#beganMs;

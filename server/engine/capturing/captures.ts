@@ -132,7 +132,7 @@ export class Captures {
         this.#gate.end();
       }
     }
-    // This attempt took nothing. The one before it told nobody what it took, so this one answers for that.
+    // This attempt took nothing. Nobody heard what the one before it took, so this one answers for that.
     return before && "isUnheard" in before ? before : null;
   }
 

@@ -1,4 +1,4 @@
-// The locks that watches of this replica have reported or are about to report, by name, each as last seen. Tells
+// The locks that watches of this replica have reported or are about to report, by name, each as last seen. Says
 // which states are news and which locks are gone. Reads nothing itself.
 
 import type { DecidedLock } from "../../storage/store.ts";

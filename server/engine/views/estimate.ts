@@ -33,7 +33,7 @@ export function heldTimesUs(recent: readonly Claim[]): number[] {
     .map(({ endedAtUs, grantedAtUs }) => Math.max(0, (endedAtUs ?? 0) - (grantedAtUs ?? 0)));
 }
 
-/** null: there are too few recent leases to tell. The claim must fit sooner or later. */
+/** null: there are too few recent leases for an estimate. The claim must fit sooner or later. */
 export function estimate(wait: PlayedWait): WaitEstimate | null {
   const times = heldTimesUs(wait.recent);
   if (times.length < ESTIMATED_FROM_MIN) return null;

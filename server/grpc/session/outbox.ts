@@ -117,7 +117,7 @@ export class Outbox {
     this.#state = "writing";
     this.#options.onSent(results, bytes.length);
     this.#options.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), () => {
-      for (const tell of written) tell();
+      for (const notify of written) notify();
       if (this.#state === "gathering_behind") return this.#flush();
       this.#state = "empty";
       this.#onEmpty?.();

@@ -1,6 +1,6 @@
 // Statements of a migration, on tables that others use. A change of a table waits for all transactions that have read it,
 // and everybody else then waits behind the change. So each attempt waits for a second at most, and the servers decide
-// between attempts. Says for whom it waits, as far as the database tells: its own servers are soon done, but a report, a
+// between attempts. Says for whom it waits, as far as the database says: its own servers are soon done, but a report, a
 // backup or a forgotten transaction may not be.
 
 import type { Knex } from "knex";
@@ -141,8 +141,8 @@ const ON_MYSQL = `SELECT DISTINCT u.PROCESSLIST_ID, u.PROCESSLIST_USER, u.PROCES
   LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = u.THREAD_ID
   LEFT JOIN information_schema.INNODB_TRX x ON x.trx_mysql_thread_id = u.PROCESSLIST_ID
   WHERE me.PROCESSLIST_ID = ? ORDER BY 4 DESC LIMIT ${USERS_MAX}`;
-// MariaDB does not tell who uses a table, but which transactions are older than this wait, and do not wait themselves. Those of
-// other databases on the same server are left out: nobody should be told to end them.
+// MariaDB does not say who uses a table, but which transactions are older than this wait, and do not wait themselves. Those of
+// other databases on the same server are left out: nobody should be asked to end them.
 const ON_MARIADB = `SELECT u.ID, u.USER, u.HOST, TIMESTAMPDIFF(SECOND, x.trx_started, NOW()), u.INFO
   FROM information_schema.INNODB_TRX x
   JOIN information_schema.PROCESSLIST u ON u.ID = x.trx_mysql_thread_id

@@ -1,5 +1,5 @@
 // Reads that see everything that the cluster had committed before they began. A node of Galera applies what other
-// nodes commit a little late, so its own rows may be older than what a client was told elsewhere.
+// nodes commit a little late, so its own rows may be older than what a client has seen elsewhere.
 
 import type { Connection, Trip } from "./connection/connection.ts";
 import type { SqlValue } from "./connection/sql-text.ts";

@@ -200,7 +200,7 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
     },
 
     async view(name, shown) {
-      // Whoever compares and sets must not read what is older than what he was told elsewhere.
+      // Whoever compares and sets must not read what is older than what he has seen elsewhere.
       const [view] = await onSnapshotViews(pool, shown, true, "view", LOCK, bytesOf(name));
       return view ?? null;
     },

@@ -175,7 +175,7 @@ export function holderFromRow(row: Row): Claim | null {
 
 /**
  * Whether a load of the plan has to return the holder of a guard row. A sole holder is always returned, because a
- * refusal tells of it.
+ * refusal shows it.
  */
 export function isAskedFor(holder: Claim, lock: Counters, plan: LoadPlan, nowUs: number): boolean {
   const { lockId, ticketNumber, requestId, deadlineUs } = holder;

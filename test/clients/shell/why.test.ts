@@ -86,7 +86,7 @@ const SAID: [WaitCause, string][] = [
   ],
   [
     { kind: "rows held" },
-    "another transaction holds its rows in the database: end it in the database, which tells Rowlock which one it is if Rowlock's user has the right PROCESS",
+    "another transaction holds its rows in the database: end it in the database, which says which one it is if Rowlock's user has the right PROCESS",
   ],
 ];
 

@@ -36,7 +36,7 @@ test.each([
   if (!isWait) await put();
   const terms = { lockDelay: { seconds: 3_600n, nanos: 0 }, statusIfLost: "failed" };
   const [call] = session.ask(
-    capture({ from: { case: "prefix", value: "t/" }, maxLeases: 1, requestId: "r", ...terms, ...wait }),
+    capture({ from: { case: "prefix", value: "t/" }, maxLeases: 1, requestId: "r", terms, ...wait }),
   );
   if (isWait) await until(() => server.engine.waitingCaptures === 1);
   if (isWait) await put();

@@ -196,7 +196,7 @@ describe("calls", () => {
       maxLeases: 1,
       requestId: "r",
       maxWait: hour,
-      minInterval: hour,
+      terms: { minInterval: hour },
     };
     session.send({ commands: [{ call: 1n, command: capture(asked) }] });
     session.send({ commands: [{ command: cancel(1n) }] });

@@ -880,7 +880,12 @@ describe("CaptureRequest", () => {
         requestId: "\0r",
         terms: { owner: "o".repeat(256), labels: { "": "" }, lockDelay: span(-1) },
       },
-      { owner: /256 bytes/, 'labels[""]': /key/, request_id: /begins with a NUL/, lock_delay: DELAY },
+      {
+        request_id: /begins with a NUL/,
+        "terms.owner": /256 bytes/,
+        'terms.labels[""]': /key/,
+        "terms.lock_delay": DELAY,
+      },
     ],
   ]);
 

@@ -11,7 +11,7 @@ export interface Ask {
   /** Makes the command for each try. It may throw, which fails the call. */
   readonly command: (connection: Connection) => Command;
   /**
-   * always: any time; once open: any time, but first to a server that has answered, as a second try cannot tell what the
+   * always: any time; once open: any time, but first to a server that has answered, as a second try cannot know what the
    * first one did; unsent: only if it cannot have taken effect; on this connection: not on another one.
    */
   readonly repeat: "always" | "once open" | "unsent" | "on this connection";

@@ -239,7 +239,7 @@ export class Calls {
     if (call.usage) this.#leave(call);
     else this.#unqueue(call);
     this.#open.delete(call);
-    if (this.#open.size === 0) for (const tell of this.#onIdle.splice(0)) tell();
+    if (this.#open.size === 0) for (const notify of this.#onIdle.splice(0)) notify();
   }
 
   #unqueue(call: Call): void {

@@ -231,7 +231,7 @@ export class Connections {
       const { idleAfter } = this.#options.settings;
       if (idleAfter < Number.POSITIVE_INFINITY)
         this.#idleTimer = setInterval(() => this.#closeIfIdle(connection), idleAfter);
-      this.#tell({ kind: "connected", address, via, replica: opened?.replica ?? "" });
+      this.#notify({ kind: "connected", address, via, replica: opened?.replica ?? "" });
     }
     if (news.goingAway && isCurrent) {
       const error = RowlockError.stopping(connection.address);
@@ -247,7 +247,7 @@ export class Connections {
     else this.#foreign.delete(connection.address);
     const wasCurrent = connection === this.#current;
     const hasNoSessions = !connection.opened && connection.via === "session" && refusesSessions(error);
-    this.#tell({ kind: "disconnected", address: connection.address, error });
+    this.#notify({ kind: "disconnected", address: connection.address, error });
     if (wasCurrent) {
       if (hasNoSessions) this.#tryUnary(error);
       else this.#next(error, this.#hasLasted(connection));
@@ -278,7 +278,7 @@ export class Connections {
     const error = new RowlockError("CLOSED", "CANCELLED", "The client closed the idle connection.");
     this.#via = "session";
     this.#left(connection, error);
-    this.#tell({ kind: "disconnected", address: connection.address, error });
+    this.#notify({ kind: "disconnected", address: connection.address, error });
     void connection.close(CLOSE_WITHIN_MS).then(() => this.#all.delete(connection));
   }
 
@@ -357,7 +357,7 @@ export class Connections {
     return opened !== undefined && this.#options.clock.now() - this.#openedMs >= LASTED_MS;
   }
 
-  #tell(event: ConnectionEvent): void {
+  #notify(event: ConnectionEvent): void {
     this.#options.settings.onConnection?.(event);
   }
 }

@@ -42,18 +42,18 @@ export async function waitByPolling(
   if (wait.target.case !== "request") throw new Error("Only a request can be polled.");
   const request = enqueuing(wait.target.value);
   const intervalMs = wait.minUpdateInterval ? msOf(wait.minUpdateInterval) : POLL_EVERY_MS_MAX;
-  let told: Ticket | undefined;
-  let toldMs = Number.NEGATIVE_INFINITY;
+  let shown: Ticket | undefined;
+  let shownMs = Number.NEGATIVE_INFINITY;
   for (;;) {
     const basisMs = clock.now();
     const { outcome } = await acquire(request);
     if (outcome.case !== "ticket") return { response: endOf(outcome), basisMs };
     const ticket = outcome.value;
-    const hasMoved = ticket.ahead !== told?.ahead || ticket.permitsAhead !== told.permitsAhead;
-    if (hasMoved && basisMs - toldMs >= intervalMs) {
+    const hasMoved = ticket.ahead !== shown?.ahead || ticket.permitsAhead !== shown.permitsAhead;
+    if (hasMoved && basisMs - shownMs >= intervalMs) {
       moved(create(WaitInQueueResponseSchema, { update: { case: "position", value: ticket } }), basisMs);
-      told = ticket;
-      toldMs = basisMs;
+      shown = ticket;
+      shownMs = basisMs;
     }
     const wantedMs = Math.max(POLL_EVERY_MS_MIN, Math.min(POLL_EVERY_MS_MAX, intervalMs));
     const crowdedMs = (count() / POLLS_PER_SECOND_MAX) * 1_000;

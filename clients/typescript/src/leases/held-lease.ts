@@ -133,17 +133,17 @@ export class HeldLease {
   /** Calls `listener` with each new state, in a microtask, but not when the lease is given back. */
   listen(listener: (state: LockState) => void): void {
     this.#listeners.push(listener);
-    if (this.#state !== "held") this.#tell(listener);
+    if (this.#state !== "held") this.#notify(listener);
   }
 
   #become(state: LockState): void {
     if (state === this.#state) return;
     this.#state = state;
-    for (const listener of this.#listeners) this.#tell(listener);
+    for (const listener of this.#listeners) this.#notify(listener);
   }
 
   /** Calls a listener in a microtask, so that its exceptions do not reach the code that checked the state. */
-  #tell(listener: (state: LockState) => void): void {
+  #notify(listener: (state: LockState) => void): void {
     const state = this.#state;
     queueMicrotask(() => listener(state));
   }

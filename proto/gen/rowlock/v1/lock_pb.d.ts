@@ -1668,7 +1668,7 @@ export declare const LimitInTheWaySchema: GenMessage<LimitInTheWay, {jsonType: L
  */
 export declare type RowsHeld = Message<"rowlock.v1.RowsHeld"> & {
   /**
-   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+   * Its connection at the database server, for KILL; 0 if the database does not say (it takes the right PROCESS), and for
    * a caller without the right `operate` on the lock.
    *
    * @generated from field: uint64 connection_id = 1;
@@ -1676,7 +1676,7 @@ export declare type RowsHeld = Message<"rowlock.v1.RowsHeld"> & {
   connectionId: bigint;
 
   /**
-   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
+   * The database user of that connection; empty if the database does not say, and for a caller without that right.
    *
    * @generated from field: string user = 2;
    */
@@ -1697,7 +1697,7 @@ export declare type RowsHeld = Message<"rowlock.v1.RowsHeld"> & {
  */
 export declare type RowsHeldJson = {
   /**
-   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+   * Its connection at the database server, for KILL; 0 if the database does not say (it takes the right PROCESS), and for
    * a caller without the right `operate` on the lock.
    *
    * @generated from field: uint64 connection_id = 1;
@@ -1705,7 +1705,7 @@ export declare type RowsHeldJson = {
   connectionId?: string;
 
   /**
-   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
+   * The database user of that connection; empty if the database does not say, and for a caller without that right.
    *
    * @generated from field: string user = 2;
    */

@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private long connectionId_ = 0L;
   /**
    * <pre>
-   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+   * Its connection at the database server, for KILL; 0 if the database does not say (it takes the right PROCESS), and for
    * a caller without the right `operate` on the lock.
    * </pre>
    *
@@ -66,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object user_ = "";
   /**
    * <pre>
-   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
+   * The database user of that connection; empty if the database does not say, and for a caller without that right.
    * </pre>
    *
    * <code>string user = 2;</code>
@@ -87,7 +87,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
+   * The database user of that connection; empty if the database does not say, and for a caller without that right.
    * </pre>
    *
    * <code>string user = 2;</code>
@@ -548,7 +548,7 @@ private static final long serialVersionUID = 0L;
     private long connectionId_ ;
     /**
      * <pre>
-     * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+     * Its connection at the database server, for KILL; 0 if the database does not say (it takes the right PROCESS), and for
      * a caller without the right `operate` on the lock.
      * </pre>
      *
@@ -561,7 +561,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+     * Its connection at the database server, for KILL; 0 if the database does not say (it takes the right PROCESS), and for
      * a caller without the right `operate` on the lock.
      * </pre>
      *
@@ -578,7 +578,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+     * Its connection at the database server, for KILL; 0 if the database does not say (it takes the right PROCESS), and for
      * a caller without the right `operate` on the lock.
      * </pre>
      *
@@ -595,7 +595,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object user_ = "";
     /**
      * <pre>
-     * The database user of that connection; empty if the database does not tell, and for a caller without that right.
+     * The database user of that connection; empty if the database does not say, and for a caller without that right.
      * </pre>
      *
      * <code>string user = 2;</code>
@@ -615,7 +615,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The database user of that connection; empty if the database does not tell, and for a caller without that right.
+     * The database user of that connection; empty if the database does not say, and for a caller without that right.
      * </pre>
      *
      * <code>string user = 2;</code>
@@ -636,7 +636,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The database user of that connection; empty if the database does not tell, and for a caller without that right.
+     * The database user of that connection; empty if the database does not say, and for a caller without that right.
      * </pre>
      *
      * <code>string user = 2;</code>
@@ -653,7 +653,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The database user of that connection; empty if the database does not tell, and for a caller without that right.
+     * The database user of that connection; empty if the database does not say, and for a caller without that right.
      * </pre>
      *
      * <code>string user = 2;</code>
@@ -667,7 +667,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The database user of that connection; empty if the database does not tell, and for a caller without that right.
+     * The database user of that connection; empty if the database does not say, and for a caller without that right.
      * </pre>
      *
      * <code>string user = 2;</code>

@@ -10,7 +10,7 @@ public interface RowsHeldOrBuilder extends
 
   /**
    * <pre>
-   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+   * Its connection at the database server, for KILL; 0 if the database does not say (it takes the right PROCESS), and for
    * a caller without the right `operate` on the lock.
    * </pre>
    *
@@ -21,7 +21,7 @@ public interface RowsHeldOrBuilder extends
 
   /**
    * <pre>
-   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
+   * The database user of that connection; empty if the database does not say, and for a caller without that right.
    * </pre>
    *
    * <code>string user = 2;</code>
@@ -30,7 +30,7 @@ public interface RowsHeldOrBuilder extends
   java.lang.String getUser();
   /**
    * <pre>
-   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
+   * The database user of that connection; empty if the database does not say, and for a caller without that right.
    * </pre>
    *
    * <code>string user = 2;</code>
