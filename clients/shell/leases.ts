@@ -92,8 +92,8 @@ async function forceRelease(
   const target = { name, ...(ticket !== undefined && { ticketNumber: BigInt(ticket) }) };
   const { ended, remaining } = await rowlock.forceRelease(target, reason);
   for (const claim of ended) {
-    const { ticketNumber, owner, state } = claim;
-    const did = state === "held" ? "held it" : "waited";
+    const { ticketNumber, owner, grantedAt } = claim;
+    const did = grantedAt ? "held it" : "waited";
     out(json ? jsonLine(claim) : `${shown(name)}: ended #${ticketNumber} of ${shown(owner)}, which ${did}\n`);
   }
   if (ended.length === 0 && !json) out(`${shown(name)}: there was nothing to end.\n`);

@@ -171,14 +171,14 @@ function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_rel
     if (meant) chosen.push(claim);
   }
   chosen.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
-  const before = chosen.map(snapshot);
   const { reason, caller } = command;
   const note = noteOf(draft, command);
   for (const claim of chosen) {
     draft.noted.push({ ...note, kind: "forced_release", from: releasedText(claim), to: "", reason });
     end(draft, claim, "force_released", { note: reason, by: note.by, caller });
   }
-  return { kind: "forced", ended: before, holdersLeft: command.chosen?.holdersLeft ?? draft.lock.holders };
+  const ended = chosen.map(snapshot);
+  return { kind: "forced", ended, holdersLeft: command.chosen?.holdersLeft ?? draft.lock.holders };
 }
 
 /** Sets what the command names, and grants what that makes room for. */

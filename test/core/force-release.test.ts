@@ -9,7 +9,7 @@ describe("a forced release", () => {
     const held = [lock.lease(), lock.lease()];
     const waiting = [lock.ticket(), lock.ticket(), lock.ticket()];
     const outcome = lock.forceRelease(null);
-    expect(outcome).toEqual({ kind: "forced", ended: held, holdersLeft: 0 });
+    expect(outcome).toEqual({ kind: "forced", ended: held.map((lease) => lock.now(lease)), holdersLeft: 0 });
     expect(lock.states(...held, ...waiting)).toEqual([
       "force_released",
       "force_released",
@@ -22,9 +22,10 @@ describe("a forced release", () => {
   test("of one holder leaves the others alone, and keeps the reason with the claim", () => {
     const lock = new OneLock({ limit: 2 });
     const [stuck, well] = [lock.lease(), lock.lease()];
-    expect(lock.forceRelease(stuck, "host is gone")).toEqual({
+    const outcome = lock.forceRelease(stuck, "host is gone");
+    expect(outcome).toEqual({
       kind: "forced",
-      ended: [stuck],
+      ended: [lock.now(stuck)],
       holdersLeft: 1,
     });
     expect(lock.states(stuck, well)).toEqual(["force_released", "held"]);
@@ -36,7 +37,8 @@ describe("a forced release", () => {
     lock.lease();
     const heavy = lock.ticket({ permits: 2 });
     const light = lock.ticket();
-    expect(lock.forceRelease(heavy)).toEqual({ kind: "forced", ended: [heavy], holdersLeft: 1 });
+    const outcome = lock.forceRelease(heavy);
+    expect(outcome).toEqual({ kind: "forced", ended: [lock.now(heavy)], holdersLeft: 1 });
     expect(lock.states(heavy, light)).toEqual(["force_released", "held"]);
   });
 

@@ -380,7 +380,6 @@ export class ReferenceModel {
         const meant = this.#live(lock).filter((claim) =>
           command.ticketNumber === null ? claim.granted : claim.number === command.ticketNumber,
         );
-        const ended = meant.map((claim) => this.#row(claim));
         const by = whoOf(command);
         for (const claim of meant) {
           const state = claim.granted ? "held" : "waiting";
@@ -388,7 +387,7 @@ export class ReferenceModel {
           this.#notes.push({ kind: "forced_release", lock, by, from, to: "" });
           this.#end(claim, "force_released", command.reason, null, by);
         }
-        return { kind: "forced", ended };
+        return { kind: "forced", ended: meant.map((claim) => this.#row(claim)) };
       }
       case "update_record": {
         const from = noted(this.record(lock));

@@ -54,7 +54,7 @@ export const PLANTED: readonly Planted[] = [
     patches: [
       {
         file: "storage/mysql/transaction/write.ts",
-        from: "of guardsAlike(changes.locks, moves, mayReorder))",
+        from: "of guardsAlike(writes.locks, moves, mayReorder))",
         to: "of guardsAlike([], moves, mayReorder).filter((alike) => alike.length > 0))",
       },
     ],

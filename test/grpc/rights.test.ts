@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
-import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
+import { type RequestOf, RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { Access } from "../../server/access/access.ts";
 import { readPolicy } from "../../server/access/policy-file.ts";
 import { newToken, readTokens } from "../../server/access/tokens-file.ts";
@@ -297,13 +297,16 @@ test("changes are shown to whom may see all names that they are about", async ()
   await root.call("updateRecord", { name: "other/a", status: "new" });
   const note = { target: "", isPattern: false, by: "1", from: "a", to: "b", reason: "" } as const;
   await server.store.noteChange({ kind: "policy", ...note });
-  const shown = async (who: TestCalls, request: object) =>
+  const shown = async (who: TestCalls, request: RequestOf<"listChanges">) =>
     (await who.call("listChanges", request)).changes.map(({ target }) => target.value ?? "policy");
   const user = clientOf("user", TestCalls);
   const own = await shown(user, { pageSize: 1_000 });
   expect(own).toEqual(expect.arrayContaining(["mine/shown/a", "mine/shown/*"]));
   expect(own.filter((target) => !target.startsWith("mine/"))).toEqual([]);
-  expect(await shown(user, { lockName: "mine/shown/a" })).toEqual(["mine/shown/a", "mine/shown/*"]);
+  expect(await shown(user, { locks: { case: "lockName", value: "mine/shown/a" } })).toEqual([
+    "mine/shown/a",
+    "mine/shown/*",
+  ]);
   expect(await shown(root, { pageSize: 1_000 })).toEqual(
     expect.arrayContaining(["policy", "other/a", "other/*", "mi*"]),
   );

@@ -171,7 +171,7 @@ test("the waits of one caller are bounded by its share, over all carriers and co
   expect(await refusalOf(server.clientOf("polite").watch("").complete())).toBe("principal_waits");
   const stream = server
     .clientOf("polite", CARRIERS.session)
-    .wait({ target: { case: "request", value: wait } });
+    .wait({ target: { case: "request", value: { name: wait.name, terms: wait.terms } } });
   expect(await refusalOf(stream.position())).toBe("principal_waits");
   watch.cancel();
   await waitsAre(3);

@@ -267,7 +267,7 @@ test("all faults of the files and settings are told at once", async () => {
     expect(err).toMatch(fault);
 });
 
-test("a caller beyond its quota is told which, keeps what it has, and others are served", async () => {
+test("a caller beyond its quota sees which, keeps what it has, and others are served", async () => {
   const [greedy, other] = [newToken("greedy"), newToken("other")];
   const server = await stage.serving(
     "sqlite::memory:",

@@ -109,7 +109,7 @@ describe.each(testDatabases())("a traced call on $label", ({ kind, fresh }) => {
       whenBusy: { case: "wait" as const, value: { maxWait: { seconds: 0n, nanos: 1e6 } } },
     };
     const { outcome } = await client.call("acquire", request);
-    expect(outcome.case).toBe("refusal");
+    expect(outcome.case).toBe("ended");
     const trace = await spans.of(traceId, ACQUIRE, "queue");
     const how = { "rowlock.outcome": "ended", "rowlock.reason": "timed_out" };
     expect(trace.one("queue")).toMatchObject({ attributes: how, links: [] });

@@ -8,7 +8,7 @@ import (
 
 // ForceReleased is the result of a force release.
 type ForceReleased struct {
-	// Ended are the claims before they ended.
+	// Ended are the claims, each with its End.
 	Ended []ClaimView `json:"ended"`
 	// Remaining is how many holders this call has left; above 0, repeat the call.
 	Remaining uint32 `json:"remaining"`

@@ -2643,7 +2643,7 @@ func (*ForceReleaseRequest_Claim) isForceReleaseRequest_Target() {}
 // What was ended.
 type ForceReleaseResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+	// The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
 	// owner, principal and labels.
 	Ended []*Claim `protobuf:"bytes,1,rep,name=ended,proto3" json:"ended,omitempty"`
 	// Holders of the lock that this call did not end because of its bound; if above 0, repeat the call. It does

@@ -196,7 +196,8 @@ def test_that_an_operator_ends_is_lost_and_its_scope_says_so(client: rowlock.Cli
     told: list[LockState] = []
     with pytest.raises(rowlock.LockLost) as lost, client.lock(name) as lock:
         lock.on_state(told.append)
-        assert [claim.end for claim in client.force_release(name, "test").ended] == [None]
+        ended = client.force_release(name, "test").ended
+        assert [claim.end and claim.end.reason for claim in ended] == ["FORCE_RELEASED"]
         assert lock.lost.wait(10)
         with pytest.raises(rowlock.LockLost):
             lock.check()

@@ -106,7 +106,7 @@ const ORDERS: Readonly<Record<ListOrder, ProtoOrder>> = {
 
 /** The result of a force release. */
 export interface ForceReleased {
-  /** The claims before they ended. */
+  /** The claims, each with its end. */
   readonly ended: readonly ClaimView[];
   /** How many holders are left. */
   readonly remaining: number;

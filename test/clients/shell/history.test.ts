@@ -386,16 +386,20 @@ test("foreign text can neither control the terminal nor begin a line", async () 
   const script: Script = {
     listClaims: () => ({ claims: [{ ...evil, end: { ...ENDED.end, note: EVIL, endedBy: EVIL } }] }),
     listChanges: () => ({
-      changes: [ChangeKind.RECORD, ChangeKind.FORCED_RELEASE, ChangeKind.LIMIT, ChangeKind.POLICY].map(
-        (kind) => ({
-          kind,
-          target: { case: "pattern" as const, value: EVIL },
-          changedBy: EVIL,
-          from: JSON.stringify({ status: EVIL, owner: EVIL, principal: EVIL, ticket_number: EVIL }),
-          to: EVIL,
-          reason: EVIL,
-        }),
-      ),
+      changes: [
+        { case: "record" as const, value: { from: { status: EVIL }, to: { status: EVIL } } },
+        {
+          case: "forcedRelease" as const,
+          value: { claim: { lockName: EVIL, owner: EVIL, principal: EVIL } },
+        },
+        { case: "limit" as const, value: { to: 1 } },
+        { case: "policy" as const, value: { from: EVIL, to: EVIL } },
+      ].map((what) => ({
+        what,
+        target: { case: "pattern" as const, value: EVIL },
+        changedBy: EVIL,
+        reason: EVIL,
+      })),
     }),
   };
   for (const args of [

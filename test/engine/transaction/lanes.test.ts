@@ -55,7 +55,7 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
   const failed: unknown[] = [];
   const committed: bigint[][] = [];
   const after = new AfterCommit({
-    changes: { followers: {}, committed() {} },
+    subscribers: { followers: {}, committed() {} },
     observer() {},
   } as unknown as AfterCommitOptions);
   const lanes = new Lanes({

@@ -295,7 +295,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
           newLimit: { case: "limit", value: limit },
         });
       await call("updateRecord", { name: "steps/1", status: "new" });
-      const limits = { prefix: "steps/", kinds: [ChangeKind.LIMIT] };
+      const limits = { locks: { case: "prefix" as const, value: "steps/" }, kinds: [ChangeKind.LIMIT] };
       const found: unknown[] = [];
       let pageToken = "";
       do {

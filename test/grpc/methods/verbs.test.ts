@@ -1,7 +1,7 @@
 // Renew, Release, SetLimit, GetLock, ListLocks, ListLimits and ForceRelease through a real client.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ClaimState, LimitSource, Mode } from "#proto/rowlock/v1/lock_pb.js";
+import { ClaimState, EndReason, LimitSource, Mode } from "#proto/rowlock/v1/lock_pb.js";
 import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, startServer } from "../../support/harness.ts";
@@ -46,7 +46,7 @@ describe("Renew", () => {
     await expect(call("renew", { leaseId })).rejects.toMatchObject({
       code: "FAILED_PRECONDITION",
       reason: "LEASE_LOST",
-      metadata: { end_reason: "RELEASED" },
+      end: { reason: "RELEASED" },
     });
   });
 
@@ -142,7 +142,7 @@ describe("SetLimit", () => {
     await server.client.lease({ name: "etl/a", permits: 4 });
     const { lock } = await call("getLock", { name: "etl/a" });
     expect(lock?.limit).toMatchObject({
-      limit: 4,
+      permits: 4,
       source: LimitSource.PATTERN,
       pattern: "etl/*",
       version: 1n,
@@ -390,10 +390,13 @@ describe("ForceRelease", () => {
     const held = await server.client.lease({ name: "force", terms: { owner: "stuck" } });
     const { ticketId } = await server.client.ticket({ name: "force" });
     const { ended } = await call("forceRelease", { ...named("force"), reason: "host is gone" });
-    expect(ended).toMatchObject([{ ticketNumber: 1n, owner: "stuck", state: ClaimState.HELD }]);
+    expect(ended).toMatchObject([
+      { ticketNumber: 1n, owner: "stuck", state: ClaimState.ENDED, end: { note: "host is gone" } },
+    ]);
+    expect(ended[0]?.grantedAt).toBeDefined();
     await expect(call("renew", { leaseId: held.leaseId })).rejects.toMatchObject({
       reason: "LEASE_LOST",
-      metadata: { end_reason: "FORCE_RELEASED" },
+      end: { reason: "FORCE_RELEASED", note: "host is gone", endedBy: expect.stringContaining("127.0.0.1") },
     });
     expect((await call("renew", { leaseId: ticketId })).lease?.fencingToken).toBe(2n);
   });
@@ -403,7 +406,7 @@ describe("ForceRelease", () => {
     await server.client.ticket({ name: "force-one" });
     const target = { case: "claim" as const, value: { lockName: "force-one", ticketNumber: 2n } };
     expect((await call("forceRelease", { target, reason: "r" })).ended).toMatchObject([
-      { state: ClaimState.WAITING },
+      { state: ClaimState.ENDED, end: { reason: EndReason.FORCE_RELEASED } },
     ]);
     expect((await call("forceRelease", { target, reason: "r" })).ended).toEqual([]);
   });

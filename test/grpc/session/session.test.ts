@@ -539,7 +539,7 @@ describe("a lease whose release is refused", () => {
     expect(await session.last(refused)).toMatchObject({ case: "error", value: { code: 8 } });
     await server.client.call("forceRelease", { target: { case: "name", value: "kept" }, reason: "test" });
     const [lost] = await session.until((all) => all.find(({ lost }) => lost.length > 0)?.lost);
-    expect(lost).toMatchObject({ leaseId: lease.leaseId, reason: EndReason.FORCE_RELEASED });
+    expect(lost).toMatchObject({ leaseId: lease.leaseId, end: { reason: EndReason.FORCE_RELEASED } });
     session.cancel();
   });
 

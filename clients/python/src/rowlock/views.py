@@ -123,7 +123,7 @@ class ForceReleased:
     """The result of a forced release."""
 
     ended: tuple[ClaimView, ...]
-    """The ended claims, as they were before."""
+    """The ended claims, each with its end."""
     remaining: int
     """Holders that are left, as one call ends at most 500; repeat the call while it is above 0."""
 

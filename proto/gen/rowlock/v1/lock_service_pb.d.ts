@@ -2357,7 +2357,7 @@ export declare const ForceReleaseRequestSchema: GenMessage<ForceReleaseRequest, 
  */
 export declare type ForceReleaseResponse = Message<"rowlock.v1.ForceReleaseResponse"> & {
   /**
-   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
    * owner, principal and labels.
    *
    * @generated from field: repeated rowlock.v1.Claim ended = 1;
@@ -2380,7 +2380,7 @@ export declare type ForceReleaseResponse = Message<"rowlock.v1.ForceReleaseRespo
  */
 export declare type ForceReleaseResponseJson = {
   /**
-   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
    * owner, principal and labels.
    *
    * @generated from field: repeated rowlock.v1.Claim ended = 1;

@@ -49,7 +49,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.Claim> ended_;
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
    * owner, principal and labels.
    * </pre>
    *
@@ -61,7 +61,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
    * owner, principal and labels.
    * </pre>
    *
@@ -74,7 +74,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
    * owner, principal and labels.
    * </pre>
    *
@@ -86,7 +86,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
    * owner, principal and labels.
    * </pre>
    *
@@ -98,7 +98,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
    * owner, principal and labels.
    * </pre>
    *
@@ -541,7 +541,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -556,7 +556,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -571,7 +571,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -586,7 +586,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -608,7 +608,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -627,7 +627,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -648,7 +648,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -670,7 +670,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -689,7 +689,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -708,7 +708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -728,7 +728,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -746,7 +746,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -764,7 +764,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -776,7 +776,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -791,7 +791,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -807,7 +807,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -819,7 +819,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *
@@ -832,7 +832,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
      * owner, principal and labels.
      * </pre>
      *

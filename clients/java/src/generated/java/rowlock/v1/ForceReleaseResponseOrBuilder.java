@@ -10,7 +10,7 @@ public interface ForceReleaseResponseOrBuilder extends
 
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
    * owner, principal and labels.
    * </pre>
    *
@@ -20,7 +20,7 @@ public interface ForceReleaseResponseOrBuilder extends
       getEndedList();
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
    * owner, principal and labels.
    * </pre>
    *
@@ -29,7 +29,7 @@ public interface ForceReleaseResponseOrBuilder extends
   rowlock.v1.Claim getEnded(int index);
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
    * owner, principal and labels.
    * </pre>
    *
@@ -38,7 +38,7 @@ public interface ForceReleaseResponseOrBuilder extends
   int getEndedCount();
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
    * owner, principal and labels.
    * </pre>
    *
@@ -48,7 +48,7 @@ public interface ForceReleaseResponseOrBuilder extends
       getEndedOrBuilderList();
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * The claims, ended now; granted_at says which of them were held. Empty if there was nothing to end. For a caller who may not see the lock they have no
    * owner, principal and labels.
    * </pre>
    *
