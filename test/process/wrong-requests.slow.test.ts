@@ -68,7 +68,7 @@ async function endOf(stream: ReturnType<TestCalls["wait"]>): Promise<never> {
 
 const CASES: Case[] = [
   ["an empty name", acquire({ name: "" }), badRequest("name")],
-  ["an empty name on a stream", wait(asking({ name: "" })), badRequest("acquire.name")],
+  ["an empty name on a stream", wait(asking({ name: "" })), badRequest("request.name")],
   [
     "an empty name of a limit",
     ({ client }) => client.call("setLimit", { ...named(""), newLimit: { case: "limit", value: 1 } }),
@@ -81,7 +81,7 @@ const CASES: Case[] = [
     badRequest("name"),
   ],
   ["a name of 256 bytes", acquire({ name: LONG }), badRequest("name")],
-  ["a name of 256 bytes on a stream", wait(asking({ name: LONG })), badRequest("acquire.name")],
+  ["a name of 256 bytes on a stream", wait(asking({ name: LONG })), badRequest("request.name")],
   [
     "a name of 256 bytes of a limit",
     ({ client }) => client.call("setLimit", { ...named(LONG), newLimit: { case: "limit", value: 1 } }),
@@ -120,7 +120,7 @@ const CASES: Case[] = [
         from: { case: "names", value: { names: ["a", "a", LONG] } },
         maxLeases: 1,
         maxWait: DAYS_25,
-        requestId: "r".repeat(121),
+        requestId: "r".repeat(101),
         terms: {
           lasting: { case: "ttl", value: DAYS_25 },
           minInterval: seconds(-1),
@@ -132,13 +132,13 @@ const CASES: Case[] = [
     badRequest(
       "names.names[1]",
       "names.names[2]",
-      "ttl",
       "max_wait",
       "request_id",
-      "min_interval",
-      "lock_delay",
-      "status_if_lost",
-      "if_status",
+      "terms.ttl",
+      "terms.min_interval",
+      "terms.lock_delay",
+      "terms.status_if_lost",
+      "terms.if_status",
     ),
   ],
   [
@@ -164,22 +164,22 @@ const CASES: Case[] = [
   [
     "a ttl of 0",
     acquire({ name: "a", terms: { lasting: { case: "ttl" as const, value: seconds(0) } } }),
-    badRequest("ttl"),
+    badRequest("terms.ttl"),
   ],
   [
     "a negative ttl",
     acquire({ name: "a", terms: { lasting: { case: "ttl" as const, value: seconds(-1) } } }),
-    badRequest("ttl"),
+    badRequest("terms.ttl"),
   ],
   [
     "a ttl of 25 days",
     acquire({ name: "a", terms: { lasting: { case: "ttl" as const, value: DAYS_25 } } }),
-    badRequest("ttl"),
+    badRequest("terms.ttl"),
   ],
   [
     "a ttl of 25 days on a stream",
     wait(asking({ name: "a", terms: { lasting: { case: "ttl" as const, value: DAYS_25 } } })),
-    badRequest("acquire.ttl"),
+    badRequest("request.terms.ttl"),
   ],
   [
     "a renewal for 0 s",
@@ -307,7 +307,7 @@ const CASES: Case[] = [
         ifStatus: Array(17).fill("todo"),
       },
     }),
-    badRequest("min_interval", "lock_delay", "status_if_lost", "if_status"),
+    badRequest("terms.min_interval", "terms.lock_delay", "terms.status_if_lost", "terms.if_status"),
   ],
   [
     "all that can be wrong about the record of a Release",
@@ -354,12 +354,16 @@ const CASES: Case[] = [
     { code: "FAILED_PRECONDITION", reason: "LOCK_IN_USE" },
   ],
   ["a deletion without a name", ({ client }) => client.call("deleteRecord", {}), badRequest("name")],
-  ["a message that is too large", acquire({ name: "a", owner: "o".repeat(RECEIVE_BYTES_MAX) }), TOO_LARGE],
+  [
+    "a message that is too large",
+    acquire({ name: "a", terms: { owner: "o".repeat(RECEIVE_BYTES_MAX) } }),
+    TOO_LARGE,
+  ],
   ["a message that is too large, on a stream", waitBytes(Buffer.alloc(RECEIVE_BYTES_MAX + 1)), TOO_LARGE],
   [
     "everything at once",
-    bytes("acquire", Buffer.from([0x0a, 0, 0x10, 9, 0x18, ...Array(4).fill(0xff), 0x0f, 0x22, 0])),
-    badRequest("name", "mode", "permits", "ttl"),
+    bytes("acquire", Buffer.from([0x0a, 0, 0x10, 9, 0x18, ...Array(4).fill(0xff), 0x0f, 0x22, 2, 0x0a, 0])),
+    badRequest("name", "mode", "permits", "terms.ttl"),
   ],
   [
     "everything at once on a stream",
@@ -371,7 +375,7 @@ const CASES: Case[] = [
       }),
       minUpdateInterval: seconds(-1),
     }),
-    badRequest("acquire.name", "acquire.ttl", "acquire.permits", "min_update_interval"),
+    badRequest("request.name", "request.terms.ttl", "request.permits", "min_update_interval"),
   ],
 ];
 

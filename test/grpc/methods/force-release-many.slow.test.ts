@@ -20,7 +20,7 @@ test("it is done in two calls", async () => {
     const labels = Object.fromEntries(
       Array.from({ length: LABELS_MAX }, (_, index) => [`${index}`.padEnd(LABEL_KEY_BYTES_MAX, "k"), text]),
     );
-    const holder = { name, mode: Mode.SHARED, owner: text, labels };
+    const holder = { name, mode: Mode.SHARED, terms: { owner: text, labels } };
     await Promise.all(Array.from({ length: FORCE_RELEASE_MAX + 1 }, () => server.client.lease(holder)));
 
     const target = { case: "name" as const, value: name };
