@@ -67,7 +67,7 @@ func (e *Error) Unwrap() []error {
 
 // isUndone reports whether the server has answered that nothing was done.
 func (e *Error) isUndone() bool {
-	return e.Reason == ErrOverloaded || e.Reason == ErrDatabaseUnavailable || e.Reason == ErrShuttingDown || e.isOfCredentials()
+	return e.Reason == ErrOverloaded || e.Reason == ErrDatabaseUnavailable || e.Reason == ErrShuttingDown || e.Reason == ErrKeysUnavailable || e.isOfCredentials()
 }
 
 // isHopeless reports whether no waiting heals what is wrong with each address.

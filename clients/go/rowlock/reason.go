@@ -29,6 +29,7 @@ const (
 	ErrOutcomeUnknown      Reason = "OUTCOME_UNKNOWN"
 	ErrDatabaseUnavailable Reason = "DATABASE_UNAVAILABLE"
 	ErrShuttingDown        Reason = "SHUTTING_DOWN"
+	ErrKeysUnavailable     Reason = "KEYS_UNAVAILABLE"
 	ErrSessionSilent       Reason = "SESSION_SILENT"
 	// ErrCredentialsMissing: the server wants to know who calls, or the Token of the [Config] has given no token.
 	ErrCredentialsMissing Reason = "CREDENTIALS_MISSING"

@@ -159,6 +159,7 @@ export class RowlockError extends Error {
       this.reason === "OVERLOADED" ||
       this.reason === "DATABASE_UNAVAILABLE" ||
       this.reason === "SHUTTING_DOWN" ||
+      this.reason === "KEYS_UNAVAILABLE" ||
       this.isOfCredentials
     );
   }

@@ -76,7 +76,12 @@ class RowlockError(Exception):
     @property
     def is_undone(self) -> bool:
         """Whether the server has answered that it changed nothing, so that a retry is safe."""
-        return self.reason in (Reason.OVERLOADED, Reason.DATABASE_UNAVAILABLE, Reason.SHUTTING_DOWN)
+        return self.reason in (
+            Reason.OVERLOADED,
+            Reason.DATABASE_UNAVAILABLE,
+            Reason.SHUTTING_DOWN,
+            Reason.KEYS_UNAVAILABLE,
+        )
 
     @property
     def is_transient(self) -> bool:

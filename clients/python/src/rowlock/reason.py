@@ -31,6 +31,7 @@ class Reason(str, Enum):
     OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
     DATABASE_UNAVAILABLE = "DATABASE_UNAVAILABLE"
     SHUTTING_DOWN = "SHUTTING_DOWN"
+    KEYS_UNAVAILABLE = "KEYS_UNAVAILABLE"
     SESSION_SILENT = "SESSION_SILENT"
     # CREDENTIALS_MISSING: the server wants to know who calls, or the client's token option gives no token.
     # CREDENTIALS_WRONG: the server does not know the token, or does not trust who has signed it.

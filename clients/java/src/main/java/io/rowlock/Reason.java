@@ -62,6 +62,8 @@ public enum Reason {
   DATABASE_UNAVAILABLE,
   /** The server is stopping. */
   SHUTTING_DOWN,
+  /** The server could not load the keys that it checks tokens with. */
+  KEYS_UNAVAILABLE,
   /** The server has not heard from this client for too long. */
   SESSION_SILENT,
   /** The server wants to know who calls, or the token of the {@link ConnectOptions} gives none. */

@@ -225,6 +225,7 @@ public final class RowlockException extends RuntimeException {
     return reason() == Reason.OVERLOADED
         || reason() == Reason.DATABASE_UNAVAILABLE
         || reason() == Reason.SHUTTING_DOWN
+        || reason() == Reason.KEYS_UNAVAILABLE
         || isOfCredentials();
   }
 
