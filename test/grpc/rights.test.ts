@@ -22,15 +22,18 @@ rules:
   - { who: token:admin, may: [read, use, operate, admin], on: mine/* }
 `;
 
-/** The table of docs/security.md: verb, right, and for each role "yes", or the reason of the refusal. */
+/** The table of docs/security.md, by verb: verb, right, and for each role "yes", or the reason of the refusal. */
 const TABLE = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8")
   .split("\n")
-  .filter((line) => /^\| `[A-Z]/.test(line))
+  .filter((line) => /^\| `(?:read|use|operate|admin)` \|/.test(line))
   .map((line) =>
     line
       .split("|")
       .slice(1, -1)
       .map((cell) => cell.trim().replaceAll("`", "")),
+  )
+  .flatMap(([right = "", verbs = "", ...answers]) =>
+    verbs.split(", ").map((verb) => [verb, right, ...answers]),
   );
 
 let server: TestServer;

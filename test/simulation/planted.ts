@@ -53,7 +53,7 @@ export const DIFFERENCES: readonly Difference[] = [
     ],
   },
   {
-    fault: "tells waiters nothing of what other servers grant",
+    fault: "does not notify waiters of what other servers grant",
     patches: [
       { file: "engine/subscribers/waiters.ts", from: "run: () => this.look(),", to: "run: async () => {}," },
       {
