@@ -1,5 +1,5 @@
-// The pages of docs/recipes show the programs of examples/recipes unchanged, each in all three languages, and each
-// recipe has an index line and tests.
+// The pages of docs/recipes show the programs of examples/recipes unchanged, each page in one language, and link to those in
+// the other two. Each program is there in all three languages, and each recipe has an index line and tests.
 
 import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -21,11 +21,18 @@ test("each recipe has a page, and each page a recipe", () => {
 
 describe.each(folders)("%s", (recipe) => {
   const programs = readdirSync(join(root, "examples/recipes", recipe));
+  const page = read(`docs/recipes/${recipe}.md`);
+  const fences = new Set(Array.from(page.matchAll(/^```(ts|python|sh)$/gm), ([, fence]) => fence));
 
-  test.each(programs)("%s stands on its page as it is, and is short", (program) => {
+  test("its page shows one language", () => {
+    expect([...fences]).toHaveLength(1);
+  });
+
+  test.each(programs)("%s stands on its page as it is or is linked there, and is short", (program) => {
     const source = read(`examples/recipes/${recipe}/${program}`);
     const fence = FENCES[program.split(".")[1] as string];
-    expect(read(`docs/recipes/${recipe}.md`)).toContain(`\n\`\`\`${fence}\n${source}\`\`\`\n`);
+    const link = `](../../examples/recipes/${recipe}/${program})`;
+    expect(page).toContain(fences.has(fence) ? `\n\`\`\`${fence}\n${source}\`\`\`\n` : link);
     expect(source.split("\n").length).toBeLessThanOrEqual(70);
   });
 
