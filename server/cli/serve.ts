@@ -184,5 +184,5 @@ function takeALock(config: Config, running: Omit<App, "stop">): string {
   if (config.tls?.clientCa) flags.push("--cert <yours> --key <yours>");
   if (takesTokens(config)) flags.push("-H 'authorization: Bearer <your token>'");
   const url = `${config.tls ? "https" : "http"}://${address}/rowlock.v1.LockService/Acquire`;
-  return `npx @bufbuild/buf curl ${flags.join(" ")} -d '{"name":"demo","ttl":"60s"}' ${url}`;
+  return `npx @bufbuild/buf curl ${flags.join(" ")} -d '{"name":"demo","terms":{"ttl":"60s"}}' ${url}`;
 }

@@ -2,7 +2,9 @@
 
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { fromJsonString } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
+import { AcquireRequestSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { versionOf } from "../../server/config/version.ts";
 import { freshSqlite, testDatabases } from "../support/database.ts";
 import { TestCalls } from "../support/test-calls.ts";
@@ -43,8 +45,10 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
       ),
     );
 
+    // The call that it prints is one of the contract: an unknown field throws.
+    const [, printed = ""] = /buf curl .* -d '(.*)' http/.exec(server.screen) ?? [];
     const client = connect(server.grpcAddress);
-    const { leaseId } = await client.lease({ name: "demo" });
+    const { leaseId } = await client.lease(fromJsonString(AcquireRequestSchema, printed));
     expect(await client.call("release", { leaseId })).toMatchObject({ released: true });
 
     const get = async (path: string) => {
