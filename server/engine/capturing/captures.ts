@@ -111,7 +111,7 @@ export class Captures {
     const found =
       requestId === ""
         ? await this.#admitted(asked)
-        : await this.#attempts.run(requestKey(asked), async (before) => {
+        : await this.#attempts.run(keptIdOf(asked), async (before) => {
             if (!isOver()) await this.#settleDoubt(asked);
             return await this.#admitted(asked, before);
           });
@@ -182,7 +182,7 @@ export class Captures {
         lockId: candidate.id,
         command: { ...command, caller: undefined },
       }));
-      this.#inDoubt.set(requestKey({ input, caller }), again);
+      this.#inDoubt.set(keptIdOf({ input, caller }), again);
       throw doubt.fault;
     }
     for (const { candidate, command } of inDoubt) this.#options.commands.withdraw(candidate.id, command);
@@ -214,12 +214,12 @@ export class Captures {
   async #settleDoubt(asked: CaptureTry): Promise<void> {
     const { commands } = this.#options;
     const { caller } = asked;
-    const inDoubt = this.#inDoubt.get(requestKey(asked)) ?? [];
+    const inDoubt = this.#inDoubt.get(keptIdOf(asked)) ?? [];
     const again = inDoubt.map(({ lockId, command }) => commands.oneOf(lockId, { ...command, caller }));
     await Promise.all(again).catch((error: unknown) => {
       throw mayBeDone(error);
     });
-    this.#inDoubt.delete(requestKey(asked));
+    this.#inDoubt.delete(keptIdOf(asked));
   }
 
   #repeated(earlier: Earlier | Captured, refused: number): Earlier | Captured {
@@ -291,8 +291,8 @@ export class Captures {
 }
 
 /** Two callers may use one request id, and must learn nothing of each other. */
-function requestKey({ input, caller }: Asked): string {
-  return JSON.stringify([input.requestId, caller?.principal ?? ""]);
+function keptIdOf({ input, caller }: Asked): string {
+  return keptRequestId(markOf(caller?.principal), input.requestId);
 }
 
 /** One attempt at a request: what it got so far, and the request ids under which it may ask for more. */
