@@ -78,8 +78,7 @@ const OF_SERVER: Readonly<Record<Reason, Advice>> = {
   INTERNAL: ["yes, after a pause", "Report it, with the line of the server's log that has the `incident`."],
 };
 
-const OF_REFUSAL: Readonly<Record<keyof typeof RefusalReason, Advice>> = {
-  UNSPECIFIED: ["no use", ""],
+const OF_REFUSAL: Readonly<Record<Exclude<keyof typeof RefusalReason, "UNSPECIFIED">, Advice>> = {
   BUSY: ["yes, after a pause", "Do without the lock, come back after `retry_after`, or wait in the queue."],
   PAUSED: ["yes, after a pause", "Wait until the operator raises the limit: its reason is in the refusal."],
   NOT_BEFORE: ["yes, after a pause", "Come back after `retry_after`, or wait in the queue."],
@@ -89,8 +88,7 @@ const OF_REFUSAL: Readonly<Record<keyof typeof RefusalReason, Advice>> = {
   STATUS_MISMATCH: ["no use", "It is done already, or in another state: see the status in the refusal."],
 };
 
-const OF_END: Readonly<Record<keyof typeof EndReason, Advice>> = {
-  UNSPECIFIED: ["no use", ""],
+const OF_END: Readonly<Record<Exclude<keyof typeof EndReason, "UNSPECIFIED">, Advice>> = {
   RELEASED: ["yes", "Ask anew with a new id."],
   EXPIRED: ["yes", "Ask anew with a new id. The lease was not renewed in time."],
   FORCE_RELEASED: [

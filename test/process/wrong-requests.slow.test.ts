@@ -7,7 +7,7 @@ import { type Mode, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { testDatabases } from "../support/database.ts";
-import { type TestCalls, violationsIn } from "../support/test-calls.ts";
+import { type TestCalls, violationsIn, WHEN_BUSY } from "../support/test-calls.ts";
 import { processStage, type ServingServer } from "./stage.ts";
 
 const stage = processStage("after all");
@@ -421,11 +421,7 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
     const { client } = scene;
     expect(await client.lease({ name: "one", permits: 0 })).toMatchObject({ permits: 1 });
     const before = await locks();
-    for (const whenBusy of [
-      { case: undefined },
-      { case: "enqueue", value: {} },
-      { case: "wait", value: {} },
-    ] as const) {
+    for (const whenBusy of WHEN_BUSY) {
       const refusal = await client.refusal({ name: "busy", permits: LIMIT + 1, whenBusy });
       expect(refusal).toMatchObject({ reason: RefusalReason.NEVER_FITS });
     }

@@ -7,6 +7,13 @@ import { type BareCallOptions, BareCalls, type RequestOf } from "../../clients/t
 import { QueueStream } from "./queue-stream.ts";
 import { WatchedLocks } from "./watched-locks.ts";
 
+/** All that a request may want when the lock is busy: nothing, a ticket, or an answer that waits. */
+export const WHEN_BUSY = [
+  { case: undefined },
+  { case: "enqueue", value: {} },
+  { case: "wait", value: {} },
+] as const;
+
 type Acquire = Exclude<RequestOf<"acquire">, Uint8Array>;
 
 export class TestCalls extends BareCalls {

@@ -181,7 +181,7 @@ export function checkEnums<Meaning>(
 }
 
 /** The locks of a listing: one of them, or (null) all with a prefix. */
-export interface ListedLocks {
+interface ListedLocks {
   readonly lockName: string | null;
   readonly prefix: string;
 }
@@ -254,7 +254,7 @@ export function checkLabels(labels: LeaseTerms["labels"], violations: Violations
 }
 
 /** What a request asks of its leases. `terms` says what it wants of the lock's record; null: nothing. */
-export interface LeaseAsk {
+interface LeaseAsk {
   /** null: without end. */
   readonly ttlUs: number | null;
   readonly owner: string;

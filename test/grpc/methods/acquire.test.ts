@@ -5,7 +5,7 @@ import { EndReason, LimitSource, Mode, RefusalReason } from "#proto/rowlock/v1/l
 import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, lockIdOf, replacing, startServer, until } from "../../support/harness.ts";
-import { leaseIn } from "../../support/test-calls.ts";
+import { leaseIn, WHEN_BUSY } from "../../support/test-calls.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -15,7 +15,6 @@ afterAll(() => server.stop());
 
 const call: TestServer["client"]["call"] = (...args) => server.client.call(...args);
 /** All ways to ask. */
-const WHEN_BUSY = [{ case: undefined }, { case: "enqueue", value: {} }, { case: "wait", value: {} }] as const;
 const WAIT = { whenBusy: { case: "wait", value: {} } } as const;
 /** Comes after the server has queued the waiter, even on a busy machine. */
 const DEADLINE_MS = 1_500;

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EndReason, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, startServer } from "../../support/harness.ts";
+import { WHEN_BUSY } from "../../support/test-calls.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -18,7 +19,6 @@ const recordOf = async (name: string) => (await call("getLock", { name })).lock?
 const { NOT_BEFORE, EXHAUSTED, STATUS_MISMATCH } = RefusalReason;
 const { RELEASED, FORCE_RELEASED } = EndReason;
 /** All ways to ask. */
-const WHEN_BUSY = [{ case: undefined }, { case: "enqueue", value: {} }, { case: "wait", value: {} }] as const;
 
 describe("a lock", () => {
   test("without a policy shows no record", async () => {
