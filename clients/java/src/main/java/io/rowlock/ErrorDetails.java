@@ -40,16 +40,12 @@ record ErrorDetails(
   }
 
   static ErrorDetails leaseLost(ClaimEndView end) {
-    return new ErrorDetails(
+    return ofClient(
         Reason.LEASE_LOST,
-        Reason.LEASE_LOST.name(),
         Status.Code.FAILED_PRECONDITION,
         List.of(),
         Map.of(),
-        Optional.empty(),
-        Optional.empty(),
-        Optional.of(end),
-        false);
+        Optional.of(end));
   }
 
   /** These details with the request id under which a server may have granted a lock. */
@@ -61,16 +57,12 @@ record ErrorDetails(
   }
 
   static ErrorDetails badRequest(List<Violation> violations) {
-    return new ErrorDetails(
+    return ofClient(
         Reason.BAD_REQUEST,
-        Reason.BAD_REQUEST.name(),
         Status.Code.INVALID_ARGUMENT,
         violations,
         Map.of(),
-        Optional.empty(),
-        Optional.empty(),
-        Optional.empty(),
-        false);
+        Optional.empty());
   }
 
   static ErrorDetails tooLarge(int bytesMax) {
@@ -79,15 +71,25 @@ record ErrorDetails(
   }
 
   private static ErrorDetails of(Reason reason, Status.Code code, Map<String, String> metadata) {
+    return ofClient(reason, code, List.of(), metadata, Optional.empty());
+  }
+
+  /** Of what this client has found by itself. */
+  private static ErrorDetails ofClient(
+      Reason reason,
+      Status.Code code,
+      List<Violation> violations,
+      Map<String, String> metadata,
+      Optional<ClaimEndView> end) {
     return new ErrorDetails(
         reason,
         reason.name(),
         code,
-        List.of(),
+        violations,
         metadata,
         Optional.empty(),
         Optional.empty(),
-        Optional.empty(),
+        end,
         false);
   }
 

@@ -26,44 +26,41 @@ public record Refusal(
     Optional<String> status,
     boolean heldByYou) {
   static Refusal of(rowlock.v1.Refusal refusal) {
-    Reason reason = Reason.of(refusal.getReason());
-    return new Refusal(
-        reason,
+    return of(
+        Reason.of(refusal.getReason()),
         refusal.getMessage(),
-        viewsOf(refusal.getHoldersList()),
-        refusal.hasRetryAfter() ? durationOf(refusal.getRetryAfter()) : Optional.empty(),
-        refusal.hasLimit() ? viewOf(refusal.getLimit()) : Optional.empty(),
-        statusFor(reason, refusal.getStatus()),
-        false);
+        refusal.getHoldersList(),
+        refusal.hasRetryAfter() ? Optional.of(refusal.getRetryAfter()) : Optional.empty(),
+        refusal.hasLimit() ? Optional.of(refusal.getLimit()) : Optional.empty(),
+        refusal.getStatus());
   }
 
   /** Of a lock whose claim has ended, before it was waited for or meanwhile. */
   static Refusal of(rowlock.v1.ClaimEnd end) {
-    Reason reason = Reason.of(end.getReason());
+    return of(
+        Reason.of(end.getReason()),
+        end.getMessage(),
+        end.getHoldersList(),
+        end.hasRetryAfter() ? Optional.of(end.getRetryAfter()) : Optional.empty(),
+        end.hasLimit() ? Optional.of(end.getLimit()) : Optional.empty(),
+        end.getStatus());
+  }
+
+  private static Refusal of(
+      Reason reason,
+      String message,
+      List<rowlock.v1.Claim> holders,
+      Optional<com.google.protobuf.Duration> retryAfter,
+      Optional<rowlock.v1.Limit> limit,
+      String status) {
     return new Refusal(
         reason,
-        end.getMessage(),
-        viewsOf(end.getHoldersList()),
-        end.hasRetryAfter() ? durationOf(end.getRetryAfter()) : Optional.empty(),
-        end.hasLimit() ? viewOf(end.getLimit()) : Optional.empty(),
-        statusFor(reason, end.getStatus()),
+        message,
+        holders.stream().map(ClaimView::of).toList(),
+        retryAfter.map(Times::durationOf),
+        limit.map(LimitView::of),
+        reason == Reason.STATUS_MISMATCH ? Optional.of(status) : Optional.empty(),
         false);
-  }
-
-  private static List<ClaimView> viewsOf(List<rowlock.v1.Claim> holders) {
-    return holders.stream().map(ClaimView::of).toList();
-  }
-
-  private static Optional<Duration> durationOf(com.google.protobuf.Duration duration) {
-    return Optional.of(Times.durationOf(duration));
-  }
-
-  private static Optional<LimitView> viewOf(rowlock.v1.Limit limit) {
-    return Optional.of(LimitView.of(limit));
-  }
-
-  private static Optional<String> statusFor(Reason reason, String status) {
-    return reason == Reason.STATUS_MISMATCH ? Optional.of(status) : Optional.empty();
   }
 
   /** This refusal by a lock that this client has held itself for so long. */
