@@ -72,7 +72,7 @@ export class SharedAdmission {
    * Commands that a session may begin in its next tick, after one that it has used up (`wasFull`) or not. While several
    * clients are served, all sessions of a principal share the tick that a session without a principal has.
    */
-  turnOf(session: object, principal: string, wasFull: boolean): number {
+  commandsInTick(session: object, principal: string, wasFull: boolean): number {
     if (wasFull) this.#presses(session, principal);
     else this.left(session, principal);
     if (!wasFull || !this.isCrowded) return COMMANDS_PER_TICK_MAX;

@@ -240,7 +240,7 @@ export const COMMANDS_AT_ONCE_MIN = 8;
 export const COMMANDS_AT_ONCE = 1_024;
 /**
  * Commands begun in one session before other sessions are read: some milliseconds of work. Then the same for a session
- * that has used up its last turn while other clients are served. Each of their calls takes about three turns, so their
+ * that has used up its last tick while other clients are served. Each of their calls takes about three ticks, so the
  * ticks are to be short.
  */
 export const COMMANDS_PER_TICK_MAX = 100;

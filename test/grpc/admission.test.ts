@@ -161,17 +161,19 @@ describe("a client's commands", () => {
   test("are read in turns: all sessions of a principal that use up their turns share one, in a crowd", () => {
     const admission = new SharedAdmission();
     const sessions = Array.from({ length: 5 }, () => ({}));
-    const turns = () => sessions.map((session) => admission.turnOf(session, "token:a", true)).at(-1);
+    const turns = () => sessions.map((session) => admission.commandsInTick(session, "token:a", true)).at(-1);
     expect(turns()).toBe(COMMANDS_PER_TICK_MAX);
     void new Admission(admission, "bound").run(ORDINARY, run("a"));
     void new Admission(admission, "bound").run(ORDINARY, run("b"));
     expect(turns()).toBe(CROWDED_COMMANDS_PER_TICK_MAX / 5);
-    expect(admission.turnOf({}, "token:b", true)).toBe(CROWDED_COMMANDS_PER_TICK_MAX);
+    expect(admission.commandsInTick({}, "token:b", true)).toBe(CROWDED_COMMANDS_PER_TICK_MAX);
     // Nobody is asked who they are: each session is a client.
-    expect([{}, {}].map((session) => admission.turnOf(session, "", true))).toEqual([20, 20]);
+    expect([{}, {}].map((session) => admission.commandsInTick(session, "", true))).toEqual([20, 20]);
     for (const session of sessions.slice(1)) admission.left(session, "token:a");
-    expect(admission.turnOf(sessions[0] as object, "token:a", true)).toBe(CROWDED_COMMANDS_PER_TICK_MAX);
-    expect(admission.turnOf(sessions[0] as object, "token:a", false)).toBe(COMMANDS_PER_TICK_MAX);
+    expect(admission.commandsInTick(sessions[0] as object, "token:a", true)).toBe(
+      CROWDED_COMMANDS_PER_TICK_MAX,
+    );
+    expect(admission.commandsInTick(sessions[0] as object, "token:a", false)).toBe(COMMANDS_PER_TICK_MAX);
   });
 
   test("are admitted in part even if there are more clients than room", () => {

@@ -4,7 +4,7 @@
 // request one after the other: a repeat returns everything that the attempt before it took, even if that attempt's
 // connection is gone.
 
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as anotherTick } from "node:timers/promises";
 import { CAPTURE_MAX } from "../../core/bounds.ts";
 import { type Claim, keptRequestId, SERVER_MADE_PREFIX } from "../../core/claim.ts";
 import type { Acquire, Caller, OutcomeNamed } from "../../core/command.ts";
@@ -126,7 +126,7 @@ export class Captures {
     if (await this.#gate.begin(caller, isOver)) {
       try {
         // First lets the server hear what the client sent together with this call.
-        await nextTurn();
+        await anotherTick();
         if (!isOver()) return await this.#capture(asked);
       } finally {
         this.#gate.end();

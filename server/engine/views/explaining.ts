@@ -18,7 +18,7 @@ import type { Explanation, WaitCause, WaitTarget } from "../history.ts";
 import { heldTimesUs } from "./estimate.ts";
 import { type Basis, explain } from "./explanation.ts";
 import type { ListingTurns } from "./listing-turns.ts";
-import { inOwnTurn, unused } from "./views.ts";
+import { inOwnTick, unused } from "./views.ts";
 
 export interface ExplainingOptions {
   readonly store: Pick<
@@ -49,7 +49,7 @@ export class Explaining {
   async explain(target: WaitTarget, caller?: Caller): Promise<Explanation | null> {
     const { turns } = this.#options;
     const basis = await turns.run(caller, () => this.#read(target, caller));
-    return basis && inOwnTurn(async () => explain(basis));
+    return basis && inOwnTick(async () => explain(basis));
   }
 
   async #read(target: WaitTarget, caller: Caller | undefined): Promise<Basis | null> {
@@ -63,7 +63,7 @@ export class Explaining {
       ? await place(claim, caller)
       : { ahead: lock.waiting, permitsAhead: lock.waitingPermits };
     if (!ownPlace) return null;
-    const limit = effectiveLimit(lock, await inOwnTurn(() => store.limitRules()));
+    const limit = effectiveLimit(lock, await inOwnTick(() => store.limitRules()));
     return {
       ...{ lock, holders, waiters, claim, limit, place: ownPlace },
       limitSet: await this.#limitSet(lock, limit),
@@ -78,16 +78,16 @@ export class Explaining {
     const { store } = this.#options;
     if (target.kind === "ticket") {
       const { lockId } = target.ref;
-      return (await inOwnTurn(() => store.views([lockId], SHOWN_BY_GET_MAX)))[0] ?? null;
+      return (await inOwnTick(() => store.views([lockId], SHOWN_BY_GET_MAX)))[0] ?? null;
     }
     const { name } = target;
-    const view = await inOwnTurn(() => store.view(name, SHOWN_BY_GET_MAX));
+    const view = await inOwnTick(() => store.view(name, SHOWN_BY_GET_MAX));
     return view ?? { lock: unused(name), holders: [], waiters: [] };
   }
 
   async #waiter(target: Exclude<WaitTarget, { kind: "name" }>, lockId: bigint): Promise<Claim | null> {
     const { ticketNumber } = target.kind === "ticket" ? target.ref : target;
-    const { claims } = await inOwnTurn(() => this.#options.store.claims([{ lockId, ticketNumber }]));
+    const { claims } = await inOwnTick(() => this.#options.store.claims([{ lockId, ticketNumber }]));
     const [claim] = claims;
     if (claim?.state !== "waiting") return null;
     return target.kind === "claim" || sameSecret(claim.secret, target.ref.secret) ? claim : null;
@@ -98,7 +98,7 @@ export class Explaining {
     if (source === "default") return null;
     const { store } = this.#options;
     const target = source === "name" ? name : pattern;
-    const changes = await inOwnTurn(() => store.changes([target], null, LIMIT_CHANGES_READ));
+    const changes = await inOwnTick(() => store.changes([target], null, LIMIT_CHANGES_READ));
     const last = changes.find(
       ({ kind, isPattern }) => kind === "limit" && isPattern === (source === "pattern"),
     );
@@ -115,12 +115,12 @@ export class Explaining {
     await sleep(ROWS_LOOKED_AGAIN_MS);
     const again = await this.#rowHolder(id);
     if (again?.connectionId !== first.connectionId) return null;
-    const [now] = await inOwnTurn(() => this.#options.store.views([id], 0));
+    const [now] = await inOwnTick(() => this.#options.store.views([id], 0));
     return now?.lock.revision === revision ? { kind: "rows_held", holder: again, forUs: null } : null;
   }
 
   #rowHolder(lockId: bigint): Promise<RowHolder | null> {
-    return inOwnTurn(() => this.#options.store.rowHolder(lockId));
+    return inOwnTick(() => this.#options.store.rowHolder(lockId));
   }
 
   /** Recent ended claims, as many as make an estimate. */
@@ -129,7 +129,7 @@ export class Explaining {
     const found: Claim[] = [];
     while (found.length < RECENT_CLAIMS_READ && heldTimesUs(found).length < ESTIMATED_FROM_MAX) {
       const below = found.at(-1)?.ticketNumber ?? null;
-      const step = await inOwnTurn(() => store.endedClaimsOf(lockId, below, ESTIMATED_FROM_MAX));
+      const step = await inOwnTick(() => store.endedClaimsOf(lockId, below, ESTIMATED_FROM_MAX));
       found.push(...step);
       if (step.length < ESTIMATED_FROM_MAX) break;
     }

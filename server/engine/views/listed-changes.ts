@@ -5,7 +5,7 @@ import type { KeptChange, Store } from "../../storage/store.ts";
 import { CHANGES_SEARCHED_MAX, SEARCHED_PER_STEP } from "../engine-bounds.ts";
 import type { ChangesQuery, ListedChange } from "../history.ts";
 import { search } from "./search.ts";
-import { inOwnTurn } from "./views.ts";
+import { inOwnTick } from "./views.ts";
 
 export type ChangesSource = Pick<Store, "changes" | "limitRules">;
 
@@ -15,7 +15,7 @@ export async function* listedChanges(
   query: ChangesQuery,
 ): AsyncGenerator<ListedChange, void, void> {
   const { lockName, fromUs } = query;
-  const targets = lockName === null ? null : targetsOf(lockName, await inOwnTurn(() => store.limitRules()));
+  const targets = lockName === null ? null : targetsOf(lockName, await inOwnTick(() => store.limitRules()));
   for await (const { kind, item } of search(steps(store, query, targets), {
     isWanted: (change) => isWanted(query, change),
     isOver: ({ atUs }) => fromUs !== null && atUs < fromUs,
@@ -39,7 +39,7 @@ async function* steps(
 ): AsyncGenerator<readonly KeptChange[], void, void> {
   let before = after ?? (untilUs === null ? null : { atUs: untilUs, id: 0n });
   for (;;) {
-    const changes = await inOwnTurn(() => store.changes(targets, before, SEARCHED_PER_STEP));
+    const changes = await inOwnTick(() => store.changes(targets, before, SEARCHED_PER_STEP));
     yield changes;
     const last = changes.at(-1);
     if (!last || changes.length < SEARCHED_PER_STEP) return;

@@ -8,7 +8,7 @@ import type { EndedClaim, Store } from "../../storage/store.ts";
 import { CLAIMS_PER_STEP_MAX, CLAIMS_SEARCHED_MAX, SEARCHED_PER_STEP } from "../engine-bounds.ts";
 import type { ClaimPosition, ClaimsQuery, ListedClaim } from "../history.ts";
 import { search } from "./search.ts";
-import { inOwnTurn, viewSteps } from "./views.ts";
+import { inOwnTick, viewSteps } from "./views.ts";
 
 export type ClaimsSource = Pick<
   Store,
@@ -60,7 +60,7 @@ export async function* listedClaims(
 
 /** undefined: there is no such lock. */
 async function idOf(store: ClaimsSource, lockName: string): Promise<bigint | undefined> {
-  return (await inOwnTurn(() => store.view(lockName, 0)))?.lock.id;
+  return (await inOwnTick(() => store.view(lockName, 0)))?.lock.id;
 }
 
 function wantsLive({ states, endReasons, untilUs }: ClaimsQuery, nowUs: number): boolean {
@@ -102,13 +102,13 @@ function endOf({ endedAtUs }: Claim): number {
 /** Live claims of busy locks. */
 async function* liveSteps(store: ClaimsSource, { prefix, isSeen }: ClaimsQuery, after: Live | null): Steps {
   if (after) {
-    const view = await inOwnTurn(() => store.view(after.lockName, 0));
+    const view = await inOwnTick(() => store.view(after.lockName, 0));
     if (view) yield* liveClaims(store, view.lock.id, after.lockName, after.ticketNumber);
   }
   let afterName = after?.lockName ?? null;
   do {
     const query = { prefix, afterName, max: SEARCHED_PER_STEP, which: "busy" as const };
-    const { locks, next } = await inOwnTurn(() => store.list(query));
+    const { locks, next } = await inOwnTick(() => store.list(query));
     const seen = locks.filter(({ name }) => isSeen?.(name) ?? true);
     for await (const { lock, holders, waiters } of viewSteps(store, seen)) {
       const shown = inOrder([...holders, ...waiters]);
@@ -135,7 +135,7 @@ async function* liveClaims(
   afterTicket: bigint,
 ): Steps {
   for (let after = afterTicket; ; ) {
-    const claims = await inOwnTurn(() => store.liveClaimsOf(lockId, after, CLAIMS_PER_STEP_MAX));
+    const claims = await inOwnTick(() => store.liveClaimsOf(lockId, after, CLAIMS_PER_STEP_MAX));
     yield claims.map((claim) => ({ claim, lockName }));
     const last = claims.at(-1);
     if (!last || claims.length < CLAIMS_PER_STEP_MAX) return;
@@ -147,7 +147,7 @@ async function* liveClaims(
 async function* endedSteps(store: ClaimsSource, { untilUs }: ClaimsQuery, from: Ended | null): Steps {
   let position = from ?? (untilUs === null ? null : { endedAtUs: untilUs, lockId: 0n, ticketNumber: 0n });
   for (;;) {
-    const claims = await inOwnTurn(() => store.endedClaims(position, SEARCHED_PER_STEP));
+    const claims = await inOwnTick(() => store.endedClaims(position, SEARCHED_PER_STEP));
     yield claims;
     const last = claims.at(-1)?.claim;
     if (!last || claims.length < SEARCHED_PER_STEP) return;
@@ -164,9 +164,9 @@ async function* endedStepsOf(
 ): Steps {
   const atUs = heldAtUs ?? untilUs;
   let below = from?.ticketNumber ?? null;
-  if (!from && atUs !== null) below = await inOwnTurn(() => store.ticketAfter(lockId, atUs));
+  if (!from && atUs !== null) below = await inOwnTick(() => store.ticketAfter(lockId, atUs));
   for (;;) {
-    const claims = await inOwnTurn(() => store.endedClaimsOf(lockId, below, SEARCHED_PER_STEP));
+    const claims = await inOwnTick(() => store.endedClaimsOf(lockId, below, SEARCHED_PER_STEP));
     yield claims.map((claim) => ({ claim, lockName: lockName as string }));
     const last = claims.at(-1);
     if (!last || claims.length < SEARCHED_PER_STEP) return;

@@ -8,7 +8,7 @@ import type { EffectiveLimit } from "../../core/limit.ts";
 import type { LockView, Store } from "../../storage/store.ts";
 import { ANSWERS_QUEUED_MAX, LISTINGS_AT_ONCE_MAX } from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
-import { inOwnTurn, limitFor } from "./views.ts";
+import { inOwnTick, limitFor } from "./views.ts";
 
 /** What feeds and searches read. */
 type InTurn = Pick<Store, "decidedSince" | "poll" | "limitRules" | "freeLocks" | "claimsByRequest">;
@@ -30,7 +30,7 @@ export class Reads {
       gate.run(() => store.holders(lockId, SHOWN_BY_REFUSAL_MAX), caller),
     );
     this.#names = new SharedRead((lockId, caller) => gate.run(() => store.views([lockId], 0), caller));
-    const inTurn = <Read>(read: () => Promise<Read>) => gate.run(() => inOwnTurn(read));
+    const inTurn = <Read>(read: () => Promise<Read>) => gate.run(() => inOwnTick(read));
     this.inTurn = {
       decidedSince: (...asked) => inTurn(() => store.decidedSince(...asked)),
       poll: (...asked) => inTurn(() => store.poll(...asked)),

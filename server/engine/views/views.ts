@@ -2,7 +2,7 @@
 // steps. Each step has its own tick of the event loop: an embedded database answers without a pause, and calls that keep
 // leases must run in between. Reads no more than is taken: when the caller stops, the reading stops.
 
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as anotherTick } from "node:timers/promises";
 import { SHOWN_BY_GET_MAX, SHOWN_BY_LIST_MAX } from "../../core/bounds.ts";
 import type { Caller } from "../../core/command.ts";
 import { type EffectiveLimit, effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
@@ -27,7 +27,7 @@ export class Views {
   /** Shows an unused name as it would be, without making a row. */
   async view(name: string, caller?: Caller): Promise<ViewedLock> {
     const shown = this.#inTurn(caller, async function* (store, rules) {
-      const view = await inOwnTurn(() => store.view(name, SHOWN_BY_GET_MAX));
+      const view = await inOwnTick(() => store.view(name, SHOWN_BY_GET_MAX));
       yield described(view ?? { lock: unused(name), holders: [], waiters: [] }, rules);
     });
     for await (const lock of shown) return lock;
@@ -65,7 +65,7 @@ export class Views {
   ): AsyncGenerator<Item, void, void> {
     const store = this.#store;
     const readAll = async function* () {
-      const rules = await inOwnTurn(async () => (isOver() ? null : await store.limitRules()));
+      const rules = await inOwnTick(async () => (isOver() ? null : await store.limitRules()));
       if (rules && !isOver()) yield* read(store, rules);
     };
     return this.#turns.each(caller, readAll, isOver);
@@ -125,7 +125,7 @@ async function* listed(store: Source, query: LocksQuery) {
   if (order === "name")
     yield* lockSteps(store, { prefix, afterName, max, which: busyOnly ? "busy" : "all" }, isSeen);
   // Only their views show the names, so any of them may be one that is seen.
-  else yield await inOwnTurn(() => store.waitedLocks(prefix, order, isSeen ? WAITED_LOCKS_MAX : max));
+  else yield await inOwnTick(() => store.waitedLocks(prefix, order, isSeen ? WAITED_LOCKS_MAX : max));
 }
 
 function described(view: LockView, rules: readonly LimitRule[]): ViewedLock {
@@ -158,8 +158,8 @@ export function unused(name: string): Lock {
 }
 
 /** Runs one step of a longer read. */
-export async function inOwnTurn<Answer>(read: () => Promise<Answer>): Promise<Answer> {
-  await nextTurn();
+export async function inOwnTick<Answer>(read: () => Promise<Answer>): Promise<Answer> {
+  await anotherTick();
   return await read();
 }
 
@@ -172,7 +172,7 @@ export async function* lockSteps(
   let { afterName, max } = query;
   do {
     const atOnce = isSeen ? Math.max(max, SEARCHED_PER_STEP) : max;
-    const { locks, next } = await inOwnTurn(() => store.list({ ...query, afterName, max: atOnce }));
+    const { locks, next } = await inOwnTick(() => store.list({ ...query, afterName, max: atOnce }));
     const seen = isSeen ? locks.filter(({ name }) => isSeen(name)).slice(0, max) : locks;
     yield seen;
     max -= seen.length;
@@ -189,7 +189,7 @@ export async function* viewSteps(
 ): AsyncGenerator<LockView, void, void> {
   for (const part of stepsOf(locks)) {
     const ids = part.filter((lock) => !isIdle(lock)).map(({ id }) => id);
-    const read = ids.length === 0 ? [] : await inOwnTurn(() => store.views(ids, SHOWN_BY_LIST_MAX));
+    const read = ids.length === 0 ? [] : await inOwnTick(() => store.views(ids, SHOWN_BY_LIST_MAX));
     const views = new Map(read.map((view) => [view.lock.id, view]));
     for (const lock of part) {
       const view = isIdle(lock) ? idle(lock) : views.get(lock.id);

@@ -104,7 +104,7 @@ export class Session {
   #silentLooks = 1;
   /** Commands that may still begin in this tick of the event loop. */
   #leftOfTick = COMMANDS_PER_TICK_MAX;
-  #isTurnCounted = false;
+  #isTickCounted = false;
   /** Commands of the last request that have not begun. */
   #next: readonly SessionCommand[] = [];
 
@@ -223,7 +223,7 @@ export class Session {
   }
 
   /**
-   * Begins as many commands as this turn may. The others, and the next request, come in later turns, so that other
+   * Begins as many commands as this tick may. The others, and the next request, come in later ticks, so that other
    * clients are read before them: one request can hold tens of thousands of commands.
    */
   #beginSome(): void {
@@ -231,17 +231,17 @@ export class Session {
     if (commands.length === 0) return;
     this.#next = this.#next.slice(commands.length);
     this.#leftOfTick -= commands.length;
-    if (!this.#isTurnCounted) setImmediate(this.#nextTurn);
-    this.#isTurnCounted = true;
+    if (!this.#isTickCounted) setImmediate(this.#beginTick);
+    this.#isTickCounted = true;
     for (const command of commands) this.#begin(command);
     if (this.#leftOfTick === 0) this.#stream.pause();
   }
 
-  readonly #nextTurn = (): void => {
+  readonly #beginTick = (): void => {
     const wasFull = this.#leftOfTick === 0;
-    this.#isTurnCounted = false;
+    this.#isTickCounted = false;
     if (this.#state === "over") return;
-    this.#leftOfTick = this.#context.admission.turnOf(this, this.identity.principal, wasFull);
+    this.#leftOfTick = this.#context.admission.commandsInTick(this, this.identity.principal, wasFull);
     this.#beginSome();
     if (wasFull && this.#leftOfTick > 0) this.#stream.resume();
   };
