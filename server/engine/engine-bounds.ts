@@ -33,8 +33,6 @@ export const HELD_UP_MS_MAX = 10_000;
 export const STUCK_MS = 1_000;
 /** How long a command waits for a lock before heartbeats keep the place that its client has come back to. */
 export const RETURNED_AFTER_MS = 250;
-/** Locks remembered as held: more than can be found held within HELD_UP_MS_MAX. */
-export const HELD_UP_LOCKS_MAX = 10_000;
 /** When a client may retry after the database was unavailable. */
 export const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
 /** When a client may retry after a bound was reached. */
@@ -42,9 +40,10 @@ export const OVERLOADED_RETRY_AFTER_MS = 250;
 
 /** Principals whose marks are remembered (request-marks.ts), at about 300 bytes each. */
 export const PRINCIPALS_REMEMBERED_MAX = 10_000;
-/** Names whose ids are remembered, at about 200 bytes each. */
-export const LOCK_IDS_MAX = 50_000;
-/** Locks whose last token is remembered, to notice when the database has lost it. */
+/**
+ * Locks that a server remembers apart from their rows, at about 400 bytes each: their names and ids, and their last
+ * tokens, to notice when the database has lost one.
+ */
 export const LOCKS_REMEMBERED_MAX = 50_000;
 /** Names resolved together, and names that wait to be resolved: as many as commands may wait by default. */
 export const RESOLVE_NAMES_MAX = 200;

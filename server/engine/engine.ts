@@ -252,8 +252,7 @@ export class Engine {
 
   /** The name of a lock; null: there is no lock with this id. At once if this server has used it lately. */
   lockName(lockId: bigint, caller?: Caller): string | null | Promise<string | null> {
-    const { lockIds } = this.#parts;
-    return lockIds.nameOf(lockId) ?? this.#readLockName(lockId, caller);
+    return this.#parts.locks.known(lockId)?.name ?? this.#readLockName(lockId, caller);
   }
 
   /** The limit in force for a name, for a refusal. */
@@ -322,9 +321,9 @@ export class Engine {
   }
 
   async #readLockName(lockId: bigint, caller?: Caller): Promise<string | null> {
-    const { lockIds, reads } = this.#parts;
+    const { locks, reads } = this.#parts;
     const name = await withoutRepeating(() => reads.lockName(lockId, caller));
-    if (name !== null) lockIds.learnName(lockId, name);
+    if (name !== null) locks.learnName(lockId, name);
     return name;
   }
 

@@ -20,6 +20,7 @@ import { CheckedStore } from "./transaction/checked-store.ts";
 import { Commands } from "./transaction/commands.ts";
 import { Lanes } from "./transaction/lanes.ts";
 import { LockIds } from "./transaction/lock-ids.ts";
+import { Locks } from "./transaction/locks.ts";
 import { RulesInForce } from "./transaction/rules-in-force.ts";
 import { Explaining } from "./views/explaining.ts";
 import { ListingTurns } from "./views/listing-turns.ts";
@@ -60,10 +61,9 @@ export function connect(options: EngineOptions) {
   const observer = withoutOwnLocks(options.observer);
   // Nothing here decides past the checks.
   const store: Omit<Store, "transact" | "failOver"> = options.store;
-  const checked = new CheckedStore(options.store, {
-    pauseUs: options.failOverPauseUs,
-    onFailOver: (pauseUs) => observer({ kind: "failed_over", pauseUs }),
-  });
+  const locks = new Locks();
+  const onFailOver = (pauseUs: number) => observer({ kind: "failed_over", pauseUs });
+  const checked = new CheckedStore(options.store, { pauseUs: options.failOverPauseUs, onFailOver }, locks);
   store.clock.onJump((byUs) => observer({ kind: "clock_jumped", byUs }));
   const replica = options.replica.id;
   const health = new Health(replica);
@@ -81,7 +81,16 @@ export function connect(options: EngineOptions) {
   const waking = { store, checked, observer, onFailure, rulesInForce, advances, reads, views };
   const subscribers = new Subscribers({ ...waking, pollIntervalMs });
   const { followers } = subscribers;
-  const base = { ...waking, policy, replica, health, newSecret: secretMaker(), subscribers, followers };
+  const base = {
+    ...waking,
+    locks,
+    policy,
+    replica,
+    health,
+    newSecret: secretMaker(),
+    subscribers,
+    followers,
+  };
 
   const detachments = new Detachments({ ...base, submit });
   const returned = new ReturnedWaiters(base);

@@ -6,10 +6,9 @@
 
 import { DURATION_US_MAX, TTL_US_DEFAULT } from "../../core/bounds.ts";
 import { LEVEL, TOO_OLD, whyTooOld } from "../../core/level.ts";
-import { RecentMap } from "../../core/recent-map.ts";
 import type { DecideRows, Loaded, LoadPlan, Store, Writes } from "../../storage/store.ts";
 import { isRowLocked, StoreError } from "../../storage/store.ts";
-import { LOCKS_REMEMBERED_MAX } from "../engine-bounds.ts";
+import { Locks } from "./locks.ts";
 
 export interface CheckedStoreOptions {
   /** How long nothing is granted after a fail-over; null: as long as a lost lease may last. */
@@ -27,15 +26,16 @@ export class CheckedStore {
   readonly #underWay = new Set<Promise<void>>();
   #highestEpoch = 0n;
   #grantsFromUs = 0;
-  /** The last token of each lock in the highest epoch. */
-  readonly #lastTokens = new RecentMap<bigint, bigint>(LOCKS_REMEMBERED_MAX);
+  /** With the last token of each lock. */
+  readonly #locks: Locks;
   /** The latest end of a lease that this replica has granted or renewed. */
   #latestEndUs = 0;
   /** When the latest write that the database has lost was made; 0: nothing is lost. */
   #lostUs = 0;
 
-  constructor(store: Deciding, options: CheckedStoreOptions) {
+  constructor(store: Deciding, options: CheckedStoreOptions, locks = new Locks()) {
     this.#store = store;
+    this.#locks = locks;
     this.#options = options;
   }
 
@@ -106,7 +106,11 @@ export class CheckedStore {
   #isBroken({ failOver: { epoch, atUs }, isSuccessor, locks }: Loaded): boolean {
     if (isSuccessor || epoch < this.#highestEpoch || atUs < this.#lostUs) return true;
     if (epoch > this.#highestEpoch) return false;
-    return [...locks.values()].some(({ id, lastToken }) => lastToken < (this.#lastTokens.get(id) ?? 0n));
+    for (const { id, lastToken } of locks.values()) {
+      const known = this.#locks.known(id);
+      if (known?.epoch === epoch && lastToken < known.lastToken) return true;
+    }
+    return false;
   }
 
   async #note({ failOver, nowUs }: Loaded): Promise<void> {
@@ -123,13 +127,15 @@ export class CheckedStore {
   }
 
   #remember(epoch: bigint, { locks, added, changed }: Writes): void {
-    if (epoch > this.#highestEpoch) {
-      this.#highestEpoch = epoch;
-      this.#lastTokens.clear();
-    }
+    if (epoch > this.#highestEpoch) this.#highestEpoch = epoch;
     // A lower epoch was committed before another transaction saw the next one.
-    if (epoch === this.#highestEpoch)
-      for (const { id, lastToken } of locks) this.#lastTokens.set(id, lastToken);
+    if (epoch === this.#highestEpoch) {
+      for (const { id, lastToken } of locks) {
+        const known = this.#locks.get(id);
+        known.lastToken = lastToken;
+        known.epoch = epoch;
+      }
+    }
     for (const claims of [added, changed]) {
       for (const { state, deadlineUs } of claims) {
         if (state === "held" && deadlineUs !== null && deadlineUs > this.#latestEndUs)

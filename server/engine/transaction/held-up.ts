@@ -2,43 +2,41 @@
 // up "in passing" if it is held briefly, for example by another replica's transaction, and "stuck" after a failed wait.
 
 import type { BoundUse } from "../../core/bound-use.ts";
-import { RecentMap } from "../../core/recent-map.ts";
-import { HELD_UP_GROWTH, HELD_UP_LOCKS_MAX, HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../engine-bounds.ts";
+import { HELD_UP_GROWTH, HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../engine-bounds.ts";
 import type { TransactionJobs } from "./attempts.ts";
 
 /** How other transactions hold a lock. */
 export type Hold = "passing" | "stuck";
 
-interface Found {
-  readonly forMs: number;
-  readonly untilMs: number;
-  readonly hold: Hold;
-}
-
 /**
- * Remembers which locks were found held lately. Such locks stay out of the lanes for a time, which grows each time they
- * are found held again.
+ * Whether another transaction held a lock's rows lately. Such a lock stays out of the lanes for a time, which grows each
+ * time it is found held again.
  */
-export class HeldUpLocks {
-  readonly #found = new RecentMap<bigint, Found>(HELD_UP_LOCKS_MAX);
+export class HeldUp {
+  #hold: Hold = "passing";
+  #forMs = 0;
+  #untilMs = Number.NEGATIVE_INFINITY;
 
   /** Another transaction held the lock just now. */
-  met(lockId: bigint): void {
+  met(): void {
     const nowMs = performance.now();
-    const before = this.#found.get(lockId);
-    const isAgain = before !== undefined && nowMs < before.untilMs + HELD_UP_MS_MAX;
-    const forMs = isAgain ? Math.min(HELD_UP_GROWTH * before.forMs, HELD_UP_MS_MAX) : HELD_UP_MS;
-    this.#found.set(lockId, { forMs, untilMs: nowMs + forMs, hold: "passing" });
+    const isAgain = nowMs < this.#untilMs + HELD_UP_MS_MAX;
+    this.#keepOut("passing", isAgain ? Math.min(HELD_UP_GROWTH * this.#forMs, HELD_UP_MS_MAX) : HELD_UP_MS);
   }
 
   /** A wait for the lock has failed. */
-  stuck(lockId: bigint): void {
-    this.#found.set(lockId, { forMs: STUCK_MS, untilMs: performance.now() + STUCK_MS, hold: "stuck" });
+  stuck(): void {
+    this.#keepOut("stuck", STUCK_MS);
   }
 
-  state(lockId: bigint): "free" | Hold {
-    const found = this.#found.get(lockId);
-    return found && performance.now() < found.untilMs ? found.hold : "free";
+  get state(): "free" | Hold {
+    return this.#forMs > 0 && performance.now() < this.#untilMs ? this.#hold : "free";
+  }
+
+  #keepOut(hold: Hold, forMs: number): void {
+    this.#hold = hold;
+    this.#forMs = forMs;
+    this.#untilMs = performance.now() + forMs;
   }
 }
 

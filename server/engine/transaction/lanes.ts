@@ -24,9 +24,11 @@ import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import type { Answer, AnswerTo, Follower } from "../lock-engine.ts";
 import { type Deciding, decideJobs, giveUp, type Job, parts, type TransactionJobs } from "./attempts.ts";
 import { type Batch, claimsMadeBy } from "./batch.ts";
-import { type HeldUpJobs, HeldUpLocks, PatientSlots } from "./held-up.ts";
+import { type HeldUpJobs, PatientSlots } from "./held-up.ts";
+import type { LockEntry, Locks, UnderWay } from "./locks.ts";
 
 export interface LanesOptions extends Deciding {
+  readonly locks: Locks;
   readonly lanes: number;
   readonly patientSlots: number;
   /** At most this many queued commands; twice as many with renewals and releases. */
@@ -45,24 +47,12 @@ export interface LanesOptions extends Deciding {
   };
 }
 
-/** What happens to the commands of a lock that were taken from the queue. */
-type UnderWay =
-  /** A lane decides about them. */
-  | { readonly kind: "in_lane" }
-  /** They wait for a row lock. The timer reports that they have waited for long. */
-  | { readonly kind: "patient"; readonly timer: NodeJS.Timeout; readonly sinceMs: number }
-  /** They have waited for a row lock for long. */
-  | { readonly kind: "held_up"; readonly sinceMs: number };
-
 const IN_LANE: UnderWay = { kind: "in_lane" };
 
 export class Lanes {
   readonly #options: LanesOptions;
-  /** Queued jobs by lock, first its urgent ones; a Map keeps the order in which locks came. */
-  readonly #queued = new Map<bigint, Job[]>();
-  /** Locks with jobs that were taken from the queue and have no answer yet. */
-  readonly #underWay = new Map<bigint, UnderWay>();
-  readonly #heldUp = new HeldUpLocks();
+  /** Locks with queued jobs, in the order in which they came. */
+  readonly #queued = new Set<LockEntry>();
   readonly #slots: PatientSlots;
   /** Commands whose transaction has not begun. */
   #queuedCount = 0;
@@ -92,16 +82,17 @@ export class Lanes {
     const { queuedMax } = this.#options;
     if (this.#queuedCount >= (isUrgent(command) ? 2 * queuedMax : queuedMax))
       throw overloaded("commands_queued", "Too many calls are waiting for the database.");
-    const underWay = this.#underWay.get(lockId);
-    const isWaitedFor = underWay !== undefined && underWay !== IN_LANE;
-    if (isOptional(command) && (isWaitedFor || this.#isHeldUpFor(command, lockId))) throw heldUp();
+    const lock = this.#options.locks.get(lockId);
+    const isWaitedFor = lock.underWay !== null && lock.underWay !== IN_LANE;
+    if (isOptional(command) && (isWaitedFor || isHeldUpFor(command, lock))) throw heldUp();
     const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | null>();
     const job: Job = { lockId, command, follower, submittedMs: performance.now(), answer, resolve, reject };
-    const jobs = this.#queued.get(lockId);
-    if (jobs) jobs.splice(isUrgent(command) ? urgentIn(jobs) : jobs.length, 0, job);
-    else this.#queued.set(lockId, [job]);
+    const { queued } = lock;
+    if (queued.length > 0 && isUrgent(command)) queued.splice(urgentIn(queued), 0, job);
+    else queued.push(job);
+    this.#queued.add(lock);
     this.#queuedCount += 1;
-    if (underWay?.kind === "held_up") this.#options.returned.heldUp(job);
+    if (lock.underWay?.kind === "held_up") this.#options.returned.heldUp(job);
     this.#schedule();
     // Lanes carry commands of all verbs. OutcomeKinds says which outcomes each verb can have.
     return answer as Promise<AnswerTo<Asked["verb"]> | null>;
@@ -123,7 +114,7 @@ export class Lanes {
 
   /** How long commands have waited for the rows of a lock, which another transaction holds; 0: none waits. */
   heldUpForMs(lockId: bigint): number {
-    const underWay = this.#underWay.get(lockId);
+    const underWay = this.#options.locks.known(lockId)?.underWay;
     return underWay && "sinceMs" in underWay ? performance.now() - underWay.sinceMs : 0;
   }
 
@@ -176,22 +167,22 @@ export class Lanes {
     let room = BATCH_COMMANDS_MAX;
     const inTurns = this.#inTurns();
     const locksMax = this.#locksMax();
-    for (const [lockId, jobs] of inTurns) {
+    for (const lock of inTurns) {
       if (room === 0 || taken.size >= locksMax) break;
-      if (this.#underWay.has(lockId)) continue;
-      const state = this.#heldUp.state(lockId);
+      if (lock.underWay !== null) continue;
+      const { state } = lock.heldUp;
       if (state === "free") {
-        const part = this.#takeOf(lockId, jobs, room);
+        const part = this.#takeOf(lock, room);
         room -= part.length;
-        taken.set(lockId, part);
+        taken.set(lock.id, part);
       } else if (state === "stuck") {
-        this.#wait({ jobs: new Map([[lockId, this.#takeOf(lockId, jobs)]]), earlier: [] }, "stuck");
-      } else if (jobs.every(({ command }) => isOptional(command))) {
+        this.#wait({ jobs: new Map([[lock.id, this.#takeOf(lock)]]), earlier: [] }, "stuck");
+      } else if (lock.queued.every(({ command }) => isOptional(command))) {
         // Optional commands are not worth a wait. A lane tries them alone if it has taken no other lock.
         if (taken.size > 0) continue;
-        taken.set(lockId, this.#takeOf(lockId, jobs));
+        taken.set(lock.id, this.#takeOf(lock));
         break;
-      } else if (canPass && passing.size < BATCH_LOCKS_MAX) passing.set(lockId, this.#takeOf(lockId, jobs));
+      } else if (canPass && passing.size < BATCH_LOCKS_MAX) passing.set(lock.id, this.#takeOf(lock));
     }
     if (passing.size > 0) this.#wait({ jobs: passing, earlier: [] }, "passing");
     return taken;
@@ -201,25 +192,21 @@ export class Lanes {
    * Locks with queued jobs, in the order in which they came: in turn one with urgent jobs and one without. So urgent
    * jobs wait for few others, and nobody who renews without a pause keeps others from acquiring.
    */
-  #inTurns(): readonly [bigint, Job[]][] {
-    const byUrgency = Map.groupBy(
-      this.#queued,
-      ([, [first]]) => first !== undefined && isUrgent(first.command),
-    );
-    const urgent = this.#inTurnsOf(byUrgency.get(true) ?? []);
-    const others = this.#inTurnsOf(byUrgency.get(false) ?? []);
-    const inTurns = urgent.flatMap((lock, index) => [lock, ...others.slice(index, index + 1)]);
-    return [...inTurns, ...others.slice(urgent.length)];
+  #inTurns(): readonly LockEntry[] {
+    const urgent: LockEntry[] = [];
+    const others: LockEntry[] = [];
+    for (const lock of this.#queued) (isUrgentLock(lock) ? urgent : others).push(lock);
+    return alternating(this.#inTurnsOf(urgent), this.#inTurnsOf(others));
   }
 
   /**
    * If not all locks fit into one transaction, those of each client in turn: who asks for one lock need not wait for
    * all locks that somebody else has asked for before.
    */
-  #inTurnsOf(queued: readonly [bigint, Job[]][]): readonly [bigint, Job[]][] {
+  #inTurnsOf(queued: readonly LockEntry[]): readonly LockEntry[] {
     if (this.#queued.size <= BATCH_LOCKS_MAX) return queued;
-    const inTurns = new FairQueue<[bigint, Job[]]>(queued.length);
-    for (const lock of queued) inTurns.add(clientOf(lock[1][0]), lock);
+    const inTurns = new FairQueue<LockEntry>(queued.length);
+    for (const lock of queued) inTurns.add(clientOf(lock.queued[0]), lock);
     if (inTurns.isCrowded(BATCH_LOCKS_MAX)) this.#crowdedMs = performance.now();
     return [...inTurns.all()];
   }
@@ -230,11 +217,13 @@ export class Lanes {
     return isCrowded ? CROWDED_BATCH_LOCKS_MAX : BATCH_LOCKS_MAX;
   }
 
-  #takeOf(lockId: bigint, jobs: Job[], max: number = BATCH_COMMANDS_MAX): Job[] {
-    const part = jobs.length > max ? someOf(jobs, max) : jobs.splice(0);
-    if (jobs.length === 0) this.#queued.delete(lockId);
+  #takeOf(lock: LockEntry, max: number = BATCH_COMMANDS_MAX): Job[] {
+    let part = lock.queued;
+    if (part.length > max) part = someOf(part, max);
+    else lock.queued = [];
+    if (lock.queued.length === 0) this.#queued.delete(lock);
     this.#queuedCount -= part.length;
-    this.#underWay.set(lockId, IN_LANE);
+    lock.underWay = IN_LANE;
     return part;
   }
 
@@ -259,7 +248,7 @@ export class Lanes {
       for (const half of parts(jobs, 2)) await this.#run(half);
       return;
     }
-    for (const lockId of jobs.jobs.keys()) this.#heldUp.met(lockId);
+    for (const lock of this.#locksOf(jobs)) lock.heldUp.met();
     // If an earlier attempt may have made an Acquire's change, the outcome must be found out.
     const isOpen = ({ command }: Job) => jobs.earlier.length > 0 && command.verb === "acquire";
     const isWorthIt = [...jobs.jobs.values()].flat().some((job) => !isOptional(job.command) || isOpen(job));
@@ -274,8 +263,9 @@ export class Lanes {
     const sinceMs = performance.now();
     for (const [lockId, jobs] of left.jobs) {
       this.#queuedCount += jobs.length;
-      const onLong = () => this.#waitForLong(lockId, jobs, left.earlier, sinceMs);
-      this.#underWay.set(lockId, { kind: "patient", timer: setTimeout(onLong, RETURNED_AFTER_MS), sinceMs });
+      const lock = this.#options.locks.get(lockId);
+      const onLong = () => this.#waitForLong(lock, jobs, left.earlier, sinceMs);
+      lock.underWay = { kind: "patient", timer: setTimeout(onLong, RETURNED_AFTER_MS), sinceMs };
     }
     this.#slots.add({ jobs: left, hold, sinceMs });
     this.#fillSlots();
@@ -298,17 +288,11 @@ export class Lanes {
       for (const part of parts(jobs, jobs.jobs.size)) this.#slots.add({ ...waiting, jobs: part });
     } else if (!isRowLocked(ended.error)) this.#failed(jobs, ended.error);
     else {
-      for (const lockId of jobs.jobs.keys()) this.#heldUp.stuck(lockId);
+      for (const lock of this.#locksOf(jobs)) lock.heldUp.stuck();
       if (performance.now() - sinceMs > ROLLED_BACK.longestMs) this.#failed(jobs, unavailable(ended.error));
       else this.#slots.add({ jobs: jobs, sinceMs, hold: "stuck" });
     }
     this.#fillSlots();
-  }
-
-  /** Whether to refuse an optional command. Advances retry locks that are only briefly contended; acquires do not. */
-  #isHeldUpFor({ verb }: Command, lockId: bigint): boolean {
-    const state = this.#heldUp.state(lockId);
-    return state === "stuck" || (verb === "acquire" && state === "passing");
   }
 
   /** Refuses the optional commands, which are not worth a wait, and returns the rest. */
@@ -317,28 +301,27 @@ export class Lanes {
     const left = new Map<bigint, readonly Job[]>();
     for (const [lockId, list] of jobs) {
       const worthIt = refuseOptional(list);
+      const lock = this.#options.locks.get(lockId);
       if (worthIt.length > 0) left.set(lockId, worthIt);
-      else this.#underWay.delete(lockId);
-      const queued = this.#queued.get(lockId);
-      if (!queued) continue;
-      const queuedLeft = refuseOptional(queued);
-      this.#queuedCount -= queued.length - queuedLeft.length;
-      if (queuedLeft.length > 0) this.#queued.set(lockId, queuedLeft);
-      else this.#queued.delete(lockId);
+      else lock.underWay = null;
+      const queuedLeft = refuseOptional(lock.queued);
+      this.#queuedCount -= lock.queued.length - queuedLeft.length;
+      lock.queued = queuedLeft;
+      if (queuedLeft.length === 0) this.#queued.delete(lock);
     }
     return { jobs: left, earlier };
   }
 
   #waitForLong(
-    lockId: bigint,
+    lock: LockEntry,
     jobs: readonly Job[],
     earlier: TransactionJobs["earlier"],
     sinceMs: number,
   ): void {
-    this.#underWay.set(lockId, { kind: "held_up", sinceMs });
+    lock.underWay = { kind: "held_up", sinceMs };
     const { returned } = this.#options;
-    for (const [index, job] of jobs.entries()) returned.heldUp(job, claimsMadeBy(earlier, lockId, index));
-    for (const job of this.#queued.get(lockId) ?? []) returned.heldUp(job);
+    for (const [index, job] of jobs.entries()) returned.heldUp(job, claimsMadeBy(earlier, lock.id, index));
+    for (const job of lock.queued) returned.heldUp(job);
   }
 
   #done(jobs: TransactionJobs, batch: Batch): void {
@@ -353,14 +336,21 @@ export class Lanes {
   }
 
   #release({ jobs }: TransactionJobs): void {
+    const { locks } = this.#options;
     for (const [lockId, list] of jobs) {
-      const underWay = this.#underWay.get(lockId);
-      this.#underWay.delete(lockId);
+      const lock = locks.get(lockId);
+      const { underWay } = lock;
+      lock.underWay = null;
+      locks.leave(lock);
       if (underWay === IN_LANE) continue;
       this.#queuedCount -= list.length;
       if (underWay?.kind === "patient") clearTimeout(underWay.timer);
     }
     this.#goOn();
+  }
+
+  #locksOf({ jobs }: TransactionJobs): LockEntry[] {
+    return [...jobs.keys()].map((id) => this.#options.locks.get(id));
   }
 }
 
@@ -369,9 +359,29 @@ function isOptional(command: Command): boolean {
   return command.verb === "advance" || (command.verb === "acquire" && command.isOneOfMany === true);
 }
 
+/** Whether to refuse an optional command. Advances retry locks that are only briefly contended; acquires do not. */
+function isHeldUpFor({ verb }: Command, { heldUp: { state } }: LockEntry): boolean {
+  return state === "stuck" || (verb === "acquire" && state === "passing");
+}
+
 /** Goes before what was queued earlier. */
 function isUrgent({ verb }: Command): boolean {
   return verb === "renew" || verb === "release";
+}
+
+function isUrgentLock({ queued: [first] }: LockEntry): boolean {
+  return first !== undefined && isUrgent(first.command);
+}
+
+/** In turn one of each, and then what is left of the longer list. */
+function alternating<One>(first: readonly One[], second: readonly One[]): readonly One[] {
+  if (first.length === 0) return second;
+  if (second.length === 0) return first;
+  const all: One[] = [];
+  const both = Math.min(first.length, second.length);
+  for (let at = 0; at < both; at++) all.push(first[at] as One, second[at] as One);
+  for (const one of (first.length > both ? first : second).slice(both)) all.push(one);
+  return all;
 }
 
 /** How many jobs of a lock are urgent: the first ones. */

@@ -1,17 +1,18 @@
-// Resolves a lock's name to the id of its guard row. Remembers ids, because they rarely change. A user of an id checks
-// the name under the guard row's lock; if the id was stale, it calls `forget` and asks again.
+// Resolves a lock's name to the id of its guard row. The table of locks remembers ids, because they rarely change. A user
+// of an id checks the name under the guard row's lock; if the id was stale, it calls `forget` and asks again.
 
 import { Allowance } from "../../core/allowance.ts";
 import type { BoundUse } from "../../core/bound-use.ts";
 import type { Caller } from "../../core/command.ts";
-import { RecentMap } from "../../core/recent-map.ts";
 import type { Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Fault, overloaded } from "../faults.ts";
 import type { EngineObserver } from "../lock-engine.ts";
 import { withAttempts } from "./attempts.ts";
+import type { Locks } from "./locks.ts";
 
 export interface LockIdsOptions {
+  readonly locks: Locks;
   readonly store: Pick<Store, "resolve">;
   readonly observer: EngineObserver;
   /** Learns of failed look-ups. */
@@ -27,10 +28,6 @@ interface AskedName extends PromiseWithResolvers<bigint> {
 
 export class LockIds {
   readonly #options: LockIdsOptions;
-  /** Each use sets the entry again, so that the last used entries are kept. */
-  readonly #known = new RecentMap<string, bigint>(bounds.LOCK_IDS_MAX);
-  /** Names by id. An id never gets another name. */
-  readonly #names = new RecentMap<bigint, string>(bounds.LOCK_IDS_MAX);
   readonly #asked = new Map<string, AskedName>();
   readonly #newNames: NewNames;
   #busy = false;
@@ -52,11 +49,8 @@ export class LockIds {
    * a Fault if too many names wait; rejects with a Fault if the name is new and too many were created lately.
    */
   get(name: string, caller?: Caller): bigint | Promise<bigint> {
-    const known = this.#known.get(name);
-    if (known !== undefined) {
-      this.#known.set(name, known);
-      return known;
-    }
+    const known = this.known(name);
+    if (known !== undefined) return known;
     const asked = this.#asked.get(name) ?? this.#ask(name);
     asked.callers.push(caller);
     return asked.promise;
@@ -64,22 +58,12 @@ export class LockIds {
 
   /** The id, if it is known. */
   known(name: string): bigint | undefined {
-    return this.#known.get(name);
-  }
-
-  /** The name of the lock with this id, if it is remembered. */
-  nameOf(id: bigint): string | undefined {
-    return this.#names.get(id);
-  }
-
-  /** Remembers the name of a lock that was read by its id. */
-  learnName(id: bigint, name: string): void {
-    this.#names.set(id, name);
+    return this.#options.locks.named(name)?.id;
   }
 
   /** Call when the guard row with this id is gone or has another name. */
   forget(name: string): void {
-    this.#known.delete(name);
+    this.#options.locks.forgetName(name);
   }
 
   #ask(name: string): AskedName {
@@ -95,7 +79,7 @@ export class LockIds {
   }
 
   async #lookUp(): Promise<void> {
-    const { store, observer, health } = this.#options;
+    const { locks, store, observer, health } = this.#options;
     while (this.#asked.size > 0) {
       const part = [...this.#asked].slice(0, bounds.RESOLVE_NAMES_MAX);
       for (const [name] of part) this.#asked.delete(name);
@@ -114,8 +98,7 @@ export class LockIds {
           const id = ids.get(name);
           const why = refused.get(name);
           if (id !== undefined) {
-            this.#known.set(name, id);
-            this.#names.set(id, name);
+            locks.learn(id, name);
             asked.resolve(id);
           } else if (why) asked.reject(why);
           else throw new Error("The store resolved a batch of names without one of them.");

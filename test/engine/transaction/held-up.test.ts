@@ -4,56 +4,56 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../../../server/engine/engine-bounds.ts";
 import type { JobsByLock } from "../../../server/engine/transaction/attempts.ts";
-import { type HeldUpJobs, HeldUpLocks, PatientSlots } from "../../../server/engine/transaction/held-up.ts";
+import { HeldUp, type HeldUpJobs, PatientSlots } from "../../../server/engine/transaction/held-up.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
 /** Expects the lock to be kept out for exactly `forMs` from now on. */
-function isKeptOut(locks: HeldUpLocks, lockId: bigint, forMs: number): void {
+function isKeptOut(lock: HeldUp, forMs: number): void {
   vi.advanceTimersByTime(forMs - 1);
-  expect(locks.state(lockId)).not.toBe("free");
+  expect(lock.state).not.toBe("free");
   vi.advanceTimersByTime(1);
-  expect(locks.state(lockId)).toBe("free");
+  expect(lock.state).toBe("free");
 }
 
 describe("a lock", () => {
-  test("that was never found held is free", () => {
-    const locks = new HeldUpLocks();
-    locks.met(2n);
-    expect(locks.state(1n)).toBe("free");
-    expect(locks.state(2n)).toBe("passing");
+  test("is free until it is found held", () => {
+    const lock = new HeldUp();
+    expect(lock.state).toBe("free");
+    lock.met();
+    expect(lock.state).toBe("passing");
   });
 
   test("is excluded for longer each time it is found held again, up to a bound", () => {
-    const locks = new HeldUpLocks();
+    const lock = new HeldUp();
     for (const forMs of [50, 200, 800, 3_200, HELD_UP_MS_MAX, HELD_UP_MS_MAX]) {
-      locks.met(1n);
-      isKeptOut(locks, 1n, forMs);
+      lock.met();
+      isKeptOut(lock, forMs);
     }
   });
 
   test("is excluded for the first, short time if it was free for long", () => {
-    const locks = new HeldUpLocks();
-    locks.met(1n);
-    isKeptOut(locks, 1n, HELD_UP_MS);
+    const lock = new HeldUp();
+    lock.met();
+    isKeptOut(lock, HELD_UP_MS);
     vi.advanceTimersByTime(HELD_UP_MS_MAX - 1);
-    locks.met(1n);
-    isKeptOut(locks, 1n, 4 * HELD_UP_MS);
+    lock.met();
+    isKeptOut(lock, 4 * HELD_UP_MS);
     vi.advanceTimersByTime(HELD_UP_MS_MAX);
-    locks.met(1n);
-    isKeptOut(locks, 1n, HELD_UP_MS);
+    lock.met();
+    isKeptOut(lock, HELD_UP_MS);
   });
 
   test("whose wait failed is stuck for a while, until it is found held briefly", () => {
-    const locks = new HeldUpLocks();
-    locks.stuck(1n);
-    expect(locks.state(1n)).toBe("stuck");
-    isKeptOut(locks, 1n, STUCK_MS);
-    locks.stuck(1n);
-    locks.met(1n);
-    expect(locks.state(1n)).toBe("passing");
-    isKeptOut(locks, 1n, 4 * STUCK_MS);
+    const lock = new HeldUp();
+    lock.stuck();
+    expect(lock.state).toBe("stuck");
+    isKeptOut(lock, STUCK_MS);
+    lock.stuck();
+    lock.met();
+    expect(lock.state).toBe("passing");
+    isKeptOut(lock, 4 * STUCK_MS);
   });
 });
 

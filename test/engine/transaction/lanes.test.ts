@@ -13,6 +13,7 @@ import {
   STUCK_MS,
 } from "../../../server/engine/engine-bounds.ts";
 import { Lanes, type LanesOptions } from "../../../server/engine/transaction/lanes.ts";
+import { Locks } from "../../../server/engine/transaction/locks.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
 import { ROW_LOCKED } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
@@ -59,6 +60,7 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
     observer() {},
   } as unknown as AfterCommitOptions);
   const lanes = new Lanes({
+    locks: new Locks(),
     policy: { graceUs: 1_000, attachedForUs: 1_000, keptForUs: () => 1_000, queueMax: 10 },
     store,
     ...{ lanes: 2, patientSlots: 2, queuedMax: 10_000 },

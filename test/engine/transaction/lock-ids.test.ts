@@ -3,9 +3,14 @@
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Caller } from "../../../server/core/command.ts";
-import { LOCK_IDS_MAX, RESOLVE_NAMES_MAX, RESOLVE_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
+import {
+  LOCKS_REMEMBERED_MAX,
+  RESOLVE_NAMES_MAX,
+  RESOLVE_QUEUED_MAX,
+} from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import { LockIds, NewNames } from "../../../server/engine/transaction/lock-ids.ts";
+import { Locks } from "../../../server/engine/transaction/locks.ts";
 import type { Store } from "../../../server/storage/store.ts";
 import { away, turn } from "../../support/scripted-transactions.ts";
 
@@ -13,7 +18,13 @@ import { away, turn } from "../../support/scripted-transactions.ts";
 function idsBy(resolve: Store["resolve"], namesPerSecond?: number) {
   const failures: unknown[] = [];
   const health = { failed: (error: unknown) => void failures.push(error) };
-  const ids = new LockIds({ store: { resolve }, health, observer: () => {}, namesPerSecond });
+  const ids = new LockIds({
+    locks: new Locks(),
+    store: { resolve },
+    health,
+    observer: () => {},
+    namesPerSecond,
+  });
   return Object.assign(ids, { failures });
 }
 const names = (count: number) => Array.from({ length: count }, (_, index) => `name ${index}`);
@@ -151,8 +162,9 @@ describe("the ids of locks", () => {
   });
 
   test("that were used last are kept if there are too many to remember", async () => {
-    const all = names(LOCK_IDS_MAX);
-    const ids = idsBy(async (part) => new Map(part.map((name) => [name, 1n])));
+    const all = names(LOCKS_REMEMBERED_MAX);
+    let last = 0n;
+    const ids = idsBy(async (part) => new Map(part.map((name) => [name, ++last])));
     for (let from = 0; from < all.length; from += RESOLVE_QUEUED_MAX)
       await Promise.all(all.slice(from, from + RESOLVE_QUEUED_MAX).map((name) => ids.get(name)));
     expect(ids.get("name 0")).toBe(1n);

@@ -1,0 +1,147 @@
+// What this server knows of each lock apart from its rows: one object a lock, found by its id or by its name, in one
+// table with one bound. The table forgets the lock that was used longest ago, unless commands wait for it. Decides
+// nothing and reads nothing.
+
+import { LOCKS_REMEMBERED_MAX } from "../engine-bounds.ts";
+import type { Job } from "./attempts.ts";
+import { HeldUp } from "./held-up.ts";
+
+/** What happens to the commands of a lock that were taken from the queue. */
+export type UnderWay =
+  /** A lane decides about them. */
+  | { readonly kind: "in_lane" }
+  /** They wait for a row lock. The timer reports that they have waited for long. */
+  | { readonly kind: "patient"; readonly timer: NodeJS.Timeout; readonly sinceMs: number }
+  /** They have waited for a row lock for long. */
+  | { readonly kind: "held_up"; readonly sinceMs: number };
+
+export class LockEntry {
+  readonly id: bigint;
+  /** null: unknown. An id gets another name only if the database is replaced by another copy of itself. */
+  name: string | null = null;
+  /** The token given last, as far as this server knows, and the epoch of the database in which it was given. */
+  lastToken = 0n;
+  epoch = 0n;
+  /** Commands whose transaction has not begun: first the urgent ones. */
+  queued: Job[] = [];
+  /** null: all commands that were taken from the queue have their answers. */
+  underWay: UnderWay | null = null;
+  /** Whether another transaction held its rows lately. */
+  readonly heldUp = new HeldUp();
+  /** The neighbours in the order of use. Only the table sets them. */
+  older: LockEntry | undefined;
+  newer: LockEntry | undefined;
+
+  constructor(id: bigint) {
+    this.id = id;
+  }
+
+  get isAsked(): boolean {
+    return this.underWay !== null || this.queued.length > 0;
+  }
+}
+
+export class Locks {
+  readonly #byId = new Map<bigint, LockEntry>();
+  /** Under each name the lock whose id was looked up last. */
+  readonly #byName = new Map<string, LockEntry>();
+  readonly #max: number;
+  #oldest: LockEntry | undefined;
+  #newest: LockEntry | undefined;
+
+  constructor(max = LOCKS_REMEMBERED_MAX) {
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  /** The lock with this id. Counts as a use. */
+  get(id: bigint): LockEntry {
+    const known = this.#byId.get(id);
+    if (known) {
+      this.#use(known);
+      return known;
+    }
+    const lock = new LockEntry(id);
+    this.#byId.set(id, lock);
+    this.#append(lock);
+    if (this.#byId.size > this.#max) this.#forgetOldest();
+    return lock;
+  }
+
+  /** The lock with this id, if it is known. No use. */
+  known(id: bigint): LockEntry | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** The lock with this name, if its id is known. Counts as a use. */
+  named(name: string): LockEntry | undefined {
+    const known = this.#byName.get(name);
+    if (known) this.#use(known);
+    return known;
+  }
+
+  /** The name of the lock with this id was read. The lock may be gone by now, so the name does not lead to it. */
+  learnName(id: bigint, name: string): void {
+    const lock = this.get(id);
+    if (lock.name !== null && lock.name !== name) this.#unname(lock, lock.name);
+    lock.name = name;
+  }
+
+  /** The name was resolved to this id. */
+  learn(id: bigint, name: string): void {
+    this.learnName(id, name);
+    this.#byName.set(name, this.get(id));
+  }
+
+  /** Call when no command waits for the lock any more: the table keeps no lock of which it knows nothing. */
+  leave(lock: LockEntry): void {
+    if (!lock.isAsked && lock.name === null && lock.lastToken === 0n && lock.heldUp.state === "free")
+      this.#forget(lock);
+  }
+
+  /** Call when the guard row of the name's lock is gone or has another name. */
+  forgetName(name: string): void {
+    this.#byName.delete(name);
+  }
+
+  #use(lock: LockEntry): void {
+    if (this.#newest === lock) return;
+    this.#unlink(lock);
+    this.#append(lock);
+  }
+
+  /** The newest one stays: whoever asked for it is about to use it. */
+  #forgetOldest(): void {
+    let lock = this.#oldest;
+    while (lock?.isAsked) lock = lock.newer;
+    if (lock && lock !== this.#newest) this.#forget(lock);
+  }
+
+  #forget(lock: LockEntry): void {
+    this.#unlink(lock);
+    this.#byId.delete(lock.id);
+    if (lock.name !== null) this.#unname(lock, lock.name);
+  }
+
+  #unname(lock: LockEntry, name: string): void {
+    if (this.#byName.get(name) === lock) this.#byName.delete(name);
+  }
+
+  #append(lock: LockEntry): void {
+    lock.older = this.#newest;
+    lock.newer = undefined;
+    if (this.#newest) this.#newest.newer = lock;
+    else this.#oldest = lock;
+    this.#newest = lock;
+  }
+
+  #unlink({ older, newer }: LockEntry): void {
+    if (older) older.newer = newer;
+    else this.#oldest = newer;
+    if (newer) newer.older = older;
+    else this.#newest = older;
+  }
+}

@@ -1,0 +1,52 @@
+// The table of what a server knows of locks: found by id and by name, bounded, and forgetting what nothing is known of.
+
+import { describe, expect, test } from "vitest";
+import type { Job } from "../../../server/engine/transaction/attempts.ts";
+import { Locks } from "../../../server/engine/transaction/locks.ts";
+
+describe("the table of locks", () => {
+  test("finds a lock by its id and by the name that was resolved to it", () => {
+    const locks = new Locks();
+    locks.learn(1n, "a");
+    expect(locks.named("a")).toBe(locks.get(1n));
+    locks.learn(2n, "a");
+    expect(locks.named("a")?.id).toBe(2n);
+    locks.learnName(3n, "b");
+    expect(locks.known(3n)?.name).toBe("b");
+    expect(locks.named("b")).toBeUndefined();
+  });
+
+  test("forgets the lock that was used longest ago, with its name, but none with commands", () => {
+    const locks = new Locks(2);
+    for (const [id, name] of [
+      [1n, "a"],
+      [2n, "b"],
+    ] as const)
+      locks.learn(id, name);
+    locks.named("a");
+    locks.learn(3n, "c");
+    expect([locks.named("a")?.id, locks.named("b"), locks.known(2n)]).toEqual([1n, undefined, undefined]);
+    locks.get(3n).queued.push({} as Job);
+    locks.get(1n).underWay = { kind: "in_lane" };
+    locks.learn(4n, "d");
+    expect([locks.known(1n)?.id, locks.known(3n)?.id, locks.size]).toEqual([1n, 3n, 3]);
+  });
+
+  test("keeps no lock of which it knows nothing, however many ids are guessed", () => {
+    const locks = new Locks();
+    locks.learn(1n, "a");
+    for (let id = 2n; id < 100n; id++) locks.leave(locks.get(id));
+    expect(locks.size).toBe(1);
+    locks.leave(locks.get(1n));
+    locks.get(2n).heldUp.met();
+    locks.leave(locks.get(2n));
+    expect(locks.size).toBe(2);
+  });
+
+  test("leads no old name to a lock that was read under another one", () => {
+    const locks = new Locks();
+    locks.learn(1n, "a");
+    locks.learnName(1n, "b");
+    expect(locks.named("a")).toBeUndefined();
+  });
+});
