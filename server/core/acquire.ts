@@ -25,16 +25,14 @@ export function acquire(draft: Draft, command: Acquire, known: Claim | undefined
     if (!isInWantedStatus(lock, command.terms ?? null))
       return { ...refused(draft, "status_mismatch"), status: statusOf(lock) };
     const claim = newClaim(draft, command);
-    grantAtOnce(draft, claim, command);
-    return { kind: "held", claim: snapshot(claim) };
+    return { kind: "held", claim: grantAtOnce(draft, claim, command) };
   }
   if (neverFits(limit.limit, command)) return refused(draft, "never_fits");
   if (!command.mayWait) return refusedNow(draft, isFree);
   if (lock.waiting >= draft.policy.queueMax) return refused(draft, "queue_full");
   const claim = newClaim(draft, command);
   const place = { ahead: lock.waiting, permitsAhead: lock.waitingPermits, queueLength: lock.waiting + 1 };
-  enqueue(draft, claim, command.caller);
-  return { kind: "waiting", claim: snapshot(claim), place };
+  return { kind: "waiting", claim: enqueue(draft, claim, command.caller), place };
 }
 
 /**

@@ -19,12 +19,15 @@ export function grant(draft: Draft, claim: Claim): void {
   recordGrant(draft, claim, true);
 }
 
-/** Gives the lease to a new request at once. The answer itself delivers it, unless the caller has waited. */
+/**
+ * Gives the lease to a new request at once. The answer itself delivers it, unless the caller has waited. Returns the
+ * claim as it is now.
+ */
 export function grantAtOnce(
   draft: Draft,
   claim: Claim,
   { afterWait, caller }: Pick<Acquire, "afterWait" | "caller">,
-): void {
+): Claim {
   draft.added.add(claim);
   draft.claims.set(claim.ticketNumber, claim);
   if (afterWait) holdForGrace(draft, claim);
@@ -32,18 +35,20 @@ export function grantAtOnce(
     hold(draft, claim, wholeEnd(claim, draft.nowUs));
     claim.provisional = claim.deadlineUs === null;
   }
-  recordGrant(draft, claim, false, caller);
+  return recordGrant(draft, claim, false, caller);
 }
 
-/** Puts a new claim at the end of the queue. */
-export function enqueue(draft: Draft, claim: Claim, caller: Caller | undefined): void {
+/** Puts a new claim at the end of the queue. Returns the claim as it is now. */
+export function enqueue(draft: Draft, claim: Claim, caller: Caller | undefined): Claim {
   draft.added.add(claim);
   draft.claims.set(claim.ticketNumber, claim);
   countWaiter(draft.lock, claim);
   keepAlive(draft, claim, claim.replica);
   // Behind waiters that were not read, the claim is not part of the known head.
   if (draft.queueComplete) draft.queue.push(claim);
-  draft.events.push({ kind: "enqueued", claim: snapshot(claim), caller });
+  const enqueued = snapshot(claim);
+  draft.events.push({ kind: "enqueued", claim: enqueued, caller });
+  return enqueued;
 }
 
 /**
@@ -162,9 +167,11 @@ function hold(draft: Draft, claim: Claim, deadlineUs: number | null): void {
   countHolder(lock, claim);
 }
 
-function recordGrant(draft: Draft, claim: Claim, queued: boolean, caller?: Caller): void {
+function recordGrant(draft: Draft, claim: Claim, queued: boolean, caller?: Caller): Claim {
   const waitedUs = Math.max(0, draft.nowUs - claim.requestedAtUs);
-  draft.events.push({ kind: "granted", claim: snapshot(claim), waitedUs, queued, caller });
+  const granted = snapshot(claim);
+  draft.events.push({ kind: "granted", claim: granted, waitedUs, queued, caller });
+  return granted;
 }
 
 function keepUntil(claim: Claim, untilUs: number): void {

@@ -11,6 +11,7 @@ import type { CallSpan } from "../core/span.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import { ClientGone } from "../engine/faults.ts";
 import { type Admission, admissionOf, type SharedAdmission } from "./admission.ts";
+import { Cancellation } from "./cancellation.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
 import type { PlaceTurns } from "./methods/place-updates.ts";
 import type { OpenWaits } from "./open-waits.ts";
@@ -40,6 +41,8 @@ export interface Call extends Caller {
   /** Whether its verb is urgent: see `admission.ts`. */
   readonly isUrgent: boolean;
   readonly signal: AbortSignal;
+  /** Whether the signal is aborted, without making it. */
+  readonly isCancelled: boolean;
   /** In a session: how a lease has ended that the call was given or has kept, and that no answer has reported yet. */
   endOf?(lease: ClaimRef): Claim | undefined;
   /** In a session: the call's answer reports that the lease has ended; `how`: the ended claim, if known. */
@@ -141,8 +144,7 @@ export class OwnCall implements Call {
   readonly isUrgent: boolean;
   readonly span: CallSpan | undefined;
   readonly #closed: (connection: Connection) => void;
-  /** Makes its signal only when it is asked for one. */
-  readonly #cancelled = new AbortController();
+  readonly #cancellation = new Cancellation();
   #isOver = false;
 
   constructor(
@@ -161,7 +163,11 @@ export class OwnCall implements Call {
   }
 
   get signal(): AbortSignal {
-    return this.#cancelled.signal;
+    return this.#cancellation.signal;
+  }
+
+  get isCancelled(): boolean {
+    return this.#cancellation.isCancelled;
   }
 
   get principal(): string {
@@ -190,6 +196,6 @@ export class OwnCall implements Call {
 
   /** grpc-js reports every call as cancelled when its stream closes, even after its answer. */
   readonly #gone = (): void => {
-    if (!this.#isOver) this.#cancelled.abort(new ClientGone());
+    if (!this.#isOver) this.#cancellation.cancel(new ClientGone());
   };
 }

@@ -21,6 +21,9 @@ export function fakeCall(more: Partial<Call> = {}): FakeCall {
     },
     isUrgent: false,
     signal: cancelled.signal,
+    get isCancelled() {
+      return cancelled.signal.aborted;
+    },
     getPeer: () => "one:1",
     ...more,
     cancel: (isGivenUp = false) => cancelled.abort(new ClientGone(isGivenUp)),

@@ -163,5 +163,5 @@ async function holdersFor(
  * `canReturn`: the client has seen the id, or chose a request id of its own.
  */
 export function giveBackUnheard(engine: LockEngine, claim: Claim, call: Call, canReturn: boolean): void {
-  if (!canReturn && call.signal.aborted) engine.detach(claim, null, false);
+  if (!canReturn && call.isCancelled) engine.detach(claim, null, false);
 }

@@ -100,7 +100,7 @@ class QueueStream {
       intervalMs: this.#request.updateIntervalMs,
       turn: (go) => this.#context.turns.take(go),
       send: (at, atUs, written) => {
-        if (this.#call.signal.aborted) return;
+        if (this.#call.isCancelled) return;
         try {
           const value = ticketMessage(claim, lockName, at, atUs, this.#context.graceUs);
           this.#send({ update: { case: "position", value } }, written);

@@ -6,6 +6,7 @@ import type { Claim, ClaimRef } from "../../core/claim.ts";
 import type { CallSpan } from "../../core/span.ts";
 import { ClientGone } from "../../engine/faults.ts";
 import type { Call, Client } from "../call.ts";
+import { Cancellation } from "../cancellation.ts";
 import type { AnyVerb } from "../verbs.ts";
 import type { SessionLease, SessionLeases } from "./session-leases.ts";
 
@@ -27,8 +28,7 @@ export class SessionCall implements Call {
   readonly startedMs = performance.now();
   readonly client: SessionClient;
   readonly span: CallSpan | undefined;
-  /** Makes its signal only when it is asked for one. */
-  readonly #cancelled = new AbortController();
+  readonly #cancellation = new Cancellation();
   /** Its method has finished. */
   #isOver = false;
   /** Leases that its answer is to report. */
@@ -52,7 +52,11 @@ export class SessionCall implements Call {
   }
 
   get signal(): AbortSignal {
-    return this.#cancelled.signal;
+    return this.#cancellation.signal;
+  }
+
+  get isCancelled(): boolean {
+    return this.#cancellation.isCancelled;
   }
 
   /** The same object for all calls of a session. */
@@ -117,6 +121,6 @@ export class SessionCall implements Call {
   /** The client waits for no answer any more. `isGivenUp`: it has cancelled the call itself. */
   close(isGivenUp = false): void {
     clearTimeout(this.#timer);
-    if (!this.#isOver) this.#cancelled.abort(new ClientGone(isGivenUp));
+    if (!this.#isOver) this.#cancellation.cancel(new ClientGone(isGivenUp));
   }
 }

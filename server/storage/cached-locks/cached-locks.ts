@@ -6,7 +6,7 @@
 // Another server may have written the lock since. Its write changes the revision of the guard row, so a store with
 // several servers asserts the known revision in its transaction.
 
-import { type ClaimRef, isServerMade } from "../../core/claim.ts";
+import { type Claim, type ClaimRef, isServerMade } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
 import {
@@ -98,22 +98,24 @@ export class CachedLocks {
     return { locks, claims: [...copies.asked], queues, before: copies, newRequestIds };
   }
 
-  /** Call after the commit of a transaction, with what it read and wrote. */
+  /** Call after the commit of a transaction, with what it read and wrote. Keeps these rows: nobody may change them. */
   learn({ loaded, before }: Seen, writes: Writes): void {
-    const heads = [...loaded.queues.values()].flatMap(({ head }) => head);
-    const read = Map.groupBy([...loaded.claims, ...heads], ({ lockId }) => lockId);
-    const written = Map.groupBy([...writes.changed, ...writes.added], ({ lockId }) => lockId);
+    const seen = new SeenClaims();
+    seen.add(loaded.claims);
+    for (const { head } of loaded.queues.values()) seen.add(head);
+    seen.add(writes.changed);
+    seen.add(writes.added);
     for (const lock of writes.locks) {
       const known = this.#locks.get(lock.id);
       this.forget(lock.id);
       const lockRead = before.lock(lock.id);
       const own = known !== undefined && known.lock.revision === lockRead?.revision;
       const alone = aloneAfter(known, own);
-      const seen = [...(read.get(lock.id) ?? []), ...(written.get(lock.id) ?? [])];
       const readTo = seenTo(lockRead, loaded.queues.get(lock.id));
-      const claims = own && !isShared({ alone }) ? liveClaims(lock, known.claims, seen, readTo) : null;
+      const claims =
+        own && !isShared({ alone }) ? liveClaims(lock, known.claims, seen.of(lock.id), readTo) : null;
       const asked = own && known.asked === "yes" ? "yes" : "no";
-      this.#locks.set(lock.id, { lock: { ...lock }, claims, asked, alone });
+      this.#locks.set(lock.id, { lock, claims, asked, alone });
       this.#claims += claims?.all.size ?? 0;
     }
     for (const id of this.#locks.keys()) {
@@ -169,6 +171,23 @@ export class CachedLocks {
         if (unknown.delete(claim.requestId)) copies.ask(claim);
     }
     return [...unknown].filter((requestId) => !isServerMade(requestId));
+  }
+}
+
+/** Claims by lock, the last written version of each last. */
+class SeenClaims {
+  readonly #ofLocks = new Map<bigint, Claim[]>();
+
+  add(claims: readonly Claim[]): void {
+    for (const claim of claims) {
+      const ofLock = this.#ofLocks.get(claim.lockId);
+      if (ofLock) ofLock.push(claim);
+      else this.#ofLocks.set(claim.lockId, [claim]);
+    }
+  }
+
+  of(lockId: bigint): readonly Claim[] {
+    return this.#ofLocks.get(lockId) ?? [];
   }
 }
 

@@ -39,7 +39,7 @@ export function liveClaims(
 ): LiveClaims | null {
   const all = known?.all ?? new Map<bigint, Claim>();
   let queueTo = known ? furtherOf(known.queueTo, readTo) : readTo;
-  for (const claim of seen) all.set(claim.ticketNumber, { ...claim });
+  for (const claim of seen) all.set(claim.ticketNumber, claim);
   let holders = 0;
   let waiting = 0;
   let latest = 0n;

@@ -49,13 +49,6 @@ describe("a lock", () => {
     expect([...(known?.all.values() ?? [])]).toEqual([held(1), held(2), waiting(3)]);
   });
 
-  test("is known as it was written, whatever happens to the decision's own objects", () => {
-    const claim = held(1);
-    const known = liveClaims(lockOf(1, 0), null, [claim], null);
-    claim.deadlineUs = 99;
-    expect(known?.all.get(1n)?.deadlineUs).toBeNull();
-  });
-
   test("is unknown if a holder is missing, or there is one too many", () => {
     expect(liveClaims(lockOf(2, 0), null, [held(1)], null)).toBeNull();
     expect(liveClaims(lockOf(1, 0), null, [held(1), held(2)], null)).toBeNull();
