@@ -169,6 +169,11 @@ export function formatClaimId(ref: ClaimRef): string {
   return `${ref.lockId.toString(36)}.${ref.ticketNumber.toString(36)}.${ref.secret}`;
 }
 
+/** The secret in an id that is well formed. */
+export function secretOf(id: string): string {
+  return id.slice(id.lastIndexOf(".") + 1);
+}
+
 /** The parts of an id; null if the text cannot be one. Does not say whether the claim exists. */
 export function parseClaimId(id: string): ClaimRef | null {
   if (id.length > CLAIM_ID_CHARS_MAX) return null;

@@ -4,7 +4,7 @@
 // session or a connection. Reads no lease: whoever runs the call says what it was worth.
 
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
-import { type ClaimKey, keyText } from "../core/claim.ts";
+import type { ClaimRef } from "../core/claim.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import {
   RENEWALS_BOUNDED_MAX,
@@ -22,7 +22,7 @@ export interface RenewalBound {
    * Counts a call for a lease. Returns a function to call once, with what it cost, when it is over; null: the database
    * could not answer. Throws OVERLOADED while nothing is left of the allowance.
    */
-  begin(lease: ClaimKey): (cost: number | null) => void;
+  begin(lease: Pick<ClaimRef, "secret">): (cost: number | null) => void;
   /** Throws OVERLOADED while nothing is left of the allowance. */
   check(): void;
   /** Counts a call for the lease or ticket of a lock that its client may not use: it may have cost a read. */
@@ -63,7 +63,7 @@ export class RenewalBounds {
 
 class OwnBound implements RenewalBound {
   readonly #nowMs: () => number;
-  /** Leases with a call under way. */
+  /** Secrets of leases with a call under way: each is unique, and a call without the right one finds no lease. */
   readonly #underWay = new Set<string>();
   /** What is left of the allowance; below 0 while calls that were under way together have cost more than was left. */
   #left = RENEWALS_SPARE;
@@ -92,15 +92,15 @@ class OwnBound implements RenewalBound {
     this.#take(1);
   }
 
-  begin(lease: ClaimKey): (cost: number | null) => void {
+  begin(lease: Pick<ClaimRef, "secret">): (cost: number | null) => void {
     this.check();
-    const key = keyText(lease);
-    const isFirst = !this.#underWay.has(key);
+    const { secret } = lease;
+    const isFirst = !this.#underWay.has(secret);
     // A second call for a lease keeps nothing that the first one does not, so it pays in advance.
-    if (isFirst) this.#underWay.add(key);
+    if (isFirst) this.#underWay.add(secret);
     else this.#left -= 1;
     return (cost) => {
-      if (isFirst) this.#underWay.delete(key);
+      if (isFirst) this.#underWay.delete(secret);
       this.#giveBack();
       if (cost === 0) this.#proven += 1;
       const earned = cost === 0 ? 1 : 0;

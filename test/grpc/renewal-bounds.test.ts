@@ -17,7 +17,7 @@ function stage() {
   /** A call for a lease; undefined: it was refused. */
   const begin = (lease: number, client: unknown = "token:a") => {
     try {
-      return bounds.of(client).begin({ lockId: BigInt(lease), ticketNumber: 1n });
+      return bounds.of(client).begin({ secret: String(lease) });
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       expect(error.reason).toBe("OVERLOADED");

@@ -8,7 +8,7 @@ import type {
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { AccessError } from "../../access/access-error.ts";
 import type { Needed } from "../../access/rights.ts";
-import type { ClaimKey } from "../../core/claim.ts";
+import type { ClaimRef } from "../../core/claim.ts";
 import type { ForceRelease, Release, Renew } from "../../core/command.ts";
 import type { RunResult } from "../../core/record.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "../../engine/engine-bounds.ts";
@@ -69,7 +69,7 @@ async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew, 
  */
 async function keeping<Answer>(
   call: Call,
-  lease: ClaimKey,
+  lease: ClaimRef,
   command: () => Promise<Answer>,
   cost: (answer: Answer) => number,
 ): Promise<Answer> {

@@ -7,7 +7,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Lease, LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim, ClaimRef } from "../../core/claim.ts";
-import { formatClaimId, parseClaimId } from "../../core/claim.ts";
+import { formatClaimId, parseClaimId, secretOf } from "../../core/claim.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { Fault } from "../../engine/faults.ts";
 import { LEASE_FORGOTTEN_AFTER_MS } from "../grpc-bounds.ts";
@@ -49,7 +49,6 @@ export interface SessionLeasesOptions {
 type State = "unheard" | "provisional" | "endless" | "held" | "given_back";
 
 export interface SessionLease {
-  readonly leaseId: string;
   readonly ref: ClaimRef;
   lockName: string;
   state: State;
@@ -68,10 +67,11 @@ export interface SessionLease {
 export class SessionLeases {
   readonly #options: SessionLeasesOptions;
   readonly #nowMs: () => number;
+  /** By secret, which no other lease has: an id would be made anew, and hashed, for each look. */
   readonly #held = new Map<string, SessionLease>();
   /** Leases to confirm, with the responses that carried them, in order. */
-  #unacknowledged: { readonly response: number; readonly leaseId: string }[] = [];
-  #toConfirm: string[] = [];
+  #unacknowledged: { readonly response: number; readonly lease: SessionLease }[] = [];
+  #toConfirm: SessionLease[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -91,7 +91,7 @@ export class SessionLeases {
    */
   decided(claim: Claim): SessionLease | undefined {
     if (this.#isClosed) return undefined;
-    const lease = this.#lease(formatClaimId(claim), claim);
+    const lease = this.#lease(claim);
     lease.answers += 1;
     lease.endsAtMs = this.#endsAtMs(claim.deadlineUs);
     return lease;
@@ -99,7 +99,7 @@ export class SessionLeases {
 
   /** The same for a call that is already over: its client does not hear of it. */
   keptUnheard(claim: Claim): void {
-    const lease = this.#held.get(formatClaimId(claim));
+    const lease = this.#held.get(claim.secret);
     if (lease) lease.endsAtMs = this.#endsAtMs(claim.deadlineUs);
   }
 
@@ -114,14 +114,14 @@ export class SessionLeases {
 
   /** How the lease has ended, if an answer about it is still to be sent. */
   endOf(ref: ClaimRef): Claim | undefined {
-    const lease = this.#held.get(formatClaimId(ref));
+    const lease = this.#held.get(ref.secret);
     return lease?.ended && this.#options.shown(lease.ended, lease.lockName);
   }
 
   /** This response carries the lease to the client. If the lease has ended meanwhile, its remaining time becomes 0. */
   reported(message: AnyLease, response: number): void {
     const { leaseId = "", lockName = "", provisional = false } = message;
-    const lease = this.#held.get(leaseId) ?? this.#lease(leaseId, parseClaimId(leaseId) as ClaimRef);
+    const lease = this.#held.get(secretOf(leaseId)) ?? this.#lease(parseClaimId(leaseId) as ClaimRef);
     const isFirst = lease.state === "unheard";
     if (lease.state !== "given_back")
       lease.state = provisional ? "provisional" : isFirst && message.ttl === undefined ? "endless" : "held";
@@ -134,18 +134,18 @@ export class SessionLeases {
       return;
     }
     shorten(message, this.#options.engine.nowUs());
-    if (isUnconfirmed(lease)) this.#unacknowledged.push({ response, leaseId });
+    if (isUnconfirmed(lease)) this.#unacknowledged.push({ response, lease });
   }
 
   /** The client releases the lease: if that ends it, the end is no loss. Must be followed by `gaveBack`. */
   givesBack(leaseId: string): void {
-    const lease = this.#held.get(leaseId);
+    const lease = this.#held.get(secretOf(leaseId));
     if (lease) lease.releases += 1;
   }
 
   /** `isDone`: the release succeeded. */
   gaveBack(leaseId: string, isDone: boolean): void {
-    const lease = this.#held.get(leaseId);
+    const lease = this.#held.get(secretOf(leaseId));
     if (!lease || lease.releases === 0) return;
     lease.releases -= 1;
     if (isDone) lease.state = "given_back";
@@ -162,7 +162,7 @@ export class SessionLeases {
     if (!first || first.response > received) return;
     const rest = this.#unacknowledged.findIndex(({ response }) => response > received);
     const read = this.#unacknowledged.splice(0, rest < 0 ? this.#unacknowledged.length : rest);
-    for (const { leaseId } of read) this.#toConfirm.push(leaseId);
+    for (const { lease } of read) this.#toConfirm.push(lease);
     this.#confirmLater();
   }
 
@@ -177,12 +177,12 @@ export class SessionLeases {
       if (endsAtMs !== null && endsAtMs < untilMs && answers + releases === 0) this.#drop(lease);
     }
     // A client that acknowledges nothing must not make the session remember all leases that it ever got.
-    this.#unacknowledged = this.#unacknowledged.filter(({ leaseId }) => this.#held.has(leaseId));
+    this.#unacknowledged = this.#unacknowledged.filter(({ lease }) => this.#isHeld(lease));
   }
 
   /** An answer reports that the lease has ended, perhaps at another server. `how`: the ended claim, if known. */
   reportedEnded(ref: ClaimRef, how: Claim | undefined): void {
-    const lease = this.#held.get(formatClaimId(ref));
+    const lease = this.#held.get(ref.secret);
     if (!lease) return;
     lease.ended ??= how;
     if (lease.answers === 0) this.#drop(lease);
@@ -197,12 +197,11 @@ export class SessionLeases {
     this.#toConfirm = [];
   }
 
-  #lease(leaseId: string, { lockId, ticketNumber, secret }: ClaimRef): SessionLease {
-    const before = this.#held.get(leaseId);
+  #lease({ lockId, ticketNumber, secret }: ClaimRef): SessionLease {
+    const before = this.#held.get(secret);
     if (before) return before;
     const ref = { lockId, ticketNumber, secret };
     const lease: SessionLease = {
-      leaseId,
       ref,
       lockName: "",
       state: "unheard",
@@ -212,7 +211,7 @@ export class SessionLeases {
       releases: 0,
       forget: this.#options.engine.onLost(ref, (ended) => this.#lost(lease, ended)),
     };
-    this.#held.set(leaseId, lease);
+    this.#held.set(secret, lease);
     return lease;
   }
 
@@ -222,7 +221,8 @@ export class SessionLeases {
 
   #drop(lease: SessionLease): void {
     lease.forget();
-    if (this.#held.get(lease.leaseId) === lease) this.#held.delete(lease.leaseId);
+    const { secret } = lease.ref;
+    if (this.#held.get(secret) === lease) this.#held.delete(secret);
   }
 
   #lost(lease: SessionLease, ended: Claim): void {
@@ -233,7 +233,8 @@ export class SessionLeases {
     if (lease.answers === 0) this.#drop(lease);
   }
 
-  #sayLost({ leaseId, lockName }: SessionLease, ended: Claim): void {
+  #sayLost({ ref, lockName }: SessionLease, ended: Claim): void {
+    const leaseId = formatClaimId(ref);
     const end = endMessage(this.#options.shown(ended, lockName));
     this.#options.say({ lost: [{ $typeName: "rowlock.v1.LostLease", leaseId, lockName, end }] });
   }
@@ -241,16 +242,15 @@ export class SessionLeases {
   #confirmLater(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      for (const leaseId of this.#toConfirm.splice(0)) void this.#confirm(leaseId);
+      for (const lease of this.#toConfirm.splice(0)) void this.#confirm(lease);
     }, this.#options.confirmAfterMs);
   }
 
-  async #confirm(leaseId: string): Promise<void> {
-    const held = this.#held.get(leaseId);
-    if (!held || !isUnconfirmed(held) || held.ended) return;
+  async #confirm(held: SessionLease): Promise<void> {
+    if (!this.#isHeld(held) || !isUnconfirmed(held) || held.ended) return;
     try {
       const { outcome, nowUs } = await this.#options.confirm(held.ref);
-      if (this.#held.get(leaseId) !== held || held.ended) return;
+      if (!this.#isHeld(held) || held.ended) return;
       if (outcome.kind === "ended") this.#lost(held, outcome.claim);
       if (outcome.kind !== "held") return;
       const wasProvisional = held.state === "provisional";
@@ -265,10 +265,15 @@ export class SessionLeases {
       if (!(error instanceof Fault || isOverloaded)) return this.#options.onBug(error);
       // The database is away or overloaded, so this tries again. A provisional lease ends by itself with the grace
       // period.
-      if (this.#held.get(leaseId) !== held) return;
-      this.#toConfirm.push(leaseId);
+      if (!this.#isHeld(held)) return;
+      this.#toConfirm.push(held);
       this.#confirmLater();
     }
+  }
+
+  /** Whether the session still remembers it. */
+  #isHeld(lease: SessionLease): boolean {
+    return this.#held.get(lease.ref.secret) === lease;
   }
 }
 

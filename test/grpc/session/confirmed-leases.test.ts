@@ -18,7 +18,11 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] 
 afterEach(() => void vi.useRealTimers());
 
 function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
-  const ref: ClaimRef = { lockId: 7n, ticketNumber: BigInt(ticket), secret: "abcdefghijklmnopqrstuv" };
+  const ref: ClaimRef = {
+    lockId: 7n,
+    ticketNumber: BigInt(ticket),
+    secret: `secret-${ticket}`.padEnd(22, "_"),
+  };
   const times = {
     requestedAtUs: NOW_US,
     grantedAtUs: NOW_US,

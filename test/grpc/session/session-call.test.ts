@@ -19,11 +19,11 @@ function scene(knows = true) {
   const leases = {
     decided: ({ ticketNumber }: Claim) => {
       said.push(`decided ${ticketNumber}`);
-      return knows ? ({ leaseId: String(ticketNumber) } as SessionLease) : undefined;
+      return knows ? ({ ref: { ticketNumber } } as SessionLease) : undefined;
     },
     keptUnheard: ({ ticketNumber }: Claim) => void said.push(`kept unheard ${ticketNumber}`),
     answered: (told: readonly SessionLease[]) =>
-      void said.push(`answered ${told.map(({ leaseId }) => leaseId)}`),
+      void said.push(`answered ${told.map(({ ref }) => ref.ticketNumber)}`),
     endOf: ({ ticketNumber }: ClaimRef) => claim(10 * Number(ticketNumber)),
     reportedEnded: ({ ticketNumber }: ClaimRef, how?: Claim) =>
       void said.push(`ended ${ticketNumber} as ${how?.ticketNumber}`),

@@ -60,7 +60,11 @@ beforeEach(() => {
 });
 
 function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
-  const ref: ClaimRef = { lockId: 7n, ticketNumber: BigInt(ticket), secret: "abcdefghijklmnopqrstuv" };
+  const ref: ClaimRef = {
+    lockId: 7n,
+    ticketNumber: BigInt(ticket),
+    secret: `secret-${ticket}`.padEnd(22, "_"),
+  };
   return {
     ...ref,
     requestId: "",
