@@ -133,6 +133,10 @@ func provisional(name string, ttl time.Duration) *rowlockv1.Lease {
 	return lease
 }
 
+func isUUID7(id string) bool {
+	return len(id) == 36 && id[14] == '7'
+}
+
 func TestALongCaptureAsksInPieces(t *testing.T) {
 	stage := stageCapture(t, rowlock.Wait(rowlock.Forever), rowlock.Count(3), rowlock.IfStatus("new", "failed"))
 	ids := map[string]bool{}
@@ -142,6 +146,9 @@ func TestALongCaptureAsksInPieces(t *testing.T) {
 			t.Fatal(piece)
 		}
 		if request.GetMaxLeases() != 3 || len(request.GetTerms().GetIfStatus()) != 2 || request.GetPrefix() != "task/" {
+			t.Fatal(request)
+		}
+		if !isUUID7(request.GetRequestId()) {
 			t.Fatal(request)
 		}
 		ids[request.GetRequestId()] = true

@@ -81,6 +81,9 @@ func TestAnEndedClaimIsARefusal(t *testing.T) {
 		if request := asked.GetWaitInQueue().GetRequest(); request.GetName() != "x" || request.GetMaxWait().AsDuration() > time.Minute {
 			t.Fatal(asked)
 		}
+		if id := asked.GetWaitInQueue().GetRequest().GetRequestId(); !isUUID7(id) {
+			t.Fatal(id)
+		}
 		stage.update(asked, &rowlockv1.WaitInQueueResponse{Update: &rowlockv1.WaitInQueueResponse_Ended{Ended: end}})
 		check(t, stage.end().refusal)
 	})

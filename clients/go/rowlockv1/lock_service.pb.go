@@ -109,7 +109,8 @@ type AcquireRequest struct {
 	Terms *LeaseTerms `protobuf:"bytes,4,opt,name=terms,proto3" json:"terms,omitempty"`
 	// The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
 	// claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
-	// claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+	// claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat. It may be any
+	// text; ids that sort by the time at which they were made, such as UUIDs of version 7, cost the database least.
 	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// What to do if the server cannot grant the lock at once. If none is set, the answer is a refusal, and nothing is left
 	// behind: this is "try-lock".
@@ -508,7 +509,7 @@ type QueueRequest struct {
 	Permits uint32 `protobuf:"varint,3,opt,name=permits,proto3" json:"permits,omitempty"`
 	// What the caller asks of the lease.
 	Terms *LeaseTerms `protobuf:"bytes,4,opt,name=terms,proto3" json:"terms,omitempty"`
-	// The caller's own id for this request.
+	// The caller's own id for this request: see AcquireRequest.
 	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// See Wait.
 	MaxWait       *durationpb.Duration `protobuf:"bytes,6,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
@@ -3070,7 +3071,7 @@ type CaptureRequest struct {
 	Terms *LeaseTerms `protobuf:"bytes,4,opt,name=terms,proto3" json:"terms,omitempty"`
 	// The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
 	// while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
-	// the call is not safe to repeat.
+	// the call is not safe to repeat. AcquireRequest says which ids cost the database least.
 	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// If there is no lock to take: how long to wait for one, 1 ms to 24 days. Unset: not at all. The wait has no place in
 	// a queue, so a later call may be served first. Leases after a wait are provisional: see Lease.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import pytest
@@ -93,6 +94,7 @@ def test_each_piece_of_a_wait_has_its_own_request_id() -> None:
         server.answer()
     assert [round(seconds_of(each.max_wait)) for each in server.requests] == [15, 15, 10]
     assert len({each.request_id for each in server.requests}) == 3
+    assert {uuid.UUID(each.request_id).version for each in server.requests} == {7}
     server.now += 10.0
     server.answer()
     taken = capture.outcome.result(0)

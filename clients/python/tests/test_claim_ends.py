@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import datetime, timezone
 from types import SimpleNamespace
 from typing import Any
@@ -143,6 +144,7 @@ def test_a_place_that_has_lapsed_is_asked_for_again_unless_the_caller_chose_the_
     answer(made, way, wait_in_queue=WaitInQueueResponse(ended=_LAPSED))
     first, second = (each.wait_in_queue.request for each in way.sent)
     assert first.request_id != second.request_id
+    assert {uuid.UUID(each.request_id).version for each in (first, second)} == {7}
     assert not made.outcome.done()
     way = Way(via="session")
     made = acquisition(way, request_id="run")

@@ -1,7 +1,6 @@
 // The request for one lock, from the first try to the grant or the refusal, over any number of connections. If the
 // caller gives up, the acquisition gives the place back as soon as it knows the ticket.
 
-import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { type ClaimEnd, EndReason, type Lease } from "#proto/rowlock/v1/lock_pb.js";
 import {
@@ -22,6 +21,7 @@ import { protoMode } from "./mode.ts";
 import type { LockOptions, Place } from "./options.ts";
 import { hasTerms } from "./records.ts";
 import { type Refusal, refusalOf, refusalOfEnd } from "./refusal.ts";
+import { newRequestId } from "./request-id.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import { durationOf, msOf } from "./times.ts";
 
@@ -79,7 +79,7 @@ export class Acquisition {
     const { asked, clock } = options;
     const { wait = "forever" } = asked;
     this.#options = options;
-    this.#requestId = asked.requestId ?? randomUUID();
+    this.#requestId = asked.requestId ?? newRequestId();
     this.#untilMs = wait === "forever" ? Number.POSITIVE_INFINITY : clock.now() + wait;
   }
 
@@ -136,7 +136,7 @@ export class Acquisition {
 
   /** Asks for the lock under another request id, as the claim of the last one is gone. */
   #again(): void {
-    this.#requestId = randomUUID();
+    this.#requestId = newRequestId();
     this.#ticketId = undefined;
     this.#begin();
   }

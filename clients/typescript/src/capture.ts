@@ -2,7 +2,6 @@
 // It splits a long wait into short requests, so that it detects a server that hangs and no proxy cuts the wait off. A
 // capture has no place in a queue that this could lose.
 
-import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import {
@@ -18,6 +17,7 @@ import { leaseTermsOf } from "./lease-terms.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import type { Forever } from "./options.ts";
 import { hasTerms, type RecordOptions } from "./records.ts";
+import { newRequestId } from "./request-id.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import { durationOf, msOf } from "./times.ts";
 
@@ -141,7 +141,7 @@ export class Capture {
   #begin(): void {
     const { asked, calls, clock, giveUpAfterMs, traceparent = "" } = this.#settings;
     // A new id for each piece: if the last one got leases that were lost on their way, it never gets others.
-    this.#requestId = asked.requestId ?? randomUUID();
+    this.#requestId = asked.requestId ?? newRequestId();
     const pieceMs = Math.min(this.#leftMs(), PIECE_MS, giveUpAfterMs / 2);
     this.#pieceEndsMs = clock.now() + pieceMs;
     this.#call = calls.begin({

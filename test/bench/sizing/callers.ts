@@ -1,8 +1,8 @@
 // The callers of the measures of sizing: sessions of this process, which take and release locks at a rate or as fast
 // as they can.
 
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { newRequestId } from "../../../clients/typescript/src/request-id.ts";
 import { partsOf } from "../../../server/core/bounds.ts";
 import { acquire, release } from "../../support/session-client.ts";
 import { TestCalls } from "../../support/test-calls.ts";
@@ -46,7 +46,7 @@ export async function take(session: LeanSession, { name, ttlS = 30 }: Take): Pro
   const ttl = { seconds: BigInt(ttlS), nanos: 0 };
   const value = {
     name,
-    requestId: randomUUID(),
+    requestId: newRequestId(),
     whenBusy: { case: "wait" as const, value: {} },
     ...USUAL,
     terms: { lasting: { case: "ttl" as const, value: ttl } },

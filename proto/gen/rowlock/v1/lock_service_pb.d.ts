@@ -64,7 +64,8 @@ export declare type AcquireRequest = Message<"rowlock.v1.AcquireRequest"> & {
   /**
    * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
    * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
-   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat. It may be any
+   * text; ids that sort by the time at which they were made, such as UUIDs of version 7, cost the database least.
    *
    * @generated from field: string request_id = 5;
    */
@@ -134,7 +135,8 @@ export declare type AcquireRequestJson = {
   /**
    * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
    * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
-   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat. It may be any
+   * text; ids that sort by the time at which they were made, such as UUIDs of version 7, cost the database least.
    *
    * @generated from field: string request_id = 5;
    */
@@ -392,7 +394,7 @@ export declare type QueueRequest = Message<"rowlock.v1.QueueRequest"> & {
   terms?: LeaseTerms | undefined;
 
   /**
-   * The caller's own id for this request.
+   * The caller's own id for this request: see AcquireRequest.
    *
    * @generated from field: string request_id = 5;
    */
@@ -441,7 +443,7 @@ export declare type QueueRequestJson = {
   terms?: LeaseTermsJson;
 
   /**
-   * The caller's own id for this request.
+   * The caller's own id for this request: see AcquireRequest.
    *
    * @generated from field: string request_id = 5;
    */
@@ -2757,7 +2759,7 @@ export declare type CaptureRequest = Message<"rowlock.v1.CaptureRequest"> & {
   /**
    * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
    * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
-   * the call is not safe to repeat.
+   * the call is not safe to repeat. AcquireRequest says which ids cost the database least.
    *
    * @generated from field: string request_id = 5;
    */
@@ -2817,7 +2819,7 @@ export declare type CaptureRequestJson = {
   /**
    * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
    * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
-   * the call is not safe to repeat.
+   * the call is not safe to repeat. AcquireRequest says which ids cost the database least.
    *
    * @generated from field: string request_id = 5;
    */

@@ -19,6 +19,7 @@ import {
 import { FakeConnection, GONE, stageCalls } from "./fake-connection.ts";
 
 const TTL_MS = 30_000;
+const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
@@ -99,7 +100,7 @@ describe("a request", () => {
         ifStatus: [],
       },
     });
-    expect(value.requestId).not.toBe("");
+    expect(value.requestId).toMatch(UUID_7);
     expect(value.maxWait).toBeUndefined();
     for (const field of ["minInterval", "lockDelay", "statusIfLost"] as const)
       expect(value.terms?.[field]).toBeUndefined();
@@ -387,6 +388,7 @@ describe("a grant", () => {
     answer(errorOf("LEASE_LOST", "FAILED_PRECONDITION"));
     expect(latest().command).toMatchObject({ case: "waitInQueue", value: { target: { case: "request" } } });
     expect(idOf()).not.toBe(first);
+    expect(idOf()).toMatch(UUID_7);
     answer(granted("b"));
     expect(await outcome).toMatchObject({ id: "b" });
   });

@@ -16,6 +16,7 @@ import {
 import { FakeConnection, GONE, stageCalls } from "./fake-connection.ts";
 
 const TTL_MS = 30_000;
+const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
@@ -70,7 +71,7 @@ describe("a request", () => {
         ifStatus: [],
       },
     });
-    expect(request().requestId).not.toBe("");
+    expect(request().requestId).toMatch(UUID_7);
     expect(request().maxWait).toBeUndefined();
     for (const field of ["minInterval", "lockDelay", "statusIfLost"] as const)
       expect(request().terms?.[field]).toBeUndefined();

@@ -6,7 +6,6 @@ If the caller gives up, the acquisition gives the place back as soon as it knows
 from __future__ import annotations
 
 import math
-import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Union
@@ -19,6 +18,7 @@ from rowlock.connection.connection import Connection
 from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.holder import Holder
+from rowlock.engine.request_id import new_request_id
 from rowlock.engine.wait_notices import WaitNotices
 from rowlock.errors import RowlockError, may_be_held, ttl_too_short
 from rowlock.event_loop import EventLoop
@@ -92,7 +92,7 @@ class Acquisition:
         """The leases of that id that this client has released meanwhile."""
         self._is_wait = asked.wait != 0
         self._until = now() + asked.wait
-        self._request_id = asked.request_id or str(uuid.uuid4())
+        self._request_id = asked.request_id or new_request_id()
         self._ticket_id: str | None = None
         self._call: Call | None = None
         self._late_grants = 0
@@ -152,7 +152,7 @@ class Acquisition:
 
     def _again(self) -> None:
         """Ask for the lock under another request id, as the claim of the last one is gone."""
-        self._request_id = str(uuid.uuid4())
+        self._request_id = new_request_id()
         self._ticket_id = None
         self.begin()
 

@@ -6,7 +6,6 @@ capture has no place in a queue that this could lose.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from rowlock.connection.connection import Connection
 from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.holder import Holder
+from rowlock.engine.request_id import new_request_id
 from rowlock.errors import RowlockError, ttl_too_short
 from rowlock.options import AskedCapture
 from rowlock.reason import Reason
@@ -89,7 +89,7 @@ class Capture:
             self._settle()
             return
         # A new id for each piece: if the last one got leases that were lost on their way, it never gets others.
-        self._request_id = self._asked.request_id or str(uuid.uuid4())
+        self._request_id = self._asked.request_id or new_request_id()
         piece = min(self._left, _PIECE, self._give_up_after / 2)
         self._piece_ends = self._now() + piece
         self._call = self._calls.begin(

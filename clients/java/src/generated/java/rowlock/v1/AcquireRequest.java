@@ -222,7 +222,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
    * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
-   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat. It may be any
+   * text; ids that sort by the time at which they were made, such as UUIDs of version 7, cost the database least.
    * </pre>
    *
    * <code>string request_id = 5;</code>
@@ -245,7 +246,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
    * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
-   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+   * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat. It may be any
+   * text; ids that sort by the time at which they were made, such as UUIDs of version 7, cost the database least.
    * </pre>
    *
    * <code>string request_id = 5;</code>
@@ -1276,7 +1278,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
      * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
-     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat. It may be any
+     * text; ids that sort by the time at which they were made, such as UUIDs of version 7, cost the database least.
      * </pre>
      *
      * <code>string request_id = 5;</code>
@@ -1298,7 +1301,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
      * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
-     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat. It may be any
+     * text; ids that sort by the time at which they were made, such as UUIDs of version 7, cost the database least.
      * </pre>
      *
      * <code>string request_id = 5;</code>
@@ -1321,7 +1325,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
      * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
-     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat. It may be any
+     * text; ids that sort by the time at which they were made, such as UUIDs of version 7, cost the database least.
      * </pre>
      *
      * <code>string request_id = 5;</code>
@@ -1340,7 +1345,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
      * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
-     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat. It may be any
+     * text; ids that sort by the time at which they were made, such as UUIDs of version 7, cost the database least.
      * </pre>
      *
      * <code>string request_id = 5;</code>
@@ -1356,7 +1362,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The caller's own id for this request, up to 100 bytes. The same id of the same caller (principal) is always the same
      * claim, over all locks, until the retention time after its end, so a repeated call cannot take the lock twice. If that
-     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+     * claim has ended, the answer says how. Must not begin with NUL. If empty, the call is not safe to repeat. It may be any
+     * text; ids that sort by the time at which they were made, such as UUIDs of version 7, cost the database least.
      * </pre>
      *
      * <code>string request_id = 5;</code>

@@ -262,7 +262,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
    * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
-   * the call is not safe to repeat.
+   * the call is not safe to repeat. AcquireRequest says which ids cost the database least.
    * </pre>
    *
    * <code>string request_id = 5;</code>
@@ -285,7 +285,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
    * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
-   * the call is not safe to repeat.
+   * the call is not safe to repeat. AcquireRequest says which ids cost the database least.
    * </pre>
    *
    * <code>string request_id = 5;</code>
@@ -1388,7 +1388,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
      * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
-     * the call is not safe to repeat.
+     * the call is not safe to repeat. AcquireRequest says which ids cost the database least.
      * </pre>
      *
      * <code>string request_id = 5;</code>
@@ -1410,7 +1410,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
      * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
-     * the call is not safe to repeat.
+     * the call is not safe to repeat. AcquireRequest says which ids cost the database least.
      * </pre>
      *
      * <code>string request_id = 5;</code>
@@ -1433,7 +1433,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
      * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
-     * the call is not safe to repeat.
+     * the call is not safe to repeat. AcquireRequest says which ids cost the database least.
      * </pre>
      *
      * <code>string request_id = 5;</code>
@@ -1452,7 +1452,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
      * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
-     * the call is not safe to repeat.
+     * the call is not safe to repeat. AcquireRequest says which ids cost the database least.
      * </pre>
      *
      * <code>string request_id = 5;</code>
@@ -1468,7 +1468,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
      * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
-     * the call is not safe to repeat.
+     * the call is not safe to repeat. AcquireRequest says which ids cost the database least.
      * </pre>
      *
      * <code>string request_id = 5;</code>

@@ -105,7 +105,7 @@ public interface CaptureRequestOrBuilder extends
    * <pre>
    * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
    * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
-   * the call is not safe to repeat.
+   * the call is not safe to repeat. AcquireRequest says which ids cost the database least.
    * </pre>
    *
    * <code>string request_id = 5;</code>
@@ -116,7 +116,7 @@ public interface CaptureRequestOrBuilder extends
    * <pre>
    * The caller's own id for this request, up to 100 bytes. The same id of the same caller always returns the same leases
    * while they are held, and none after they have ended: see CaptureResponse.is_repeated. Must not begin with NUL. If empty,
-   * the call is not safe to repeat.
+   * the call is not safe to repeat. AcquireRequest says which ids cost the database least.
    * </pre>
    *
    * <code>string request_id = 5;</code>

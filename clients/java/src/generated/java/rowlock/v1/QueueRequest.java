@@ -178,7 +178,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object requestId_ = "";
   /**
    * <pre>
-   * The caller's own id for this request.
+   * The caller's own id for this request: see AcquireRequest.
    * </pre>
    *
    * <code>string request_id = 5;</code>
@@ -199,7 +199,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller's own id for this request.
+   * The caller's own id for this request: see AcquireRequest.
    * </pre>
    *
    * <code>string request_id = 5;</code>
@@ -1109,7 +1109,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object requestId_ = "";
     /**
      * <pre>
-     * The caller's own id for this request.
+     * The caller's own id for this request: see AcquireRequest.
      * </pre>
      *
      * <code>string request_id = 5;</code>
@@ -1129,7 +1129,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's own id for this request.
+     * The caller's own id for this request: see AcquireRequest.
      * </pre>
      *
      * <code>string request_id = 5;</code>
@@ -1150,7 +1150,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's own id for this request.
+     * The caller's own id for this request: see AcquireRequest.
      * </pre>
      *
      * <code>string request_id = 5;</code>
@@ -1167,7 +1167,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's own id for this request.
+     * The caller's own id for this request: see AcquireRequest.
      * </pre>
      *
      * <code>string request_id = 5;</code>
@@ -1181,7 +1181,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The caller's own id for this request.
+     * The caller's own id for this request: see AcquireRequest.
      * </pre>
      *
      * <code>string request_id = 5;</code>

@@ -86,7 +86,7 @@ public interface QueueRequestOrBuilder extends
 
   /**
    * <pre>
-   * The caller's own id for this request.
+   * The caller's own id for this request: see AcquireRequest.
    * </pre>
    *
    * <code>string request_id = 5;</code>
@@ -95,7 +95,7 @@ public interface QueueRequestOrBuilder extends
   java.lang.String getRequestId();
   /**
    * <pre>
-   * The caller's own id for this request.
+   * The caller's own id for this request: see AcquireRequest.
    * </pre>
    *
    * <code>string request_id = 5;</code>

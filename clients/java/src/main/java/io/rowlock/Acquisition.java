@@ -9,7 +9,6 @@ import io.grpc.Status;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
@@ -96,7 +95,7 @@ final class Acquisition implements Ask, Asking {
     this.outcome = outcome;
     this.request = request;
     waiting = reports.begin(name, asker, asked.onWaiting);
-    requestId = asked.requestId.orElseGet(() -> UUID.randomUUID().toString());
+    requestId = asked.requestId.orElseGet(RequestId::make);
     until = asked.waitAtMost.map(wait -> clock.now() + Times.ofDuration(wait)).orElse(Times.FOREVER);
   }
 
@@ -142,7 +141,7 @@ final class Acquisition implements Ask, Asking {
 
   /** Asks for the lock under a new request id, because the claim of the old one is gone. */
   private void again() {
-    requestId = UUID.randomUUID().toString();
+    requestId = RequestId.make();
     ticketId = null;
     ask();
   }

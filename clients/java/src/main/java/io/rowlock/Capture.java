@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import rowlock.v1.CaptureRequest;
@@ -86,7 +85,7 @@ final class Capture implements Ask, Asking {
 
   private void ask() {
     // If the last piece was granted leases and the answer was lost, its request id gets nothing else any more.
-    requestId = asked.requestId.orElseGet(() -> UUID.randomUUID().toString());
+    requestId = asked.requestId.orElseGet(RequestId::make);
     pieceEnds = clock.now() + Math.min(until - clock.now(), Math.min(PIECE, giveUpAfter / 2));
     call = calls.begin(this);
   }

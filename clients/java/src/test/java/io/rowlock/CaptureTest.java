@@ -12,6 +12,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -132,6 +133,7 @@ class CaptureTest {
     SessionCommand second = script.next();
     assertEquals(Duration.ofSeconds(5), wait(second));
     assertNotEquals(first.getCapture().getRequestId(), second.getCapture().getRequestId());
+    assertEquals(7, UUID.fromString(second.getCapture().getRequestId()).version());
     assertFalse(asked.outcome().isDone());
     script.pass(5 * SECOND);
     CaptureResponse none =

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -178,9 +179,11 @@ class EndsTest {
     SessionCommand first = script.next();
     script.answer(first, ofWait(end(EndReason.END_REASON_LAPSED)));
     SessionCommand second = script.next();
-    assertNotEquals(
-        first.getWaitInQueue().getRequest().getRequestId(),
-        second.getWaitInQueue().getRequest().getRequestId());
+    String firstId = first.getWaitInQueue().getRequest().getRequestId();
+    String secondId = second.getWaitInQueue().getRequest().getRequestId();
+    assertNotEquals(firstId, secondId);
+    assertEquals(7, UUID.fromString(firstId).version());
+    assertEquals(7, UUID.fromString(secondId).version());
     script.answer(second, ofWait(end(EndReason.END_REASON_CANCELLED)));
     assertEquals(Reason.CANCELLED, refusal(outcome).reason());
   }
