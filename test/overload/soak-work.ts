@@ -9,7 +9,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, type RowlockClient, RowlockError } from "../../clients/typescript/src/index.ts";
-import { LeanSession } from "../bench/lean-session.ts";
+import { LeanSession } from "../../bench/lean-session.ts";
 import { acquire } from "../support/session-client.ts";
 import { TestCalls } from "../support/test-calls.ts";
 

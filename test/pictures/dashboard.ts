@@ -1,7 +1,7 @@
 // Draws the Grafana dashboard as an SVG: its own panels at their places, each with the answers of Prometheus to its own
 // queries. Not Grafana's look, but what it shows.
 
-import { escaped } from "../bench/chart.ts";
+import { escaped } from "../../bench/chart.ts";
 import type { RangeSeries } from "../support/prometheus.ts";
 
 interface Target {

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { serve } from "../bench/systems/rowlock.ts";
+import { serve } from "../../bench/systems/rowlock.ts";
 import { startChromium } from "../support/chromium.ts";
 import { startPageLoad } from "./page-load.ts";
 

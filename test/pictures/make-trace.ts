@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { DatabaseServers } from "../bench/systems/database-servers.ts";
+import { DatabaseServers } from "../../bench/systems/database-servers.ts";
 import { RowlockProcess, screenOf, serveArgs } from "../process/server-process.ts";
 import { newTrace } from "../support/span-tree.ts";
 import { leaseIn, TestCalls } from "../support/test-calls.ts";

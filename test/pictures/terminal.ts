@@ -1,6 +1,6 @@
 // Draws a page of a terminal as an SVG: a letter a cell, in the colours and styles of its escape sequences.
 
-import { escaped } from "../bench/chart.ts";
+import { escaped } from "../../bench/chart.ts";
 
 const CELL = { width: 7.8, height: 17 };
 const MARGIN = 12;

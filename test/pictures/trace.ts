@@ -1,6 +1,6 @@
 // Draws spans, as a collector has printed them, as an SVG: a bar for each over time, below the one that it is a part of.
 
-import { escaped } from "../bench/chart.ts";
+import { escaped } from "../../bench/chart.ts";
 import type { SeenSpan } from "../support/span-tree.ts";
 
 const ROW = 24;
