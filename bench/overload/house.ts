@@ -2,12 +2,12 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { makeCacheFolder } from "../../bench/cache-folder.ts";
-import { cpuSeconds } from "../../bench/cpu-time.ts";
-import { buildDriver } from "../../bench/go-driver.ts";
-import { scrape } from "../../bench/scrape.ts";
-import { type Kind, startSizedDatabase } from "../../bench/sizing/sized-database.ts";
-import { serve } from "../../bench/systems/rowlock.ts";
+import { makeCacheFolder } from "../cache-folder.ts";
+import { cpuSeconds } from "../cpu-time.ts";
+import { buildDriver } from "../go-driver.ts";
+import { scrape } from "../scrape.ts";
+import { type Kind, startSizedDatabase } from "../sizing/sized-database.ts";
+import { serve } from "../systems/rowlock.ts";
 
 export interface House {
   readonly label: string;

@@ -14,7 +14,7 @@ import { loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import type { Kind } from "../../bench/sizing/sized-database.ts";
+import type { Kind } from "../sizing/sized-database.ts";
 import { coresFromNow, startHouse } from "./house.ts";
 import { judge } from "./level.ts";
 import { Looks } from "./looks.ts";

@@ -4,7 +4,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createConnection, type RowDataPacket } from "mysql2/promise";
-import { scrape } from "../../bench/scrape.ts";
+import { scrape } from "../scrape.ts";
 import type { House } from "./house.ts";
 import type { Series } from "./level.ts";
 

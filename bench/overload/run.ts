@@ -6,9 +6,9 @@
 
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import type { Figures } from "../../bench/go-driver.ts";
-import { drive } from "../../bench/go-driver.ts";
-import type { Kind } from "../../bench/sizing/sized-database.ts";
+import type { Figures } from "../go-driver.ts";
+import { drive } from "../go-driver.ts";
+import type { Kind } from "../sizing/sized-database.ts";
 import { type Cores, coresFromNow, type House, residentMib, startHouse } from "./house.ts";
 import { holdMany } from "./leases.ts";
 

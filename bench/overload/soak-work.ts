@@ -1,6 +1,6 @@
 // What the clients of a soak do, as a process of its own:
 //
-//   node test/overload/soak-work.ts ADDRESS SECONDS PAIRS_A_SECOND SEED
+//   node bench/overload/soak-work.ts ADDRESS SECONDS PAIRS_A_SECOND SEED
 //
 // For 20 pairs: 10 of names that nobody uses again, 10 of 1,000 names; two waits for one of ten busy locks; one task that
 // is made, captured, finished and deleted; one counter that counts by compare-and-set; and a tenth of a client that comes, holds
@@ -9,9 +9,9 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, type RowlockClient, RowlockError } from "../../clients/typescript/src/index.ts";
-import { LeanSession } from "../../bench/lean-session.ts";
-import { acquire } from "../support/session-client.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { LeanSession } from "../lean-session.ts";
+import { acquire } from "../../test/support/session-client.ts";
+import { TestCalls } from "../../test/support/test-calls.ts";
 
 const TICK_MS = 20;
 const WORK_EVERY_MS = 110_000;

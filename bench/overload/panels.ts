@@ -1,6 +1,6 @@
 // Draws what was looked at: a small panel for each series, with its own scale from 0, and marks at the thirds.
 
-import { escaped } from "../../bench/chart.ts";
+import { escaped } from "../chart.ts";
 import type { Series, Verdict } from "./level.ts";
 
 const COLUMNS = 4;
