@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { run, toolOf } from "../../care/stage.ts";
+import { run, toolOf } from "../../../bench/care/stage.ts";
 import { ownBinaries } from "../../support/mysql-family/own-binaries.ts";
 import { type PairNode, startReplicatedPair } from "../../support/mysql-family/replicated-pair.ts";
 import { monotonicMs } from "../history/clock.ts";

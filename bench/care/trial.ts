@@ -1,7 +1,7 @@
 // What a trial is, what it returns, and what all of them do: clients leave marks before a backup and after it, and
 // afterwards it is seen which of them are there.
 
-import type { Flavour } from "../support/mysql-family/found-server.ts";
+import type { Flavour } from "../../test/support/mysql-family/found-server.ts";
 import type { Clients, Found } from "./clients.ts";
 import { type DatabaseServer, Stage } from "./stage.ts";
 

@@ -2,7 +2,7 @@
 // SQLite server is no backup.
 
 import { describe, expect, test } from "vitest";
-import { testDatabases } from "../support/database.ts";
+import { testDatabases } from "../../test/support/database.ts";
 import { COPIES } from "./copies.ts";
 import { MOVES } from "./moves.ts";
 import { Missing } from "./stage.ts";

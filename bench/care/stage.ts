@@ -10,10 +10,10 @@ import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { createConnection, type RowDataPacket } from "mysql2/promise";
-import { RowlockProcess, screenOf } from "../process/server-process.ts";
-import type { Flavour } from "../support/mysql-family/found-server.ts";
-import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
-import { freePort, startPrivateServer } from "../support/mysql-family/private-server.ts";
+import { RowlockProcess, screenOf } from "../../test/process/server-process.ts";
+import type { Flavour } from "../../test/support/mysql-family/found-server.ts";
+import { ownBinaries } from "../../test/support/mysql-family/own-binaries.ts";
+import { freePort, startPrivateServer } from "../../test/support/mysql-family/private-server.ts";
 import { Clients } from "./clients.ts";
 
 const COMMAND_MS_MAX = 120_000;

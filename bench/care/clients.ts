@@ -4,8 +4,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
-import type { QueueStream } from "../support/queue-stream.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import type { QueueStream } from "../../test/support/queue-stream.ts";
+import { TestCalls } from "../../test/support/test-calls.ts";
 
 /** The longest time to live that any client asks for. */
 export const TTL_S = 45;
