@@ -7,7 +7,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { endWithRunner } from "../clients/conformance/end-with-runner.ts";
+import { endWithRunner } from "../../test/clients/conformance/end-with-runner.ts";
 
 const root = join(import.meta.dirname, "../..");
 /** Longer than any of them should take; what still runs then is reported as such. */

@@ -9,12 +9,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
-import { makeCertificates } from "../clients/conformance/certificates.ts";
-import { openDatabases } from "../clients/conformance/databases.ts";
-import { endWithRunner, exitOnSignals } from "../clients/conformance/end-with-runner.ts";
-import { RowlockServer } from "../clients/conformance/rowlock-server.ts";
-import { freePort } from "../support/mysql-family/private-server.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { makeCertificates } from "../../test/clients/conformance/certificates.ts";
+import { openDatabases } from "../../test/clients/conformance/databases.ts";
+import { endWithRunner, exitOnSignals } from "../../test/clients/conformance/end-with-runner.ts";
+import { RowlockServer } from "../../test/clients/conformance/rowlock-server.ts";
+import { freePort } from "../../test/support/mysql-family/private-server.ts";
+import { TestCalls } from "../../test/support/test-calls.ts";
 import { pageOf } from "./page.ts";
 import { makePlayers, type Player, Playing, type Said, type Where } from "./players.ts";
 
