@@ -2,9 +2,9 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { BACK_AFTER_MS } from "../../server/storage/storage-bounds.ts";
-import { startGaleraCluster } from "../support/mysql-family/galera-cluster.ts";
-import { startReplicatedPair } from "../support/mysql-family/replicated-pair.ts";
-import { type GroupNode, startReplicationGroup } from "../support/mysql-family/replication-group.ts";
+import { startGaleraCluster } from "../../test/support/mysql-family/galera-cluster.ts";
+import { startReplicatedPair } from "../../test/support/mysql-family/replicated-pair.ts";
+import { type GroupNode, startReplicationGroup } from "../../test/support/mysql-family/replication-group.ts";
 
 export interface PlayedDatabase {
   /** Of the servers, in the order in which the addresses are written; without a database's name. */

@@ -7,8 +7,8 @@ import { loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { databaseAt, Household, type Serving, untilGranted } from "../../bench/fail-over/household.ts";
-import { RowlockProcess } from "../process/server-process.ts";
-import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
+import { RowlockProcess } from "../../test/process/server-process.ts";
+import { ownBinaries } from "../../test/support/mysql-family/own-binaries.ts";
 import {
   GALERA_FAULTS,
   GROUP_FAULTS,
