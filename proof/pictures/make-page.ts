@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { serve } from "../../bench/systems/rowlock.ts";
-import { startChromium } from "../support/chromium.ts";
+import { startChromium } from "../../test/support/chromium.ts";
 import { startPageLoad } from "./page-load.ts";
 
 const OWN = join(import.meta.dirname, "../..");

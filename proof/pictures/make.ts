@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs, promisify } from "node:util";
 import { DatabaseServers } from "../../bench/systems/database-servers.ts";
 import { serve } from "../../bench/systems/rowlock.ts";
-import { startPrometheus } from "../support/prometheus.ts";
+import { startPrometheus } from "../../test/support/prometheus.ts";
 import { type Dashboard, drawDashboard, RATE_INTERVAL_S } from "./dashboard.ts";
 import { load } from "./load.ts";
 import { drawTerminal } from "./terminal.ts";

@@ -10,10 +10,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { DatabaseServers } from "../../bench/systems/database-servers.ts";
-import { RowlockProcess, screenOf, serveArgs } from "../process/server-process.ts";
-import { newTrace } from "../support/span-tree.ts";
-import { leaseIn, TestCalls } from "../support/test-calls.ts";
-import { until } from "../support/until.ts";
+import { RowlockProcess, screenOf, serveArgs } from "../../test/process/server-process.ts";
+import { newTrace } from "../../test/support/span-tree.ts";
+import { leaseIn, TestCalls } from "../../test/support/test-calls.ts";
+import { until } from "../../test/support/until.ts";
 import { drawTrace, printedSpans } from "./trace.ts";
 
 const PICTURES = join(import.meta.dirname, "../../docs/pictures");

@@ -1,7 +1,7 @@
 // Draws spans, as a collector has printed them, as an SVG: a bar for each over time, below the one that it is a part of.
 
 import { escaped } from "../../bench/chart.ts";
-import type { SeenSpan } from "../support/span-tree.ts";
+import type { SeenSpan } from "../../test/support/span-tree.ts";
 
 const ROW = 24;
 const LABELS = 250;

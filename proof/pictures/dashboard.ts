@@ -2,7 +2,7 @@
 // queries. Not Grafana's look, but what it shows.
 
 import { escaped } from "../../bench/chart.ts";
-import type { RangeSeries } from "../support/prometheus.ts";
+import type { RangeSeries } from "../../test/support/prometheus.ts";
 
 interface Target {
   readonly expr: string;
