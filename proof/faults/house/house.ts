@@ -3,11 +3,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SQLITE } from "../../clients/conformance/databases.ts";
-import { DriverProcess } from "../../clients/conformance/driver-process.ts";
-import { Language } from "../../clients/conformance/language.ts";
-import { RowlockServer } from "../../clients/conformance/rowlock-server.ts";
-import { hasWrongClocks, type WrongClock, wrongClock } from "../../support/wrong-clock.ts";
+import { SQLITE } from "../../../test/clients/conformance/databases.ts";
+import { DriverProcess } from "../../../test/clients/conformance/driver-process.ts";
+import { Language } from "../../../test/clients/conformance/language.ts";
+import { RowlockServer } from "../../../test/clients/conformance/rowlock-server.ts";
+import { hasWrongClocks, type WrongClock, wrongClock } from "../../../test/support/wrong-clock.ts";
 import { Client } from "../clients/client.ts";
 import type { History } from "../history/history.ts";
 import { type Database, isOnMachine, openDatabase } from "./database.ts";

@@ -1,7 +1,7 @@
 // Plays one run: work and faults side by side, then a quiet time, then what is there at the end.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { chanceFrom } from "../support/faulty-store.ts";
+import { chanceFrom } from "../../test/support/faulty-store.ts";
 import type { Fault } from "./faults/fault.ts";
 import { faultsIn } from "./faults/table.ts";
 import { monotonicMs } from "./history/clock.ts";

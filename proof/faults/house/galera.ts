@@ -1,6 +1,6 @@
 // A database of three nodes of Galera, all of which can be written. They give a silent node up after 2 s.
 
-import { type GaleraNode, startGaleraCluster } from "../../support/mysql-family/galera-cluster.ts";
+import { type GaleraNode, startGaleraCluster } from "../../../test/support/mysql-family/galera-cluster.ts";
 import { type Daemon, daemonAt, urlOf } from "./daemon.ts";
 import type { Database } from "./database.ts";
 

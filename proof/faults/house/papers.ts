@@ -5,7 +5,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { certificateAuthority, signedCertificate } from "../../process/certificate.ts";
+import { certificateAuthority, signedCertificate } from "../../../test/process/certificate.ts";
 
 export class Papers {
   readonly #folder = mkdtempSync(join(tmpdir(), "rowlock-papers-"));

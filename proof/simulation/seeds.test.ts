@@ -1,7 +1,7 @@
 // Many runs, each from a seed. One that breaks a promise is made shorter and printed, so that it can be read and run again.
 
 import { expect, test } from "vitest";
-import { seed } from "../support/seed.ts";
+import { seed } from "../../test/support/seed.ts";
 import { DIFFERENCES } from "./planted.ts";
 import { runSeeds, Thread } from "./seeds.ts";
 import { stepsOf } from "./steps.ts";
@@ -90,7 +90,7 @@ async function told(failed: number): Promise<string> {
   await thread.end();
   const lines = (all: typeof breaches) => all.map(({ rule, what }) => `  ${rule}: ${what}`);
   return [
-    `Seed ${failed} breaks promises; to run it again: node test/simulation/run.ts --shorten ${failed}`,
+    `Seed ${failed} breaks promises; to run it again: node proof/simulation/run.ts --shorten ${failed}`,
     ...lines(breaches),
     `${steps.length} steps are left after ${tries} runs:`,
     ...steps.map((step) => `  ${JSON.stringify(step)}`),

@@ -1,9 +1,9 @@
 // Numbers from a seed. Each part of a run has a source of its own, so that one part draws the same numbers whatever the
 // others do.
 
-import { type Chance, chanceFrom } from "../../support/faulty-store.ts";
+import { type Chance, chanceFrom } from "../../../test/support/faulty-store.ts";
 
-export type { Chance } from "../../support/faulty-store.ts";
+export type { Chance } from "../../../test/support/faulty-store.ts";
 
 /** The source of the part with this name. */
 export function chanceOf(seed: number, part: string): Chance {

@@ -1,10 +1,10 @@
 // The database of a run, with what faults need of it.
 
 import { join } from "node:path";
-import type { Flavour } from "../../support/mysql-family/found-server.ts";
-import { identify } from "../../support/mysql-family/identify.ts";
-import { ownBinaries } from "../../support/mysql-family/own-binaries.ts";
-import { runAt, startPrivateServer } from "../../support/mysql-family/private-server.ts";
+import type { Flavour } from "../../../test/support/mysql-family/found-server.ts";
+import { identify } from "../../../test/support/mysql-family/identify.ts";
+import { ownBinaries } from "../../../test/support/mysql-family/own-binaries.ts";
+import { runAt, startPrivateServer } from "../../../test/support/mysql-family/private-server.ts";
 import { type Daemon, daemonAt, urlOf } from "./daemon.ts";
 import { openGalera } from "./galera.ts";
 import { openGroup } from "./group.ts";

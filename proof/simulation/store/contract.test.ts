@@ -1,8 +1,8 @@
 // The simulated store keeps the contract of stores, as the real ones do: so what is found over it can happen over them.
 
 import { afterAll, beforeAll, vi } from "vitest";
-import { runStoreContract } from "../../storage/contract/contract.ts";
-import type { FreshStore } from "../../support/store-fixture.ts";
+import { runStoreContract } from "../../../test/storage/contract/contract.ts";
+import type { FreshStore } from "../../../test/support/store-fixture.ts";
 import { BEGAN_MS, Process, World } from "../world/world.ts";
 import { openRows, SimDatabase } from "./database.ts";
 import { simStore } from "./sim-store.ts";

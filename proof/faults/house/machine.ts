@@ -4,9 +4,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { hasSmallDisks, mountSmallDisk, type SmallDisk } from "../../process/small-disk.ts";
-import { type SlowFlushes, slowFlushes } from "../../support/slow-flushes.ts";
-import { hasWrongClocks, type WrongClock, wrongClock } from "../../support/wrong-clock.ts";
+import { hasSmallDisks, mountSmallDisk, type SmallDisk } from "../../../test/process/small-disk.ts";
+import { type SlowFlushes, slowFlushes } from "../../../test/support/slow-flushes.ts";
+import { hasWrongClocks, type WrongClock, wrongClock } from "../../../test/support/wrong-clock.ts";
 
 /** For the files of a database and what a run writes. */
 const DISK_MIB = 700;

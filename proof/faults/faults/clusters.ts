@@ -1,7 +1,7 @@
 // What only a database of several servers has: others take over, leave, are cut off, and lag.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { RowlockProcess } from "../../process/server-process.ts";
+import { RowlockProcess } from "../../../test/process/server-process.ts";
 import { monotonicMs } from "../history/clock.ts";
 import type { Daemon } from "../house/daemon.ts";
 import { type Acts, type Database, used } from "../house/database.ts";

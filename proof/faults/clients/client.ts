@@ -2,7 +2,7 @@
 // what it believes. It can be frozen, and killed and replaced.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DriverProcess, Heard, Json } from "../../clients/conformance/driver-process.ts";
+import type { DriverProcess, Heard, Json } from "../../../test/clients/conformance/driver-process.ts";
 import { monotonicMs } from "../history/clock.ts";
 import type { Held, History, Mode } from "../history/history.ts";
 
