@@ -35,11 +35,9 @@ describe.skipIf(!isGoHere())("the bench (its callers need Go)", () => {
         "--svg",
         svg,
       ];
-      const { stdout } = await promisify(execFile)(
-        process.execPath,
-        ["bench/load.ts", ...what, ...how],
-        { cwd: root },
-      );
+      const { stdout } = await promisify(execFile)(process.execPath, ["bench/load.ts", ...what, ...how], {
+        cwd: root,
+      });
       const { samples } = JSON.parse(readFileSync(json, "utf8")) as { samples: Sample[] };
 
       const works = [

@@ -1,7 +1,12 @@
 // What one round has started, to be stopped in reverse order: Rowlock servers as processes, and their callers.
 
 import { createConnection } from "mysql2/promise";
-import { RowlockProcess, type RunningServer, screenOf, serveArgs } from "../../test/process/server-process.ts";
+import {
+  RowlockProcess,
+  type RunningServer,
+  screenOf,
+  serveArgs,
+} from "../../test/process/server-process.ts";
 import { TestCalls } from "../../test/support/test-calls.ts";
 
 /** A server takes seconds to start on a busy machine. */

@@ -9,9 +9,9 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect, type RowlockClient, RowlockError } from "../../clients/typescript/src/index.ts";
-import { LeanSession } from "../lean-session.ts";
 import { acquire } from "../../test/support/session-client.ts";
 import { TestCalls } from "../../test/support/test-calls.ts";
+import { LeanSession } from "../lean-session.ts";
 
 const TICK_MS = 20;
 const WORK_EVERY_MS = 110_000;

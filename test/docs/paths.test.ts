@@ -5,9 +5,12 @@ import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
-const documents = globSync("{ARCHITECTURE,CONTRIBUTING,RELEASING,docs/**/*,{bench,proof,test}/**/README}.md", {
-  cwd: root,
-});
+const documents = globSync(
+  "{ARCHITECTURE,CONTRIBUTING,RELEASING,docs/**/*,{bench,proof,test}/**/README}.md",
+  {
+    cwd: root,
+  },
+);
 const sources = globSync("{bench,clients/{shell,typescript},migrations,proof,scripts,server,test}/**/*.ts", {
   cwd: root,
   exclude: ["**/node_modules/**"],

@@ -1,7 +1,10 @@
 // A database of three MySQL servers under Group Replication, with one primary.
 
 import { namedBinaries } from "../../../test/support/mysql-family/own-binaries.ts";
-import { type GroupNode, startReplicationGroup } from "../../../test/support/mysql-family/replication-group.ts";
+import {
+  type GroupNode,
+  startReplicationGroup,
+} from "../../../test/support/mysql-family/replication-group.ts";
 import { type Daemon, daemonAt, urlOf } from "./daemon.ts";
 import type { Database } from "./database.ts";
 
