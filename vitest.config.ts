@@ -17,7 +17,7 @@ const kindOf = (path: string) => {
 const ISOLATED = ["slow", "long", "own modules", "attacks", "long attacks"];
 /** These compare times, so they run one by one, after all others. */
 const ALONE = { sequence: { groupOrder: 1 }, maxWorkers: 1 };
-const kinds = Object.groupBy(globSync("test/**/*.test.ts"), kindOf);
+const kinds = Object.groupBy(globSync("{bench,proof,test}/**/*.test.ts"), kindOf);
 
 export default defineConfig({
   test: {

@@ -1,5 +1,5 @@
 // ARCHITECTURE.md lists the rooms of server/, the shell and the page, and what each may import. Every file follows that table, and no files
-// import each other in a circle. What is not in the table is refused.
+// import each other in a circle. What is not in the table is refused. Nothing imports the tools of bench/ and proof/.
 
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
@@ -9,6 +9,8 @@ import { parseAst } from "vitest/node";
 const root = join(import.meta.dirname, "..");
 const SHELL = "clients/shell";
 const PAGE = "clients/page/src";
+/** What measures, and what drives servers through faults: each may import those before it. */
+const TOOLS = ["bench", "proof"];
 /** Rooms that are not below server/. */
 const APART = [SHELL, PAGE];
 /** Whoever may import node has to name these. */
@@ -173,6 +175,42 @@ test("the folders of engine/ are floors: each imports only those above it in the
 
 test("no files import each other in a circle", () => {
   expect(circles(sources)).toEqual([]);
+});
+
+/** Which tool of bench/ or proof/ a file imports although it may not, or which test. */
+function toolBreaches(file: string, source: string): string[] {
+  const own = TOOLS.indexOf(file.split("/", 1)[0] as string);
+  // Most files name none, and need not be parsed.
+  if (!/\b(bench|proof)\/|\.test\.ts"/.test(source)) return [];
+  const modules = nodesOf(source).flatMap((node) => (node.source?.value ? [node.source.value] : []));
+  const imported = modules.flatMap((path) => (path.startsWith(".") ? [posix.join(file, "..", path)] : []));
+  const refused = imported.filter((path) => {
+    const tool = TOOLS.indexOf(path.split("/", 1)[0] as string);
+    return tool > own || (own >= 0 && path.endsWith(".test.ts"));
+  });
+  return refused.map((path) => `${file} imports ${path}`);
+}
+
+test("nothing imports the tools of bench/ and proof/, but proof/ those of bench/", () => {
+  const exclude = ["**/node_modules/**", "**/dist/**", "**/target/**", "**/.venv/**"];
+  const files = globSync("{bench,clients,examples,migrations,proof,scripts,server,test}/**/*.{ts,tsx}", {
+    cwd: root,
+    exclude,
+  }).map((file) => file.replaceAll("\\", "/"));
+  expect(files).toEqual(
+    expect.arrayContaining(["bench/load.ts", "proof/faults/run.ts", "test/core/mutants.ts"]),
+  );
+  expect(files.flatMap((file) => toolBreaches(file, readFileSync(join(root, file), "utf8")))).toEqual([]);
+});
+
+test.each([
+  ["test/core/planted.ts", 'import "../../bench/load.ts";'],
+  ["server/core/planted.ts", 'export * from "../../proof/faults/play.ts";'],
+  ["scripts/planted.ts", 'await import("../proof/faults/play.ts");'],
+  ["bench/planted.ts", 'import { play } from "../proof/faults/play.ts";'],
+  ["bench/planted.ts", 'import "../test/words.test.ts";'],
+])("in %s, %s is refused, as it imports a tool or a test", (file, source) => {
+  expect(toolBreaches(file, source)).toHaveLength(1);
 });
 
 test("a circle is found, also one of types alone", () => {

@@ -5,10 +5,13 @@ import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
-const documents = globSync("{ARCHITECTURE,CONTRIBUTING,RELEASING,docs/**/*,test/**/README}.md", {
-  cwd: root,
-});
-const sources = globSync("{clients/{shell,typescript},migrations,scripts,server,test}/**/*.ts", {
+const documents = globSync(
+  "{ARCHITECTURE,CONTRIBUTING,RELEASING,docs/**/*,{bench,proof,test}/**/README}.md",
+  {
+    cwd: root,
+  },
+);
+const sources = globSync("{bench,clients/{shell,typescript},migrations,proof,scripts,server,test}/**/*.ts", {
   cwd: root,
   exclude: ["**/node_modules/**"],
 });

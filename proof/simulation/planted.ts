@@ -1,0 +1,114 @@
+// Faults to plant into the simulated servers and their stores: the simulation must catch each within a number of seeds,
+// except for those that it is known to miss.
+
+import { corePatch } from "../../test/core/mutants.ts";
+import { patchesOf } from "../faults/planted.ts";
+import type { Difference } from "./seeds.ts";
+
+const ofCore = (fault: string): Difference => ({ fault, patches: [corePatch(fault)] });
+
+export const DIFFERENCES: readonly Difference[] = [
+  { fault: "writes rows that it remembers and others have changed", store: { trustsOldRows: true } },
+  { fault: "reads guard rows without locking them", store: { locksNothing: true } },
+  { fault: "reads the clock before it waits for a lock", store: { readsClockFirst: true } },
+  ofCore("grants to a waiter that has lapsed"),
+  ofCore("lets a lease run on after its end"),
+  ofCore("revives an expired lease"),
+  {
+    fault: "releases what is held, whoever asks",
+    patches: [
+      {
+        file: "core/decide.ts",
+        from: "const claim = draft.claims.get(ref.ticketNumber);\n  return claim && sameSecret(claim.secret, ref.secret) ? claim : undefined;",
+        to: 'return [...draft.claims.values()].find(({ state }) => state === "held") ?? draft.claims.get(ref.ticketNumber);',
+      },
+    ],
+  },
+  ofCore("updates a record without looking at the expected version"),
+  ofCore("gives the last token again when a lease comes after a wait"),
+  ofCore("makes a second claim for a request id whose claim has ended"),
+  { fault: "gives a token twice", patches: patchesOf("gives a token twice") },
+  {
+    fault: "forgets the request ids of its clients",
+    patches: patchesOf("takes each call for a new one, whatever its request id"),
+  },
+  {
+    fault: "takes any earlier attempt for one that was committed",
+    patches: [
+      {
+        file: "core/changes.ts",
+        from: "markLeft !== markFound && markLeft === markNow",
+        to: "markLeft !== markFound && markNow >= 0n",
+      },
+    ],
+  },
+  {
+    fault: "makes a change again whatever has changed since",
+    patches: [
+      {
+        file: "core/changes.ts",
+        from: "if (markNow !== markFound && hasChanged(outcome))",
+        to: "if (markNow < 0n && hasChanged(outcome))",
+      },
+    ],
+  },
+  {
+    fault: "does not notify waiters of what other servers grant",
+    patches: [
+      { file: "engine/subscribers/waiters.ts", from: "run: () => this.look(),", to: "run: async () => {}," },
+      {
+        file: "engine/after-commit.ts",
+        from: "if (replica !== null && replica !== own) poke({ replica, lockId, ticketNumber });",
+        to: "if (replica !== null && replica === own) poke({ replica, lockId, ticketNumber });",
+      },
+    ],
+  },
+  {
+    fault: "gives back what another try was granted",
+    patches: [
+      {
+        file: "grpc/methods/capture.ts",
+        from: "isGivenUp(call.signal) && !isRepeated;",
+        to: "isGivenUp(call.signal);",
+      },
+      {
+        file: "engine/capturing/captures.ts",
+        from: "if (isRepeated && !isGivenUp(caller?.signal))",
+        to: "if (isRepeated)",
+      },
+      {
+        file: "core/decide.ts",
+        from: "if (isServerMade(known.requestId) || isUnheard)",
+        to: 'if (secret !== "")',
+      },
+    ],
+  },
+  {
+    fault: "does not notice a fail-over",
+    patches: [
+      {
+        file: "engine/transaction/checked-store.ts",
+        from: "if (isSuccessor || epoch < this.#highestEpoch || atUs < this.#lostUs) return true;",
+        to: "if (this.#lostUs >= 0) return false;",
+      },
+    ],
+  },
+];
+
+/** Faults that 400 seeds did not show. The tests of the core catch those of the core. */
+export const MISSED: readonly Difference[] = [
+  ofCore("takes every grant to have been fetched"),
+  ofCore("lets a small request pass a heavy one at the head of the queue"),
+  ofCore("keeps the attempt of a lease that nobody has used"),
+  ofCore("takes a short step of the clock for time that has passed"),
+  {
+    fault: "does not confirm the leases of a session",
+    patches: [
+      {
+        file: "grpc/session/session.ts",
+        from: "this.#leases.acknowledged(request.received);",
+        to: "",
+      },
+    ],
+  },
+];
