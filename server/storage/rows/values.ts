@@ -43,8 +43,16 @@ const NOTHING = 0;
 /** Shared, because most locks have no reason and most claims have no note. */
 const NO_BYTES = Buffer.alloc(0);
 
+/** Shared, because most claims have no labels. */
+const NO_LABELS = Buffer.from("{}");
+
 export function bytesOf(text: string): Buffer {
   return text === "" ? NO_BYTES : Buffer.from(text, "utf8");
+}
+
+function labelBytes(labels: Claim["labels"]): Buffer {
+  for (const _ in labels) return bytesOf(JSON.stringify(labels));
+  return NO_LABELS;
 }
 
 /** Returns the word for a code. Throws if this server does not know the code. */
@@ -77,6 +85,46 @@ export function lockValues(lock: Lock): Value[] {
   ];
 }
 
+/** Values for LOCK_COUNTER_COLUMNS and `queue_from`, which nearly every decision changes. */
+export function countedValues(lock: Lock): Value[] {
+  return [
+    lock.nextTicket,
+    lock.lastToken,
+    lock.heldPermits,
+    lock.sharedHolders,
+    lock.exclusiveHolders,
+    lock.holders,
+    lock.waiting,
+    lock.waitingPermits,
+    lock.revision,
+    lock.queueFrom,
+  ];
+}
+
+/** Values for the other columns of LOCK_WRITTEN_COLUMNS, in order. */
+export function seldomValues(lock: Lock): Value[] {
+  return [
+    lock.limit,
+    lock.limitVersion,
+    bytesOf(lock.limitReason),
+    lock.record ? 1 : 0,
+    lock.changeMark,
+    lock.recordFloor,
+  ];
+}
+
+/** Whether these values are the same for both. */
+export function sameSeldom(a: Lock, b: Lock): boolean {
+  return (
+    a.limit === b.limit &&
+    a.limitVersion === b.limitVersion &&
+    a.limitReason === b.limitReason &&
+    (a.record === null) === (b.record === null) &&
+    a.changeMark === b.changeMark &&
+    a.recordFloor === b.recordFloor
+  );
+}
+
 /** Values for the columns that never change. */
 function fixedClaimValues(claim: Claim): Value[] {
   return [
@@ -87,7 +135,7 @@ function fixedClaimValues(claim: Claim): Value[] {
     claim.permits,
     bytesOf(claim.owner),
     bytesOf(claim.principal),
-    bytesOf(JSON.stringify(claim.labels)),
+    labelBytes(claim.labels),
     claim.terms === null ? null : bytesOf(JSON.stringify(claim.terms)),
   ];
 }

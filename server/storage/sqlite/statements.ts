@@ -20,13 +20,11 @@ import {
   HAS_HOLDER,
   HISTORY_COLUMNS,
   HISTORY_LIST,
-  HOLDER_COLUMNS,
   HOLDER_LIST,
   HOLDER_TIMES_LIST,
   IDLE_LOCK_CONDITION,
   LEVEL_MIN_LIST,
   LOCK_LIST,
-  LOCK_WRITTEN_COLUMNS,
   NAMED_LOCK_LIST,
   NEVER_DUE_US,
   newEpochBy,
@@ -59,10 +57,6 @@ import { sqliteError } from "./errors.ts";
 const setsOf = (columns: readonly string[]) => columns.map((column) => `${column} = ?`).join(", ");
 const placesOf = (columns: readonly unknown[]) => columns.map(() => "?").join(", ");
 
-// Values: the columns; the deadline that replaces one in the near future, that near future, and a deadline that the
-// bound must not exceed, each NULL if there is none; the id.
-const WRITE_LOCK = `UPDATE rowlock_lock SET ${setsOf([...LOCK_WRITTEN_COLUMNS, "decided_at"])}`;
-const BOUNDED = `next_deadline = iif(next_deadline < ?, ?, coalesce(min(next_deadline, ?), next_deadline, ?)) WHERE id = ?`;
 const DUE_LOCKS = "rowlock_lock l INDEXED BY rowlock_lock_due";
 const UNDER_PREFIX = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name >= ? AND l.name < ?`;
 const DUE_RECORDS = "rowlock_record INDEXED BY rowlock_record_due";
@@ -87,12 +81,9 @@ const SQL = {
   lock_id: "SELECT id FROM rowlock_lock WHERE name = ?",
   add_lock: `INSERT INTO rowlock_lock (name, last_token, record_floor, decided_at)
     SELECT ?, token_floor, token_floor, ? FROM rowlock_meta WHERE id = 1 RETURNING id`,
-  lock: `SELECT ${GUARD_LIST} FROM rowlock_lock l WHERE l.id = ?`,
-  locks_under_prefix: `SELECT ${GUARD_LIST} FROM rowlock_lock l
+  lock: `SELECT ${GUARD_LIST}, l.decided_at FROM rowlock_lock l WHERE l.id = ?`,
+  locks_under_prefix: `SELECT ${GUARD_LIST}, l.decided_at FROM rowlock_lock l
     WHERE l.name >= ? AND l.name < ? AND l.waiting > 0 AND l.id > ? ORDER BY l.id LIMIT ${GIVEN}`,
-  write_lock: `${WRITE_LOCK}, ${BOUNDED}`,
-  write_lock_and_holder: `${WRITE_LOCK}, ${setsOf(HOLDER_COLUMNS)}, ${BOUNDED}`,
-  write_lock_without_holder: `${WRITE_LOCK}, holder_state = 0, ${BOUNDED}`,
 
   fail_over: `UPDATE rowlock_meta SET epoch = ${newEpochBy("max", "?2", "?1")}, failed_over_at = ?1,
     grants_from = max(grants_from, ?1 + min(?4, max(?3,
@@ -272,6 +263,11 @@ export class SqliteStatements {
   /** Runs a statement; returns how many rows it changed. */
   run(name: StatementName, ...values: SQLInputValue[]): number {
     return Number((this.#perform("run", name, SQL[name], values) as StatementResultingChanges).changes);
+  }
+
+  /** Runs one of several statements that are counted under one name; returns how many rows it changed. */
+  write(name: string, sql: string, values: readonly SQLInputValue[]): number {
+    return Number((this.#perform("run", name, sql, values) as StatementResultingChanges).changes);
   }
 
   /** Runs a statement that is not one of the store's own. */
