@@ -12,12 +12,13 @@ import { type Bounds, boundsOf, type HolderMove, type Moves } from "../rows/plac
 import {
   changingClaimValues,
   countedValues,
-  holderValues,
+  holderValuesBy,
   sameSeldom,
   seldomValues,
   type Value,
 } from "../rows/values.ts";
 import { type GuardTimes, mayKeep } from "./guard-times.ts";
+import { asIs, textSetsOf } from "./text-places.ts";
 
 /** The names under which these statements are counted. */
 export type GuardWriteName = "write_lock" | "write_lock_and_holder" | "write_lock_without_holder";
@@ -25,7 +26,7 @@ export type GuardWriteName = "write_lock" | "write_lock_and_holder" | "write_loc
 export interface GuardWrite {
   readonly name: GuardWriteName;
   readonly sql: string;
-  readonly values: Value[];
+  readonly values: (Value | string)[];
 }
 
 const COUNTED_COLUMNS: readonly string[] = [...LOCK_COUNTER_COLUMNS, "queue_from"];
@@ -46,7 +47,7 @@ const HOLDER = [
   [],
   ["holder_state = 0"],
   setsOf(CLAIM_CHANGING_COLUMNS.map((column) => `holder_${column}`)),
-  setsOf(HOLDER_COLUMNS),
+  textSetsOf(HOLDER_COLUMNS),
 ];
 const NAMES: readonly GuardWriteName[] = [
   "write_lock",
@@ -97,7 +98,7 @@ export function guardWrite(
   const move = moves.holders.get(id);
   const known = times?.of(id);
   const bounds = boundsOf(lock, moves, nowUs);
-  const values = countedValues(lock);
+  const values: (Value | string)[] = countedValues(lock);
 
   const seldom = old && sameSeldom(old, lock) ? 0 : 1;
   if (seldom === 1) values.push(...seldomValues(lock));
@@ -107,7 +108,7 @@ export function guardWrite(
 
   const holder = holderChoice(move);
   if (move?.holder)
-    values.push(...(holder === NEW ? holderValues(move.holder) : changingClaimValues(move.holder)));
+    values.push(...(holder === NEW ? holderValuesBy(asIs, move.holder) : changingClaimValues(move.holder)));
 
   let bound = IS_COMPARED;
   if (known) {

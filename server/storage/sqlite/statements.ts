@@ -47,12 +47,12 @@ import {
   recordFromRow,
 } from "../rows/from-rows.ts";
 import { CHANGE_COLUMNS } from "../rows/kept-changes.ts";
-import { bytesOf } from "../rows/values.ts";
 import { beginStatement } from "../statement-span.ts";
 import { BUSY_LOCKS_PAGE, CLOCK_COARSE_US, IDLE_SCAN_MAX } from "../storage-bounds.ts";
 import type { StoreObserver } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { sqliteError } from "./errors.ts";
+import { TEXT, textPlacesOf } from "./text-places.ts";
 
 const setsOf = (columns: readonly string[]) => columns.map((column) => `${column} = ?`).join(", ");
 const placesOf = (columns: readonly unknown[]) => columns.map(() => "?").join(", ");
@@ -102,7 +102,7 @@ const SQL = {
   claim: `SELECT ${HOLDER_LIST} FROM rowlock_lock l WHERE l.id = ?1 AND ${HAS_HOLDER} AND l.holder_ticket_number = ?2
     UNION ALL SELECT ${CLAIM_LIST} FROM rowlock_claim c WHERE c.lock_id = ?1 AND c.ticket_number = ?2
     UNION ALL SELECT ${HISTORY_LIST} FROM rowlock_history h WHERE h.lock_id = ?1 AND h.ticket_number = ?2`,
-  request: "SELECT lock_id, ticket_number FROM rowlock_request WHERE request_id = ?",
+  request: `SELECT lock_id, ticket_number FROM rowlock_request WHERE request_id = ${TEXT}`,
   holders: `${HOLDERS} AND c.ticket_number < ? ORDER BY c.ticket_number LIMIT ${GIVEN}`,
   waiters: `${HOLDERS} AND c.ticket_number >= ? ORDER BY c.ticket_number LIMIT ${GIVEN}`,
   due_claims: `${HOLDERS} AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${GIVEN}`,
@@ -115,12 +115,12 @@ const SQL = {
       .map((column) => `${column} = excluded.${column}`)
       .join(", ")}`,
   remove_record: "DELETE FROM rowlock_record WHERE lock_id = ?",
-  add_claim: `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES (${placesOf(CLAIM_COLUMNS)})`,
+  add_claim: `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES (${textPlacesOf(CLAIM_COLUMNS)})`,
   write_claim: `UPDATE rowlock_claim SET ${setsOf(CLAIM_CHANGING_COLUMNS)}
     WHERE lock_id = ? AND ticket_number = ? AND secret = ?`,
   remove_claim: "DELETE FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ? AND secret = ?",
-  add_to_history: `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")}) VALUES (${placesOf(HISTORY_COLUMNS)})`,
-  add_request: "INSERT INTO rowlock_request (request_id, lock_id, ticket_number) VALUES (?, ?, ?)",
+  add_to_history: `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")}) VALUES (${textPlacesOf(HISTORY_COLUMNS)})`,
+  add_request: `INSERT INTO rowlock_request (request_id, lock_id, ticket_number) VALUES (${TEXT}, ?, ?)`,
 
   // Never sets a deadline earlier, because next_deadline would then be no lower bound.
   heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = max(deadline, min(?2, coalesce(wait_until, ?2)))
@@ -340,7 +340,7 @@ export function guardFrom(statements: SqliteStatements, row: Row): Guard {
 
 /** The claim with a client's request id, on any lock. */
 export function claimByRequest(statements: SqliteStatements, requestId: string): Row | undefined {
-  const request = statements.get("request", bytesOf(requestId));
+  const request = statements.get("request", requestId);
   return request && statements.get("claim", ...(request as [bigint, bigint]));
 }
 

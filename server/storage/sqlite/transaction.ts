@@ -12,8 +12,8 @@ import { movesOf } from "../rows/placement.ts";
 import {
   bytesOf,
   changingClaimValues,
-  claimValues,
-  historyValues,
+  claimValuesBy,
+  historyValuesBy,
   prefixRange,
   recordValues,
 } from "../rows/values.ts";
@@ -31,6 +31,7 @@ import {
   type SqliteStatements,
   waitersOf,
 } from "./statements.ts";
+import { asIs } from "./text-places.ts";
 
 /**
  * Runs the transaction. Throws the error of `decide`, or SQLite's; nothing was committed unless the error's kind is
@@ -178,16 +179,16 @@ export function save(
     if (old && old.principal !== lock.record?.principal) statements.run("remove_record", lock.id);
     if (lock.record) statements.run("write_record", ...recordValues(lock));
   }
-  for (const claim of moves.added) statements.run("add_claim", ...claimValues(claim));
+  for (const claim of moves.added) statements.run("add_claim", ...claimValuesBy(asIs, claim));
   for (const claim of moves.changed) {
     const written = statements.run("write_claim", ...changingClaimValues(claim), ...refOf(claim));
     if (written !== 1) missing(`claim ${keyText(claim)}`);
   }
   for (const claim of moves.removed)
     if (statements.run("remove_claim", ...refOf(claim)) !== 1) missing(`claim ${keyText(claim)}`);
-  for (const claim of moves.ended) statements.run("add_to_history", ...historyValues(claim));
+  for (const claim of moves.ended) statements.run("add_to_history", ...historyValuesBy(asIs, claim));
   for (const { requestId, lockId, ticketNumber } of moves.requests)
-    statements.run("add_request", bytesOf(requestId), lockId, ticketNumber);
+    statements.run("add_request", requestId, lockId, ticketNumber);
   const { rule, noted = [] } = writes;
   for (const change of noted) statements.run("add_change", ...changeValues(change, clock.nowUs));
   if (rule) {

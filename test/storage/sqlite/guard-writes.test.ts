@@ -12,6 +12,7 @@ import { boundsOf, movesOf } from "../../../server/storage/rows/placement.ts";
 import { holderValues, lockValues } from "../../../server/storage/rows/values.ts";
 import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
 import { sqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
+import { TEXT } from "../../../server/storage/sqlite/text-places.ts";
 import { DECIDED_AT_STEP_US, type Loaded, type Store, type Writes } from "../../../server/storage/store.ts";
 import { CLAIM, RECORD } from "../../support/claims.ts";
 import { seed } from "../../support/seed.ts";
@@ -280,4 +281,29 @@ test("keep nothing of a transaction that was rolled back", async () => {
   expect(rowsOf(database)).toMatchObject([{ decided_at: BigInt(nowUs) }]);
   const [claim] = (await addClaims(store, id, { state: "held" })) as [Claim];
   expect(await readClaim(store, claim)).toEqual(claim);
+});
+
+test("keep the bytes of every text, and find a request id by the primary key", async () => {
+  const id = (await store.resolve(["a"])).get("a") as bigint;
+  const text = "a\0b ä 😀 \ud7ff";
+  const texts = { secret: text, requestId: text, owner: text, principal: text, labels: { a: text } };
+  const [first] = (await addClaims(store, id, { state: "held", ...texts })) as [Claim];
+  const [second] = (await addClaims(store, id, { ...texts, requestId: `2 ${text}` })) as [Claim];
+  const end = {
+    state: "ended",
+    endedAtUs: nowUs,
+    endReason: "released",
+    endNote: text,
+    endedBy: text,
+  } as const;
+  expect(await readClaim(store, second)).toEqual(second);
+  await changeClaims(store, { ...first, ...end });
+  expect(await readClaim(store, first)).toMatchObject({ ...texts, endNote: text, endedBy: text });
+  expect((await store.claimsByRequest([text])).claims).toMatchObject([{ ticketNumber: first.ticketNumber }]);
+  const bytes = database.prepare("SELECT holder_owner FROM rowlock_lock").get()?.holder_owner;
+  expect(Buffer.from(bytes as Uint8Array)).toEqual(Buffer.from(text));
+  const plan = database.prepare(
+    `EXPLAIN QUERY PLAN SELECT lock_id, ticket_number FROM rowlock_request WHERE request_id = ${TEXT}`,
+  );
+  expect(plan.get("x")?.detail).toContain("SEARCH rowlock_request USING PRIMARY KEY");
 });
