@@ -283,6 +283,24 @@ test("keep nothing of a transaction that was rolled back", async () => {
   expect(await readClaim(store, claim)).toEqual(claim);
 });
 
+test("know nothing of a sweep that was rolled back", async () => {
+  const ids = [...(await store.resolve(["a", "b"])).values()] as [bigint, bigint];
+  const ends = (seconds: number) => ({ deadlineUs: START_US + seconds * SECOND_US });
+  const claims: Claim[] = [];
+  for (const id of ids) {
+    const [claim] = (await addClaims(store, id, { state: "held", ...ends(10) })) as [Claim];
+    for (let times = 0; times < 3; times++) await changeLock(store, id, () => {});
+    await changeClaims(store, { ...claim, ...ends(14) });
+    claims.push(claim);
+  }
+  nowUs += 11 * SECOND_US;
+  database.exec(`CREATE TEMP TRIGGER fails BEFORE UPDATE OF next_deadline ON main.rowlock_lock WHEN new.id = ${ids[1]}
+    BEGIN SELECT RAISE(ABORT, 'as planned'); END`);
+  await expect(store.dueLocks(0n, 10)).rejects.toThrow("as planned");
+  await changeClaims(store, { ...(claims[0] as Claim), ...ends(16) });
+  expect(rowsOf(database)[0]).toMatchObject({ next_deadline: BigInt(ends(16).deadlineUs) });
+});
+
 test("keep the bytes of every text, and find a request id by the primary key", async () => {
   const id = (await store.resolve(["a"])).get("a") as bigint;
   const text = "a\0b ä 😀 \ud7ff";
