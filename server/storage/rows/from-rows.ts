@@ -190,8 +190,13 @@ export function isAskedFor(holder: Claim, lock: Counters, plan: LoadPlan, nowUs:
 
 /** Whether something of this lock may be due, by a row of GUARD_LIST. */
 export function mayBeDue(row: Row, nowUs: number): boolean {
-  const nextDeadline = row[HOLDER_PART - 1];
-  return nextDeadline !== null && Number(nextDeadline) <= nowUs;
+  const boundUs = boundOf(row);
+  return boundUs !== null && boundUs <= nowUs;
+}
+
+/** The bound of deadlines in a row of GUARD_LIST. */
+export function boundOf(row: Row): number | null {
+  return numberOrNull(row[HOLDER_PART - 1]);
 }
 
 /** A row that begins with the key of a claim. */

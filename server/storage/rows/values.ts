@@ -8,6 +8,9 @@ import { freeSinceUs, type LastRun } from "../../core/record.ts";
 
 export type Value = number | bigint | Buffer | null;
 
+/** How a store binds text. */
+export type ToText<Text> = (text: string) => Text;
+
 // Codes are small numbers that never change their meaning. New words get new numbers.
 export const STATE_CODES: Readonly<Record<ClaimState, number>> = { waiting: 1, held: 2, ended: 3 };
 export const MODE_CODES: Readonly<Record<Mode, number>> = { permit: 1, shared: 2, exclusive: 3 };
@@ -43,8 +46,18 @@ const NOTHING = 0;
 /** Shared, because most locks have no reason and most claims have no note. */
 const NO_BYTES = Buffer.alloc(0);
 
+const NO_LABELS = "{}";
+/** Shared, because most claims have no labels. */
+const NO_LABELS_BYTES = Buffer.from(NO_LABELS);
+
 export function bytesOf(text: string): Buffer {
-  return text === "" ? NO_BYTES : Buffer.from(text, "utf8");
+  if (text === "") return NO_BYTES;
+  return text === NO_LABELS ? NO_LABELS_BYTES : Buffer.from(text, "utf8");
+}
+
+function textOfLabels(labels: Claim["labels"]): string {
+  for (const _ in labels) return JSON.stringify(labels);
+  return NO_LABELS;
 }
 
 /** Returns the word for a code. Throws if this server does not know the code. */
@@ -77,18 +90,58 @@ export function lockValues(lock: Lock): Value[] {
   ];
 }
 
+/** Values for LOCK_COUNTER_COLUMNS and `queue_from`, which nearly every decision changes. */
+export function countedValues(lock: Lock): Value[] {
+  return [
+    lock.nextTicket,
+    lock.lastToken,
+    lock.heldPermits,
+    lock.sharedHolders,
+    lock.exclusiveHolders,
+    lock.holders,
+    lock.waiting,
+    lock.waitingPermits,
+    lock.revision,
+    lock.queueFrom,
+  ];
+}
+
+/** Values for the other columns of LOCK_WRITTEN_COLUMNS, in order. */
+export function seldomValues(lock: Lock): Value[] {
+  return [
+    lock.limit,
+    lock.limitVersion,
+    bytesOf(lock.limitReason),
+    lock.record ? 1 : 0,
+    lock.changeMark,
+    lock.recordFloor,
+  ];
+}
+
+/** Whether these values are the same for both. */
+export function sameSeldom(a: Lock, b: Lock): boolean {
+  return (
+    a.limit === b.limit &&
+    a.limitVersion === b.limitVersion &&
+    a.limitReason === b.limitReason &&
+    (a.record === null) === (b.record === null) &&
+    a.changeMark === b.changeMark &&
+    a.recordFloor === b.recordFloor
+  );
+}
+
 /** Values for the columns that never change. */
-function fixedClaimValues(claim: Claim): Value[] {
+function fixedClaimValues<Text>(claim: Claim, text: ToText<Text>): (Value | Text)[] {
   return [
     claim.ticketNumber,
-    bytesOf(claim.secret),
-    bytesOf(claim.requestId),
+    text(claim.secret),
+    text(claim.requestId),
     MODE_CODES[claim.mode],
     claim.permits,
-    bytesOf(claim.owner),
-    bytesOf(claim.principal),
-    bytesOf(JSON.stringify(claim.labels)),
-    claim.terms === null ? null : bytesOf(JSON.stringify(claim.terms)),
+    text(claim.owner),
+    text(claim.principal),
+    text(textOfLabels(claim.labels)),
+    claim.terms === null ? null : text(JSON.stringify(claim.terms)),
   ];
 }
 
@@ -109,30 +162,42 @@ function grantValues(claim: Claim): Value[] {
 
 /** Values for CLAIM_COLUMNS. */
 export function claimValues(claim: Claim): Value[] {
-  return [claim.lockId, ...holderValues(claim)];
+  return claimValuesBy(bytesOf, claim);
+}
+
+export function claimValuesBy<Text>(text: ToText<Text>, claim: Claim): (Value | Text)[] {
+  return [claim.lockId, ...holderValuesBy(text, claim)];
 }
 
 /** Values for HOLDER_COLUMNS. */
 export function holderValues(claim: Claim): Value[] {
-  return [...fixedClaimValues(claim), ...changingClaimValues(claim)];
+  return holderValuesBy(bytesOf, claim);
+}
+
+export function holderValuesBy<Text>(text: ToText<Text>, claim: Claim): (Value | Text)[] {
+  return [...fixedClaimValues(claim, text), ...changingClaimValues(claim)];
 }
 
 const SECOND_US = 1_000_000;
 
 /** Values for HISTORY_COLUMNS. */
 export function historyValues(claim: Claim): Value[] {
+  return historyValuesBy(bytesOf, claim);
+}
+
+export function historyValuesBy<Text>(text: ToText<Text>, claim: Claim): (Value | Text)[] {
   const endedAtUs = claim.endedAtUs ?? NOTHING;
   return [
     claim.lockId,
-    ...fixedClaimValues(claim),
+    ...fixedClaimValues(claim, text),
     claim.requestedAtUs,
     claim.waitUntilUs,
     claim.ttlUs,
     ...grantValues(claim),
     endedAtUs,
     claim.endReason === null ? NOTHING : END_REASON_CODES[claim.endReason],
-    bytesOf(claim.endNote),
-    bytesOf(claim.endedBy),
+    text(claim.endNote),
+    text(claim.endedBy),
     Math.ceil(((claim.deadlineUs ?? endedAtUs) - endedAtUs) / SECOND_US),
   ];
 }

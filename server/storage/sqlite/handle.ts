@@ -9,6 +9,7 @@ import { bigintOf, limitRuleFromRow } from "../rows/from-rows.ts";
 import { CLOCK_COARSE_US } from "../storage-bounds.ts";
 import { type Loaded, StoreError, type StoreOptions } from "../store.ts";
 import type { OpenDatabase } from "./file.ts";
+import { GuardTimes } from "./guard-times.ts";
 import { SqliteStatements } from "./statements.ts";
 
 export interface SqliteOptions extends Pick<StoreOptions, "observer" | "cachedLocks"> {
@@ -28,6 +29,8 @@ export class SqliteHandle {
   readonly statements: SqliteStatements;
   /** Always current, because only this process writes the file. */
   readonly cache: CachedLocks;
+  /** As the cache. */
+  readonly times: GuardTimes;
   readonly #database: OpenDatabase;
   readonly #options: SqliteOptions;
   #meta: Meta | null = null;
@@ -38,6 +41,7 @@ export class SqliteHandle {
     this.#database = database;
     this.#options = options;
     this.cache = new CachedLocks(options.cachedLocks);
+    this.times = new GuardTimes(options.cachedLocks);
     this.nowUs = options.clock ?? (() => Date.now() * 1000);
     this.coarseUs = options.clock ? 0 : CLOCK_COARSE_US;
     this.statements = new SqliteStatements(database, options.path, options.observer);
@@ -130,8 +134,9 @@ export class SqliteHandle {
   }
 
   #rollBack(): void {
-    // `meta` may have read rows that the rollback undoes.
+    // `meta` may have read rows that the rollback undoes, and `times` has what was written.
     this.forgetMeta();
+    this.times.forgetAll();
     // Some errors have already ended the transaction.
     if (this.#database.isTransaction) this.statements.run("rollback");
     // A large transaction writes into the log before it is committed.

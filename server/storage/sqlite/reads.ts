@@ -115,7 +115,10 @@ export function reads(handle: SqliteHandle) {
       const stale = bounds.filter((bound) => isStale(bound, atLeastUs));
       if (stale.length > 0) {
         handle.inTransaction(() => {
-          for (const { id, atUs } of stale) statements.run("write_bound", atUs, id);
+          for (const { id, atUs } of stale) {
+            statements.run("write_bound", atUs, id);
+            handle.times.setBound(id, atUs);
+          }
         });
       }
       const woken = statements.all("woken_locks", atLeastUs, afterLockId, max).map(([id]) => bigintOf(id));

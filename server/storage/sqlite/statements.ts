@@ -20,13 +20,11 @@ import {
   HAS_HOLDER,
   HISTORY_COLUMNS,
   HISTORY_LIST,
-  HOLDER_COLUMNS,
   HOLDER_LIST,
   HOLDER_TIMES_LIST,
   IDLE_LOCK_CONDITION,
   LEVEL_MIN_LIST,
   LOCK_LIST,
-  LOCK_WRITTEN_COLUMNS,
   NAMED_LOCK_LIST,
   NEVER_DUE_US,
   newEpochBy,
@@ -49,20 +47,16 @@ import {
   recordFromRow,
 } from "../rows/from-rows.ts";
 import { CHANGE_COLUMNS } from "../rows/kept-changes.ts";
-import { bytesOf } from "../rows/values.ts";
 import { beginStatement } from "../statement-span.ts";
 import { BUSY_LOCKS_PAGE, CLOCK_COARSE_US, IDLE_SCAN_MAX } from "../storage-bounds.ts";
 import type { StoreObserver } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { sqliteError } from "./errors.ts";
+import { TEXT, textPlacesOf } from "./text-places.ts";
 
 const setsOf = (columns: readonly string[]) => columns.map((column) => `${column} = ?`).join(", ");
 const placesOf = (columns: readonly unknown[]) => columns.map(() => "?").join(", ");
 
-// Values: the columns; the deadline that replaces one in the near future, that near future, and a deadline that the
-// bound must not exceed, each NULL if there is none; the id.
-const WRITE_LOCK = `UPDATE rowlock_lock SET ${setsOf([...LOCK_WRITTEN_COLUMNS, "decided_at"])}`;
-const BOUNDED = `next_deadline = iif(next_deadline < ?, ?, coalesce(min(next_deadline, ?), next_deadline, ?)) WHERE id = ?`;
 const DUE_LOCKS = "rowlock_lock l INDEXED BY rowlock_lock_due";
 const UNDER_PREFIX = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name >= ? AND l.name < ?`;
 const DUE_RECORDS = "rowlock_record INDEXED BY rowlock_record_due";
@@ -87,12 +81,9 @@ const SQL = {
   lock_id: "SELECT id FROM rowlock_lock WHERE name = ?",
   add_lock: `INSERT INTO rowlock_lock (name, last_token, record_floor, decided_at)
     SELECT ?, token_floor, token_floor, ? FROM rowlock_meta WHERE id = 1 RETURNING id`,
-  lock: `SELECT ${GUARD_LIST} FROM rowlock_lock l WHERE l.id = ?`,
-  locks_under_prefix: `SELECT ${GUARD_LIST} FROM rowlock_lock l
+  lock: `SELECT ${GUARD_LIST}, l.decided_at FROM rowlock_lock l WHERE l.id = ?`,
+  locks_under_prefix: `SELECT ${GUARD_LIST}, l.decided_at FROM rowlock_lock l
     WHERE l.name >= ? AND l.name < ? AND l.waiting > 0 AND l.id > ? ORDER BY l.id LIMIT ${GIVEN}`,
-  write_lock: `${WRITE_LOCK}, ${BOUNDED}`,
-  write_lock_and_holder: `${WRITE_LOCK}, ${setsOf(HOLDER_COLUMNS)}, ${BOUNDED}`,
-  write_lock_without_holder: `${WRITE_LOCK}, holder_state = 0, ${BOUNDED}`,
 
   fail_over: `UPDATE rowlock_meta SET epoch = ${newEpochBy("max", "?2", "?1")}, failed_over_at = ?1,
     grants_from = max(grants_from, ?1 + min(?4, max(?3,
@@ -111,7 +102,7 @@ const SQL = {
   claim: `SELECT ${HOLDER_LIST} FROM rowlock_lock l WHERE l.id = ?1 AND ${HAS_HOLDER} AND l.holder_ticket_number = ?2
     UNION ALL SELECT ${CLAIM_LIST} FROM rowlock_claim c WHERE c.lock_id = ?1 AND c.ticket_number = ?2
     UNION ALL SELECT ${HISTORY_LIST} FROM rowlock_history h WHERE h.lock_id = ?1 AND h.ticket_number = ?2`,
-  request: "SELECT lock_id, ticket_number FROM rowlock_request WHERE request_id = ?",
+  request: `SELECT lock_id, ticket_number FROM rowlock_request WHERE request_id = ${TEXT}`,
   holders: `${HOLDERS} AND c.ticket_number < ? ORDER BY c.ticket_number LIMIT ${GIVEN}`,
   waiters: `${HOLDERS} AND c.ticket_number >= ? ORDER BY c.ticket_number LIMIT ${GIVEN}`,
   due_claims: `${HOLDERS} AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${GIVEN}`,
@@ -124,12 +115,12 @@ const SQL = {
       .map((column) => `${column} = excluded.${column}`)
       .join(", ")}`,
   remove_record: "DELETE FROM rowlock_record WHERE lock_id = ?",
-  add_claim: `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES (${placesOf(CLAIM_COLUMNS)})`,
+  add_claim: `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES (${textPlacesOf(CLAIM_COLUMNS)})`,
   write_claim: `UPDATE rowlock_claim SET ${setsOf(CLAIM_CHANGING_COLUMNS)}
     WHERE lock_id = ? AND ticket_number = ? AND secret = ?`,
   remove_claim: "DELETE FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ? AND secret = ?",
-  add_to_history: `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")}) VALUES (${placesOf(HISTORY_COLUMNS)})`,
-  add_request: "INSERT INTO rowlock_request (request_id, lock_id, ticket_number) VALUES (?, ?, ?)",
+  add_to_history: `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")}) VALUES (${textPlacesOf(HISTORY_COLUMNS)})`,
+  add_request: `INSERT INTO rowlock_request (request_id, lock_id, ticket_number) VALUES (${TEXT}, ?, ?)`,
 
   // Never sets a deadline earlier, because next_deadline would then be no lower bound.
   heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = max(deadline, min(?2, coalesce(wait_until, ?2)))
@@ -274,6 +265,11 @@ export class SqliteStatements {
     return Number((this.#perform("run", name, SQL[name], values) as StatementResultingChanges).changes);
   }
 
+  /** Runs one of several statements that are counted under one name; returns how many rows it changed. */
+  write(name: string, sql: string, values: readonly SQLInputValue[]): number {
+    return Number((this.#perform("run", name, sql, values) as StatementResultingChanges).changes);
+  }
+
   /** Runs a statement that is not one of the store's own. */
   read(name: string, sql: string, values: readonly SQLInputValue[]): Row[] {
     return this.#perform("all", name, sql, values) as Row[];
@@ -344,7 +340,7 @@ export function guardFrom(statements: SqliteStatements, row: Row): Guard {
 
 /** The claim with a client's request id, on any lock. */
 export function claimByRequest(statements: SqliteStatements, requestId: string): Row | undefined {
-  const request = statements.get("request", bytesOf(requestId));
+  const request = statements.get("request", requestId);
   return request && statements.get("claim", ...(request as [bigint, bigint]));
 }
 

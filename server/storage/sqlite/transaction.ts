@@ -5,24 +5,23 @@
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
 import { type Claim, isServerMade, keyText } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
-import type { Lock } from "../../core/lock.ts";
 import type { Before } from "../cached-locks/live-claims.ts";
-import { claimFromRow, isAskedFor, mayBeDue, type Row } from "../rows/from-rows.ts";
+import { boundOf, claimFromRow, isAskedFor, mayBeDue, type Row } from "../rows/from-rows.ts";
 import { changeValues } from "../rows/kept-changes.ts";
-import { boundsOf, type Moves, movesOf } from "../rows/placement.ts";
+import { movesOf } from "../rows/placement.ts";
 import {
   bytesOf,
   changingClaimValues,
-  claimValues,
-  historyValues,
-  holderValues,
-  lockValues,
+  claimValuesBy,
+  historyValuesBy,
   prefixRange,
   recordValues,
 } from "../rows/values.ts";
 import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
 import type { DecideRows, Loaded, LoadPlan, StoreObserver, Writes } from "../store.ts";
 import { LOCKS_PER_RULE_MAX } from "../store.ts";
+import type { GuardTimes } from "./guard-times.ts";
+import { guardWrite } from "./guard-writes.ts";
 import type { SqliteHandle } from "./handle.ts";
 import {
   claimByRequest,
@@ -32,6 +31,7 @@ import {
   type SqliteStatements,
   waitersOf,
 } from "./statements.ts";
+import { asIs } from "./text-places.ts";
 
 /**
  * Runs the transaction. Throws the error of `decide`, or SQLite's; nothing was committed unless the error's kind is
@@ -85,7 +85,7 @@ function decideAll(
   const first = recall(handle, plan, clock) ?? load(handle, cache.widened(plan), clock);
   for (let read = first; ; ) {
     const writes = decide(read.loaded);
-    ended.claims += save(handle, writes, read.before, clock);
+    ended.claims += save(handle, writes, read.before, clock, handle.times);
     if (writes.again.length > 0) read = load(handle, furtherPlan(writes.again), clock);
     else if (read === first && !plan.rule) return { read, writes };
     else {
@@ -114,8 +114,8 @@ export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   const { statements } = handle;
   const { atLeastUs } = clock;
   const guards = plan.rule
-    ? locksOfRule(statements, plan.rule, atLeastUs)
-    : plannedLocks(statements, plan, atLeastUs);
+    ? locksOfRule(handle, plan.rule, atLeastUs)
+    : plannedLocks(handle, plan, atLeastUs);
   const claims = new Map<string, Claim>();
   const add = (claim: Claim) => {
     const key = keyText(claim);
@@ -157,28 +157,38 @@ export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   return { loaded, before: { lock: (id) => before.get(id) } };
 }
 
-/** Writes the changes. Returns how many rows it has added to the history. */
-export function save(handle: SqliteHandle, writes: Writes, before: Read["before"], clock: Clock): number {
+/**
+ * Writes the changes. Returns how many rows it has added to the history.
+ *
+ * @param times the known times of guard rows; unset if other connections may have written them since the load.
+ */
+export function save(
+  handle: SqliteHandle,
+  writes: Writes,
+  before: Read["before"],
+  clock: Clock,
+  times?: GuardTimes,
+): number {
   const { statements } = handle;
   const moves = movesOf(writes, clock.nowUs);
   for (const lock of writes.locks) {
-    mustExist(writeLock(statements, lock, moves, clock.atLeastUs), `guard row ${lock.id}`);
-    const old = before.lock(lock.id)?.record;
+    const was = before.lock(lock.id);
+    const { name, sql, values } = guardWrite(lock, was, moves, clock.atLeastUs, times);
+    if (statements.write(name, sql, values) !== 1) missing(`guard row ${lock.id}`);
+    const old = was?.record;
     if (old && old.principal !== lock.record?.principal) statements.run("remove_record", lock.id);
     if (lock.record) statements.run("write_record", ...recordValues(lock));
   }
-  for (const claim of moves.added) statements.run("add_claim", ...claimValues(claim));
+  for (const claim of moves.added) statements.run("add_claim", ...claimValuesBy(asIs, claim));
   for (const claim of moves.changed) {
-    mustExist(
-      statements.run("write_claim", ...changingClaimValues(claim), ...refOf(claim)),
-      `claim ${keyText(claim)}`,
-    );
+    const written = statements.run("write_claim", ...changingClaimValues(claim), ...refOf(claim));
+    if (written !== 1) missing(`claim ${keyText(claim)}`);
   }
   for (const claim of moves.removed)
-    mustExist(statements.run("remove_claim", ...refOf(claim)), `claim ${keyText(claim)}`);
-  for (const claim of moves.ended) statements.run("add_to_history", ...historyValues(claim));
+    if (statements.run("remove_claim", ...refOf(claim)) !== 1) missing(`claim ${keyText(claim)}`);
+  for (const claim of moves.ended) statements.run("add_to_history", ...historyValuesBy(asIs, claim));
   for (const { requestId, lockId, ticketNumber } of moves.requests)
-    statements.run("add_request", bytesOf(requestId), lockId, ticketNumber);
+    statements.run("add_request", requestId, lockId, ticketNumber);
   const { rule, noted = [] } = writes;
   for (const change of noted) statements.run("add_change", ...changeValues(change, clock.nowUs));
   if (rule) {
@@ -194,16 +204,6 @@ export function save(handle: SqliteHandle, writes: Writes, before: Read["before"
     handle.forgetMeta();
   }
   return moves.ended.length;
-}
-
-function writeLock(statements: SqliteStatements, lock: Lock, moves: Moves, decidedAtUs: number): number {
-  const move = moves.holders.get(lock.id);
-  const { soonUs, laterUs, atMostUs } = boundsOf(lock, moves, decidedAtUs);
-  const values = [...lockValues(lock), decidedAtUs];
-  const bounds = [soonUs, laterUs, atMostUs, atMostUs, lock.id];
-  if (!move) return statements.run("write_lock", ...values, ...bounds);
-  if (!move.holder) return statements.run("write_lock_without_holder", ...values, ...bounds);
-  return statements.run("write_lock_and_holder", ...values, ...holderValues(move.holder), ...bounds);
 }
 
 function refOf({ lockId, ticketNumber, secret }: Claim): [bigint, bigint, Buffer] {
@@ -226,28 +226,32 @@ interface PlannedGuard extends Guard {
   readonly isPassed: boolean;
 }
 
-function plannedLocks(statements: SqliteStatements, plan: LoadPlan, atUs: number): PlannedGuard[] {
+function plannedLocks(handle: SqliteHandle, plan: LoadPlan, atUs: number): PlannedGuard[] {
   const guards: PlannedGuard[] = [];
   for (const { id, heads } of plan.locks) {
-    const row = statements.get("lock", id);
-    if (row) guards.push({ ...guardFrom(statements, row), heads, isPassed: mayBeDue(row, atUs) });
+    const row = handle.statements.get("lock", id);
+    if (row) guards.push(plannedGuard(handle, row, heads, atUs));
   }
   return guards;
 }
 
 function locksOfRule(
-  statements: SqliteStatements,
+  handle: SqliteHandle,
   rule: NonNullable<LoadPlan["rule"]>,
   atUs: number,
 ): PlannedGuard[] {
   if (rule.rulesOnly) return [];
   const { from, below } = prefixRange(rule.prefix);
-  const rows = statements.all("locks_under_prefix", from, below, rule.afterLockId, LOCKS_PER_RULE_MAX);
-  return rows.map((row) => ({
-    ...guardFrom(statements, row),
-    heads: HEADS_PER_RULE_LOCK,
-    isPassed: mayBeDue(row, atUs),
-  }));
+  return handle.statements
+    .all("locks_under_prefix", from, below, rule.afterLockId, LOCKS_PER_RULE_MAX)
+    .map((row) => plannedGuard(handle, row, HEADS_PER_RULE_LOCK, atUs));
+}
+
+/** The row is one of GUARD_LIST, and the time of the last decision. */
+function plannedGuard(handle: SqliteHandle, row: Row, heads: number, atUs: number): PlannedGuard {
+  const guard = guardFrom(handle.statements, row);
+  handle.times.set(guard.lock.id, Number(row.at(-1)), boundOf(row));
+  return { ...guard, heads, isPassed: mayBeDue(row, atUs) };
 }
 
 function queueHead(statements: SqliteStatements, guard: PlannedGuard) {
@@ -257,6 +261,6 @@ function queueHead(statements: SqliteStatements, guard: PlannedGuard) {
 }
 
 /** A decision writes only what it read in this transaction, so a missing row is a bug and must not go unnoticed. */
-function mustExist(written: number, what: string): void {
-  if (written !== 1) throw new Error(`The ${what} was decided about but does not exist.`);
+function missing(what: string): never {
+  throw new Error(`The ${what} was decided about but does not exist.`);
 }

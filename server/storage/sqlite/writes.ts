@@ -14,7 +14,7 @@ import { listOf } from "./statements.ts";
 const KNOWN = bytesOf(LATEST_MIGRATION);
 
 export function writes(handle: SqliteHandle) {
-  const { statements, cache, nowUs } = handle;
+  const { statements, cache, times, nowUs } = handle;
   const scan = new IdleScan();
   return {
     async resolve(names, mayMake = (missing) => missing) {
@@ -88,6 +88,7 @@ export function writes(handle: SqliteHandle) {
           statements.run("raise_token_floor", row.lastToken, row.recordFloor);
           statements.run("remove_lock", row.id);
           cache.forget(row.id);
+          times.forget(row.id);
         }
         return idle.length;
       }),

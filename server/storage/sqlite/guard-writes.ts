@@ -1,0 +1,135 @@
+// The UPDATE of one guard row after a decision: one of a few fixed statements, with the columns that may have changed.
+// Chooses only; transaction.ts runs it.
+
+import type { Lock } from "../../core/lock.ts";
+import {
+  CLAIM_CHANGING_COLUMNS,
+  HOLDER_COLUMNS,
+  LOCK_COUNTER_COLUMNS,
+  LOCK_WRITTEN_COLUMNS,
+} from "../rows/columns.ts";
+import { type Bounds, boundsOf, type HolderMove, type Moves } from "../rows/placement.ts";
+import {
+  changingClaimValues,
+  countedValues,
+  holderValuesBy,
+  sameSeldom,
+  seldomValues,
+  type Value,
+} from "../rows/values.ts";
+import { type GuardTimes, mayKeep } from "./guard-times.ts";
+import { asIs, textSetsOf } from "./text-places.ts";
+
+/** The names under which these statements are counted. */
+export type GuardWriteName = "write_lock" | "write_lock_and_holder" | "write_lock_without_holder";
+
+export interface GuardWrite {
+  readonly name: GuardWriteName;
+  readonly sql: string;
+  readonly values: (Value | string)[];
+}
+
+const COUNTED_COLUMNS: readonly string[] = [...LOCK_COUNTER_COLUMNS, "queue_from"];
+const SELDOM_COLUMNS = LOCK_WRITTEN_COLUMNS.filter((column) => !COUNTED_COLUMNS.includes(column));
+
+const setsOf = (columns: readonly string[]) => columns.map((column) => `${column} = ?`);
+
+// The choices of each part of a statement. Each combination is one number, and so one statement.
+
+const SELDOM = [[], setsOf(SELDOM_COLUMNS)];
+const DECIDED = [[], ["decided_at = ?"]];
+
+const KEPT = 0;
+const GONE = 1;
+const RENEWED = 2;
+const NEW = 3;
+const HOLDER = [
+  [],
+  ["holder_state = 0"],
+  setsOf(CLAIM_CHANGING_COLUMNS.map((column) => `holder_${column}`)),
+  textSetsOf(HOLDER_COLUMNS),
+];
+const NAMES: readonly GuardWriteName[] = [
+  "write_lock",
+  "write_lock_without_holder",
+  "write_lock_and_holder",
+  "write_lock_and_holder",
+];
+
+const STAYS = 0;
+const IS_SET = 1;
+/** The row's bound is unknown. Values: `soonUs`, `laterUs`, and `atMostUs` twice. */
+const IS_COMPARED = 2;
+const BOUND = [
+  [],
+  ["next_deadline = ?"],
+  ["next_deadline = iif(next_deadline < ?, ?, coalesce(min(next_deadline, ?), next_deadline, ?))"],
+];
+
+const made: (string | undefined)[] = [];
+
+function sqlOf(seldom: number, decided: number, holder: number, bound: number): string {
+  const at = ((seldom * 2 + decided) * 4 + holder) * 3 + bound;
+  const known = made[at];
+  if (known !== undefined) return known;
+  const sets = [
+    ...setsOf(COUNTED_COLUMNS),
+    ...[SELDOM[seldom], DECIDED[decided], HOLDER[holder], BOUND[bound]].flatMap((part) => part ?? []),
+  ];
+  const sql = `UPDATE rowlock_lock SET ${sets.join(", ")} WHERE id = ?`;
+  made[at] = sql;
+  return sql;
+}
+
+/**
+ * Returns how to write the guard row of a lock that was decided about, and notes its times.
+ *
+ * @param old the lock before the decision; undefined: unknown, so all columns are written.
+ * @param times undefined: other connections may write the rows, so nothing is known but what the transaction read.
+ */
+export function guardWrite(
+  lock: Lock,
+  old: Lock | undefined,
+  moves: Moves,
+  nowUs: number,
+  times: GuardTimes | undefined,
+): GuardWrite {
+  const { id } = lock;
+  const move = moves.holders.get(id);
+  const known = times?.of(id);
+  const bounds = boundsOf(lock, moves, nowUs);
+  const values: (Value | string)[] = countedValues(lock);
+
+  const seldom = old && sameSeldom(old, lock) ? 0 : 1;
+  if (seldom === 1) values.push(...seldomValues(lock));
+
+  const decided = known && mayKeep(known.decidedAtUs, nowUs) ? 0 : 1;
+  if (decided === 1) values.push(nowUs);
+
+  const holder = holderChoice(move);
+  if (move?.holder)
+    values.push(...(holder === NEW ? holderValuesBy(asIs, move.holder) : changingClaimValues(move.holder)));
+
+  let bound = IS_COMPARED;
+  if (known) {
+    const boundUs = boundAfter(known.boundUs, bounds);
+    bound = boundUs === known.boundUs ? STAYS : IS_SET;
+    if (bound === IS_SET) values.push(boundUs);
+    if (decided === 1 || bound === IS_SET) times?.set(id, decided === 1 ? nowUs : known.decidedAtUs, boundUs);
+  } else values.push(bounds.soonUs, bounds.laterUs, bounds.atMostUs, bounds.atMostUs);
+
+  values.push(id);
+  return { name: NAMES[holder] as GuardWriteName, sql: sqlOf(seldom, decided, holder, bound), values };
+}
+
+function holderChoice(move: HolderMove | undefined): number {
+  if (!move) return KEPT;
+  if (!move.holder) return GONE;
+  return move.isNew ? NEW : RENEWED;
+}
+
+function boundAfter(boundUs: number | null, { soonUs, laterUs, atMostUs }: Bounds): number | null {
+  if (boundUs === null || atMostUs === null) return boundUs ?? atMostUs;
+  if (soonUs !== null && boundUs < soonUs) return laterUs;
+  return Math.min(boundUs, atMostUs);
+}
