@@ -1,5 +1,5 @@
-// Whether a call was cancelled. Makes the signal only for who asks for it: most calls end before anybody does, and an
-// AbortController costs as much as the check of a request.
+// Whether a call was cancelled. Makes an AbortController only when somebody asks for the signal: most calls end before
+// that.
 
 export class Cancellation {
   #why: Error | undefined;

@@ -30,7 +30,7 @@ export class HeldUp {
   }
 
   get state(): "free" | Hold {
-    return this.#forMs > 0 && performance.now() < this.#untilMs ? this.#hold : "free";
+    return performance.now() < this.#untilMs ? this.#hold : "free";
   }
 
   #keepOut(hold: Hold, forMs: number): void {

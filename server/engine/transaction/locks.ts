@@ -2,6 +2,7 @@
 // table with one bound. The table forgets the lock that was used longest ago, unless commands wait for it. Decides
 // nothing and reads nothing.
 
+import { type Linked, RecentList } from "../../core/recent-list.ts";
 import { LOCKS_REMEMBERED_MAX } from "../engine-bounds.ts";
 import type { Job } from "./attempts.ts";
 import { HeldUp } from "./held-up.ts";
@@ -15,7 +16,7 @@ export type UnderWay =
   /** They have waited for a row lock for long. */
   | { readonly kind: "held_up"; readonly sinceMs: number };
 
-export class LockEntry {
+export class LockEntry implements Linked<LockEntry> {
   readonly id: bigint;
   /** null: unknown. An id gets another name only if the database is replaced by another copy of itself. */
   name: string | null = null;
@@ -28,7 +29,6 @@ export class LockEntry {
   underWay: UnderWay | null = null;
   /** Whether another transaction held its rows lately. */
   readonly heldUp = new HeldUp();
-  /** The neighbours in the order of use. Only the table sets them. */
   older: LockEntry | undefined;
   newer: LockEntry | undefined;
 
@@ -46,8 +46,7 @@ export class Locks {
   /** Under each name the lock whose id was looked up last. */
   readonly #byName = new Map<string, LockEntry>();
   readonly #max: number;
-  #oldest: LockEntry | undefined;
-  #newest: LockEntry | undefined;
+  readonly #inOrder = new RecentList<LockEntry>();
 
   constructor(max = LOCKS_REMEMBERED_MAX) {
     this.#max = max;
@@ -61,12 +60,12 @@ export class Locks {
   get(id: bigint): LockEntry {
     const known = this.#byId.get(id);
     if (known) {
-      this.#use(known);
+      this.#inOrder.use(known);
       return known;
     }
     const lock = new LockEntry(id);
     this.#byId.set(id, lock);
-    this.#append(lock);
+    this.#inOrder.add(lock);
     if (this.#byId.size > this.#max) this.#forgetOldest();
     return lock;
   }
@@ -79,21 +78,21 @@ export class Locks {
   /** The lock with this name, if its id is known. Counts as a use. */
   named(name: string): LockEntry | undefined {
     const known = this.#byName.get(name);
-    if (known) this.#use(known);
+    if (known) this.#inOrder.use(known);
     return known;
   }
 
   /** The name of the lock with this id was read. The lock may be gone by now, so the name does not lead to it. */
-  learnName(id: bigint, name: string): void {
+  learnName(id: bigint, name: string): LockEntry {
     const lock = this.get(id);
     if (lock.name !== null && lock.name !== name) this.#unname(lock, lock.name);
     lock.name = name;
+    return lock;
   }
 
   /** The name was resolved to this id. */
   learn(id: bigint, name: string): void {
-    this.learnName(id, name);
-    this.#byName.set(name, this.get(id));
+    this.#byName.set(name, this.learnName(id, name));
   }
 
   /** Call when no command waits for the lock any more: the table keeps no lock of which it knows nothing. */
@@ -102,46 +101,25 @@ export class Locks {
       this.#forget(lock);
   }
 
-  /** Call when the guard row of the name's lock is gone or has another name. */
+  /** Call when the guard row to which the name leads is gone, or has another name. */
   forgetName(name: string): void {
     this.#byName.delete(name);
   }
 
-  #use(lock: LockEntry): void {
-    if (this.#newest === lock) return;
-    this.#unlink(lock);
-    this.#append(lock);
-  }
-
   /** The newest one stays: whoever asked for it is about to use it. */
   #forgetOldest(): void {
-    let lock = this.#oldest;
+    let lock = this.#inOrder.oldest;
     while (lock?.isAsked) lock = lock.newer;
-    if (lock && lock !== this.#newest) this.#forget(lock);
+    if (lock && lock !== this.#inOrder.newest) this.#forget(lock);
   }
 
   #forget(lock: LockEntry): void {
-    this.#unlink(lock);
+    this.#inOrder.remove(lock);
     this.#byId.delete(lock.id);
     if (lock.name !== null) this.#unname(lock, lock.name);
   }
 
   #unname(lock: LockEntry, name: string): void {
     if (this.#byName.get(name) === lock) this.#byName.delete(name);
-  }
-
-  #append(lock: LockEntry): void {
-    lock.older = this.#newest;
-    lock.newer = undefined;
-    if (this.#newest) this.#newest.newer = lock;
-    else this.#oldest = lock;
-    this.#newest = lock;
-  }
-
-  #unlink({ older, newer }: LockEntry): void {
-    if (older) older.newer = newer;
-    else this.#oldest = newer;
-    if (newer) newer.older = older;
-    else this.#newest = older;
   }
 }

@@ -17,6 +17,9 @@ export const LOCK_COUNTER_COLUMNS = [
   "revision",
 ] as const;
 
+/** What nearly every decision changes in a guard row, apart from its holder. */
+export const LOCK_COUNTED_COLUMNS = [...LOCK_COUNTER_COLUMNS, "queue_from"] as const;
+
 /** The columns of a guard row that a decision may change, apart from its holder. The store itself sets `decided_at`. */
 export const LOCK_WRITTEN_COLUMNS = [
   "limit_value",

@@ -90,7 +90,7 @@ export function lockValues(lock: Lock): Value[] {
   ];
 }
 
-/** Values for LOCK_COUNTER_COLUMNS and `queue_from`, which nearly every decision changes. */
+/** Values for LOCK_COUNTED_COLUMNS. */
 export function countedValues(lock: Lock): Value[] {
   return [
     lock.nextTicket,

@@ -2,6 +2,7 @@
 // bound of its deadlines. SQLite writes an index anew even if the column keeps its value, so a write should not name a
 // column that stays. Always right, because only this process writes the file. Reads and writes no row.
 
+import { RecentMap } from "../../core/recent-map.ts";
 import { CACHED_LOCKS_DEFAULT } from "../storage-bounds.ts";
 import { DECIDED_AT_STEP_US } from "../store.ts";
 
@@ -12,12 +13,10 @@ interface Times {
 }
 
 export class GuardTimes {
-  /** Those that were added first come first. */
-  readonly #times = new Map<bigint, Times>();
-  readonly #max: number;
+  readonly #times: RecentMap<bigint, Times>;
 
   constructor(max = CACHED_LOCKS_DEFAULT) {
-    this.#max = max;
+    this.#times = new RecentMap(max);
   }
 
   of(id: bigint): Times | undefined {
@@ -27,11 +26,6 @@ export class GuardTimes {
   /** Call with what was read, or is written in a transaction. If that is rolled back, call `forgetAll`. */
   set(id: bigint, decidedAtUs: number, boundUs: number | null): void {
     this.#times.set(id, { decidedAtUs, boundUs });
-    if (this.#times.size <= this.#max) return;
-    for (const first of this.#times.keys()) {
-      this.#times.delete(first);
-      return;
-    }
   }
 
   /** Call when the bound alone is written. */

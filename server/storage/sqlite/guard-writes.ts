@@ -5,7 +5,7 @@ import type { Lock } from "../../core/lock.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
   HOLDER_COLUMNS,
-  LOCK_COUNTER_COLUMNS,
+  LOCK_COUNTED_COLUMNS,
   LOCK_WRITTEN_COLUMNS,
 } from "../rows/columns.ts";
 import { type Bounds, boundsOf, type HolderMove, type Moves } from "../rows/placement.ts";
@@ -29,7 +29,7 @@ export interface GuardWrite {
   readonly values: (Value | string)[];
 }
 
-const COUNTED_COLUMNS: readonly string[] = [...LOCK_COUNTER_COLUMNS, "queue_from"];
+const COUNTED_COLUMNS: readonly string[] = LOCK_COUNTED_COLUMNS;
 const SELDOM_COLUMNS = LOCK_WRITTEN_COLUMNS.filter((column) => !COUNTED_COLUMNS.includes(column));
 
 const setsOf = (columns: readonly string[]) => columns.map((column) => `${column} = ?`);

@@ -1,11 +1,11 @@
 // Builds the SET clause of a statement that writes many rows: a column is set to one value, changed by one difference,
 // or set row by row. Leaves out columns that no row changes.
 
-import { LOCK_COUNTER_COLUMNS } from "../../rows/columns.ts";
+import { LOCK_COUNTED_COLUMNS } from "../../rows/columns.ts";
 import type { Value } from "../../rows/values.ts";
 import type { SqlValue } from "../connection/sql-text.ts";
 
-const COUNTERS: ReadonlySet<string> = new Set([...LOCK_COUNTER_COLUMNS, "queue_from"]);
+const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTED_COLUMNS);
 
 /** The values of one row before and after the decision, in the order of the columns. */
 export interface RowWrite {
