@@ -169,8 +169,8 @@ export const PLANTED: readonly Planted[] = [
     patches: [
       {
         file: "engine/engine.ts",
-        from: "        : keptRequestId(markOf(caller?.principal), input.requestId);",
-        to: "        : SERVER_MADE_PREFIX + newSecret();",
+        from: "            : keptRequestId(markOf(caller?.principal), requestId),",
+        to: "            : SERVER_MADE_PREFIX + newSecret(),",
       },
     ],
   },

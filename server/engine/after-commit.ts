@@ -9,7 +9,8 @@ import { outcomeUnknown } from "./faults.ts";
 import type { EngineObserver } from "./lock-engine.ts";
 import type { Subscribers } from "./subscribers/subscribers.ts";
 import type { Advances } from "./transaction/advances.ts";
-import type { Job, JobsByLock } from "./transaction/attempts.ts";
+import type { Ask } from "./transaction/ask.ts";
+import type { AsksByLock } from "./transaction/attempts.ts";
 import type { Batch } from "./transaction/batch.ts";
 
 /** A claim that was granted after a wait, and the replica that its waiter hangs on. */
@@ -35,31 +36,37 @@ export class AfterCommit {
   }
 
   /**
-   * Answers the commands of a transaction, and does what follows. Callers see their answers after this tick, so
-   * followers are registered before anyone acts on the answer `waiting`.
+   * Answers the commands of a transaction, and does what follows. Answers come last: by then followers are registered, and
+   * whoever is answered may ask again at once.
    */
-  answer(jobs: JobsByLock, batch: Batch): void {
+  answer(asks: AsksByLock, batch: Batch): void {
     const { observer } = this.#options;
-    let commands = 0;
-    for (const [lockId, list] of jobs) {
+    const outcomes: (Outcome | undefined)[] = [];
+    for (const [lockId, list] of asks) {
       const decided = batch.decided.get(lockId);
       const revision = batch.locks.get(lockId)?.lock.revision;
-      commands += list.length;
-      list.forEach((job, index) => {
-        const outcome = batch.outcome(lockId, index);
-        if (outcome?.kind === "in_doubt") job.reject(outcomeUnknown());
-        else if (!decided || !outcome || revision === undefined) job.resolve(null);
-        else this.#answerOne(job, outcome, decided, revision);
-      });
+      for (const [index, ask] of list.entries()) {
+        let outcome = batch.outcome(lockId, index);
+        if (outcome && outcome.kind !== "in_doubt") {
+          if (decided && revision !== undefined) this.#note(ask, outcome, decided, revision);
+          else outcome = undefined;
+        }
+        outcomes.push(outcome);
+      }
     }
-    observer({ kind: "batch", commands, locks: jobs.size });
+    observer({ kind: "batch", commands: outcomes.length, locks: asks.size });
     this.wake(batch);
+    let next = 0;
+    for (const [lockId, list] of asks) {
+      const decided = batch.decided.get(lockId);
+      for (const ask of list) settle(ask, outcomes[next++], decided);
+    }
   }
 
-  #answerOne(job: Job, outcome: Outcome, { nowUs, lockName }: Decided, revision: bigint): void {
+  /** Registers what the outcome of an ask leaves here, and reports it. */
+  #note({ command, follower, submittedMs }: Ask, outcome: Outcome, decided: Decided, revision: bigint): void {
     const { observer, subscribers } = this.#options;
-    const { lockId, command, follower, submittedMs } = job;
-    job.resolve({ outcome, nowUs, lockId, lockName });
+    const { lockName } = decided;
     const caller = "caller" in command ? command.caller : undefined;
     if (caller?.span) this.#trace(caller.span, outcome, lockName);
     if (outcome.kind === "waiting" && follower) subscribers.followers.add(outcome.claim, follower, revision);
@@ -92,6 +99,17 @@ export class AfterCommit {
   #pokeElsewhere({ replica, lockId, ticketNumber }: Claim): void {
     const { poke, replica: own } = this.#options;
     if (replica !== null && replica !== own) poke({ replica, lockId, ticketNumber });
+  }
+}
+
+/** `outcome` undefined: the lock is gone, or has another name. */
+function settle(ask: Ask, outcome: Outcome | undefined, decided: Decided | undefined): void {
+  ask.isOver = true;
+  if (outcome?.kind === "in_doubt") ask.fail(outcomeUnknown());
+  else if (!outcome || !decided) ask.gone();
+  else {
+    const { nowUs, lockName } = decided;
+    ask.settle({ outcome, nowUs, lockId: ask.lockId, lockName });
   }
 }
 

@@ -6,7 +6,7 @@ import type { Command } from "../../server/core/command.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import { AfterCommit, type AfterCommitOptions } from "../../server/engine/after-commit.ts";
 import { Subscribers, type SubscribersOptions } from "../../server/engine/subscribers/subscribers.ts";
-import type { Job } from "../../server/engine/transaction/attempts.ts";
+import { type Ask, PlainAsk } from "../../server/engine/transaction/ask.ts";
 import { Batch } from "../../server/engine/transaction/batch.ts";
 import { ACQUIRE, CLAIM } from "../support/claims.ts";
 import { lockRow, ScriptedTransactions } from "../support/scripted-transactions.ts";
@@ -141,27 +141,30 @@ test("this server's own changes need no poll, and places and watches hear of the
 /** Commits one transaction with these commands, and does what follows it. */
 async function answered(
   stage: ReturnType<typeof scene>,
-  asked: Record<string, readonly (Pick<Job, "command" | "follower"> & Partial<Job>)[]>,
+  asked: Record<
+    string,
+    readonly (Pick<Ask, "command" | "follower"> & { readonly settle?: (answer: unknown) => void })[]
+  >,
   store = new ScriptedTransactions(5n, 6n),
 ) {
-  const jobs = new Map(
+  const asks = new Map(
     Object.entries(asked).map(([id, list]) => [
       BigInt(id),
-      list.map((job) => {
-        const resolve: Job["resolve"] = (answer) => void stage.answers.push(answer);
-        return { resolve, ...job, lockId: BigInt(id), submittedMs: performance.now() } as Job;
+      list.map(({ command, follower, settle = (answer) => void stage.answers.push(answer) }) => {
+        const ask = new PlainAsk(command, follower, { settle, fail() {} });
+        return Object.assign(ask, { lockId: BigInt(id), submittedMs: performance.now() });
       }),
     ]),
   );
   const roomy = { ...policy, queueMax: 10, graceUs: 1_000_000, attachedForUs: 1_000_000 };
-  const batch = new Batch(jobs, roomy, []);
+  const batch = new Batch(asks, roomy, []);
   const transacting = store.transact(
     batch.plan(() => false, true),
     (loaded) => batch.decide(loaded),
   );
   await store.at(store.begun.length - 1).commit();
   await transacting;
-  stage.after.answer(jobs, batch);
+  stage.after.answer(asks, batch);
   return batch;
 }
 const acquire = (requestId: string, overrides: object = {}): Command => ({
@@ -263,10 +266,8 @@ test("every answer is observed with the name of its lock, and unanswered command
 test("a caller sees its answer after its follower is registered and everyone has heard", async () => {
   const told: string[] = [];
   const stage = scene(({ kind }) => void told.push(kind));
-  const { promise, resolve } = Promise.withResolvers<unknown>();
-  const seen = promise.then(() => void told.push("seen"));
-  await answered(stage, { 5: [{ command: acquire("one"), follower: null, resolve }] });
-  await seen;
+  const settle = () => void told.push("seen");
+  await answered(stage, { 5: [{ command: acquire("one"), follower: null, settle }] });
   expect(told).toEqual(["answered", "batch", "event", "seen"]);
 });
 
@@ -275,8 +276,8 @@ test("a change that may have been made fails, and is not observed as answered", 
   const setLimit: Command = {
     ...{ verb: "set_limit", name: "lock 5", limit: 3, expectedVersion: undefined, reason: "" },
   };
-  const reject = vi.fn();
-  const asked = new Map([[5n, [{ command: setLimit, submittedMs: 0, reject } as unknown as Job]]]);
+  const fail = vi.fn();
+  const asked = new Map([[5n, [new PlainAsk(setLimit, null, { settle() {}, fail })]]]);
   const store = new ScriptedTransactions(5n);
   const first = new Batch(asked, policy, []);
   const second = new Batch(asked, policy, [first]);
@@ -293,5 +294,5 @@ test("a change that may have been made fails, and is not observed as answered", 
   await Promise.all([store.at(1).commit(), repeated]);
   stage.after.answer(asked, second);
   expect(stage.seen).toEqual(["batch"]);
-  expect(reject.mock.calls).toMatchObject([[{ kind: "outcome_unknown" }]]);
+  expect(fail.mock.calls).toMatchObject([[{ kind: "outcome_unknown" }]]);
 });

@@ -1,35 +1,22 @@
-// The attempts at one transaction: what is repeated, and the error for callers in the end. The commands of a
-// transaction stay together over its attempts.
+// The attempts at one transaction: what is repeated, and the error for callers in the end. The asks of a transaction stay
+// together over its attempts.
 
 import { partsOf } from "../../core/bounds.ts";
-import type { Command } from "../../core/command.ts";
 import type { Policy } from "../../core/rows.ts";
 import { type RetryPolicy, ROLLED_BACK, retry } from "../../storage/retry.ts";
 import { isInDoubt, isRowLocked, type Store, StoreError } from "../../storage/store.ts";
 import { asFault, mayBeDone, outcomeUnknown, unavailable } from "../faults.ts";
-import type { Answer, EngineObserver, Follower } from "../lock-engine.ts";
+import type { EngineObserver } from "../lock-engine.ts";
+import type { Ask } from "./ask.ts";
 import { Batch } from "./batch.ts";
 import { TransactionSpan } from "./transaction-span.ts";
 
-/** A submitted command. */
-export interface Job {
-  readonly lockId: bigint;
-  readonly command: Command;
-  readonly follower: Follower | null;
-  /** performance.now() when the command was submitted. */
-  readonly submittedMs: number;
-  /** null: the guard row is gone, or belongs to another name. */
-  readonly answer: Promise<Answer | null>;
-  readonly resolve: (answer: Answer | null) => void;
-  readonly reject: (error: unknown) => void;
-}
+export type AsksByLock = ReadonlyMap<bigint, readonly Ask[]>;
 
-export type JobsByLock = ReadonlyMap<bigint, readonly Job[]>;
-
-/** Jobs of one transaction. */
-export interface TransactionJobs {
-  readonly jobs: JobsByLock;
-  /** Attempts with an unknown outcome that included these jobs. */
+/** Asks of one transaction. */
+export interface TransactionAsks {
+  readonly byLock: AsksByLock;
+  /** Attempts with an unknown outcome that included these asks. */
   earlier: readonly Batch[];
 }
 
@@ -62,20 +49,20 @@ export const UNLESS_ROW_LOCKED: AttemptsPolicy = {
  * transaction holds a row, throws an error that `isRowLocked` recognises: at once if `impatient`, otherwise after some
  * seconds.
  */
-export function decideJobs(jobs: TransactionJobs, impatient: boolean, by: Deciding): Promise<Batch> {
+export function decideAsks(asks: TransactionAsks, impatient: boolean, by: Deciding): Promise<Batch> {
   const { store, policy, observer, followers, background } = by;
-  const traced = by.isTraced ? TransactionSpan.of(jobs.jobs) : undefined;
+  const traced = by.isTraced ? TransactionSpan.of(asks.byLock) : undefined;
   const attempt = async () => {
     traced?.tried();
     const late = background.lateHeartbeat();
     // The heartbeats are repeated by themselves, so their failure ends the decision.
     if (late) await withoutRepeating(() => late);
-    const batch = new Batch(jobs.jobs, policy, jobs.earlier);
+    const batch = new Batch(asks.byLock, policy, asks.earlier);
     try {
       const plan = batch.plan((lockId) => followers.follows(lockId), impatient);
       await store.transact(traced ? { ...plan, span: traced.span } : plan, (loaded) => batch.decide(loaded));
     } catch (error) {
-      if (isInDoubt(error)) jobs.earlier = [...jobs.earlier, batch];
+      if (isInDoubt(error)) asks.earlier = [...asks.earlier, batch];
       throw error;
     }
     return batch;
@@ -85,20 +72,21 @@ export function decideJobs(jobs: TransactionJobs, impatient: boolean, by: Decidi
 }
 
 /** Divides the work into at most `count` parts with about the same number of locks. */
-export function parts({ jobs, earlier }: TransactionJobs, count: number): TransactionJobs[] {
-  const locks = [...jobs];
+export function parts({ byLock, earlier }: TransactionAsks, count: number): TransactionAsks[] {
+  const locks = [...byLock];
   const size = Math.ceil(locks.length / count);
-  return partsOf(locks, size).map((part) => ({ jobs: new Map(part), earlier }));
+  return partsOf(locks, size).map((part) => ({ byLock: new Map(part), earlier }));
 }
 
 /** Fails the commands of a transaction that is given up. Returns the error that most of them get. */
-export function giveUp({ jobs, earlier }: TransactionJobs, error: unknown): unknown {
+export function giveUp({ byLock, earlier }: TransactionAsks, error: unknown): unknown {
   const failure = earlier.length > 0 ? mayBeDone(error) : error;
-  for (const [lockId, list] of jobs) {
-    list.forEach(({ reject }, index) => {
+  for (const [lockId, list] of byLock) {
+    for (const [index, ask] of list.entries()) {
       const isInDoubt = earlier.some((attempt) => attempt.changes(lockId, index));
-      reject(isInDoubt ? outcomeUnknown(error) : failure);
-    });
+      ask.isOver = true;
+      ask.fail(isInDoubt ? outcomeUnknown(error) : failure);
+    }
   }
   return failure;
 }
