@@ -151,7 +151,7 @@ export const PLANTED: readonly Planted[] = [
     caughtBy: [EXCLUSION],
     patches: [
       {
-        file: "engine/transaction/batch.ts",
+        file: "engine/transaction/transaction.ts",
         from: '} else if ("ref" in command) claims.push(command.ref);',
         to: '} else if (command.verb === "release") holdersOf.push(lockId); else if ("ref" in command) claims.push(command.ref);',
       },

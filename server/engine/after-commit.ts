@@ -10,8 +10,7 @@ import type { EngineObserver } from "./lock-engine.ts";
 import type { Subscribers } from "./subscribers/subscribers.ts";
 import type { Advances } from "./transaction/advances.ts";
 import type { Ask } from "./transaction/ask.ts";
-import type { AsksByLock } from "./transaction/attempts.ts";
-import type { Batch } from "./transaction/batch.ts";
+import type { AsksByLock, Attempt } from "./transaction/transaction.ts";
 
 /** A claim that was granted after a wait, and the replica that its waiter hangs on. */
 export interface GrantedElsewhere extends ClaimKey {
@@ -39,14 +38,14 @@ export class AfterCommit {
    * Answers the commands of a transaction, and does what follows. Answers come last: by then followers are registered, and
    * whoever is answered may ask again at once.
    */
-  answer(asks: AsksByLock, batch: Batch): void {
+  answer(asks: AsksByLock, attempt: Attempt): void {
     const { observer } = this.#options;
     const outcomes: (Outcome | undefined)[] = [];
     for (const [lockId, list] of asks) {
-      const decided = batch.decided.get(lockId);
-      const revision = batch.locks.get(lockId)?.lock.revision;
+      const decided = attempt.decided.get(lockId);
+      const revision = attempt.locks.get(lockId)?.lock.revision;
       for (const [index, ask] of list.entries()) {
-        let outcome = batch.outcome(lockId, index);
+        let outcome = attempt.outcome(lockId, index);
         if (outcome && outcome.kind !== "in_doubt") {
           if (decided && revision !== undefined) this.#note(ask, outcome, decided, revision);
           else outcome = undefined;
@@ -55,10 +54,10 @@ export class AfterCommit {
       }
     }
     observer({ kind: "batch", commands: outcomes.length, locks: asks.size });
-    this.wake(batch);
+    this.wake(attempt);
     let next = 0;
     for (const [lockId, list] of asks) {
-      const decided = batch.decided.get(lockId);
+      const decided = attempt.decided.get(lockId);
       for (const ask of list) settle(ask, outcomes[next++], decided);
     }
   }
@@ -85,14 +84,14 @@ export class AfterCommit {
   }
 
   /** Notifies waiters here and on other replicas, and advances the locks that were left over. */
-  wake(batch: Batch): void {
+  wake(attempt: Attempt): void {
     const { observer, subscribers, advances } = this.#options;
-    for (const { event, lockName } of batch.events) {
+    for (const { event, lockName } of attempt.events) {
       observer({ kind: "event", event, lockName });
       if (event.kind === "granted" && event.queued) this.#pokeElsewhere(event.claim);
     }
-    for (const lockId of batch.leftOver) void advances.owe(lockId);
-    subscribers.committed(batch);
+    for (const lockId of attempt.leftOver) void advances.owe(lockId);
+    subscribers.committed(attempt);
   }
 
   /** The waiter of a granted claim may be connected to another replica. */

@@ -7,7 +7,7 @@ import type { Lock } from "../../server/core/lock.ts";
 import { AfterCommit, type AfterCommitOptions } from "../../server/engine/after-commit.ts";
 import { Subscribers, type SubscribersOptions } from "../../server/engine/subscribers/subscribers.ts";
 import { type Ask, PlainAsk } from "../../server/engine/transaction/ask.ts";
-import { Batch } from "../../server/engine/transaction/batch.ts";
+import { Attempt } from "../../server/engine/transaction/transaction.ts";
 import { ACQUIRE, CLAIM } from "../support/claims.ts";
 import { lockRow, ScriptedTransactions } from "../support/scripted-transactions.ts";
 
@@ -44,7 +44,7 @@ function scene(observer?: AfterCommitOptions["observer"]) {
     subscribers,
     advances: { owe: async (lockId: bigint) => void owed.push(lockId) },
   } as unknown as AfterCommitOptions;
-  const batch = new Batch(new Map(), policy, []);
+  const batch = new Attempt(new Map(), policy, []);
   return {
     after: new AfterCommit(options),
     ...{ batch, followers, leases, owed, poked, changed, seen, answers },
@@ -78,7 +78,7 @@ test("waiters here are notified, and other servers hear of their own waiters alo
     granted(held(2n, 2n), true),
     granted(held(4n, null), true),
     granted(held(5n, 2n), false),
-  ] as Batch["events"];
+  ] as Attempt["events"];
   after.wake(batch);
   expect(told).toEqual([1n, 2n]);
   expect(followers.count).toBe(1);
@@ -99,7 +99,7 @@ test("waiters here are notified that the wait has ended, by whichever command", 
 test("a lock with waiters here is looked at again if its rules differ from those of the decision", () => {
   const { after, batch, followers } = scene();
   followers.add({ ...held(1n, OWN), state: "waiting" }, { settled() {} }, 8n);
-  const rules: Batch["limitRules"] = [];
+  const rules: Attempt["limitRules"] = [];
   batch.limitRules = rules;
   const lock = { id: 5n, name: "lock", revision: 9n } as Lock;
   batch.locks.set(5n, { lock, revisionBefore: 8n });
@@ -121,7 +121,7 @@ test("the holder of a lease hears of its end, once, and the end of a wait is not
     lockName: "lock",
     nowUs: 0,
   });
-  batch.events = [ended(1n, "held"), ended(1n, "held"), ended(2n, "waiting")] as unknown as Batch["events"];
+  batch.events = [ended(1n, "held"), ended(1n, "held"), ended(2n, "waiting")] as unknown as Attempt["events"];
   after.wake(batch);
   expect(lost).toEqual([1n]);
   expect(leases.count).toBe(1);
@@ -157,7 +157,7 @@ async function answered(
     ]),
   );
   const roomy = { ...policy, queueMax: 10, graceUs: 1_000_000, attachedForUs: 1_000_000 };
-  const batch = new Batch(asks, roomy, []);
+  const batch = new Attempt(asks, roomy, []);
   const transacting = store.transact(
     batch.plan(() => false, true),
     (loaded) => batch.decide(loaded),
@@ -279,8 +279,8 @@ test("a change that may have been made fails, and is not observed as answered", 
   const fail = vi.fn();
   const asked = new Map([[5n, [new PlainAsk(setLimit, null, { settle() {}, fail })]]]);
   const store = new ScriptedTransactions(5n);
-  const first = new Batch(asked, policy, []);
-  const second = new Batch(asked, policy, [first]);
+  const first = new Attempt(asked, policy, []);
+  const second = new Attempt(asked, policy, [first]);
   const lost = store.transact(
     first.plan(() => false, true),
     (loaded) => first.decide(loaded),

@@ -3,7 +3,7 @@
 
 import type { BoundUse } from "../../core/bound-use.ts";
 import { HELD_UP_GROWTH, HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../engine-bounds.ts";
-import type { TransactionAsks } from "./attempts.ts";
+import type { TransactionAsks } from "./transaction.ts";
 
 /** How other transactions hold a lock. */
 export type Hold = "passing" | "stuck";

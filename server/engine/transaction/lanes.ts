@@ -23,17 +23,18 @@ import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import type { AnswerTo, Follower } from "../lock-engine.ts";
 import { type Ask, PlainAsk, promised } from "./ask.ts";
+import { type HeldUpAsks, PatientSlots } from "./held-up.ts";
+import type { LockEntry, Locks, UnderWay } from "./locks.ts";
 import {
   type AsksByLock,
+  type Attempt,
+  claimsMadeBy,
   type Deciding,
   decideAsks,
   giveUp,
   parts,
   type TransactionAsks,
-} from "./attempts.ts";
-import { type Batch, claimsMadeBy } from "./batch.ts";
-import { type HeldUpAsks, PatientSlots } from "./held-up.ts";
-import type { LockEntry, Locks, UnderWay } from "./locks.ts";
+} from "./transaction.ts";
 
 export interface LanesOptions extends Deciding {
   readonly locks: Locks;
@@ -47,7 +48,7 @@ export interface LanesOptions extends Deciding {
    */
   readonly returned: { heldUp(ask: Ask, made?: readonly ClaimKey[]): void };
   /** Answers the commands after the commit. Must not throw. */
-  readonly afterCommit: { answer(asks: AsksByLock, batch: Batch): void };
+  readonly afterCommit: { answer(asks: AsksByLock, attempt: Attempt): void };
   /** Learns of the commits, and of the asks that are given up with the error that their callers get. Must not throw. */
   readonly health: {
     committed(asks: AsksByLock): void;
@@ -241,9 +242,9 @@ export class Lanes {
 
   async #run(all: TransactionAsks): Promise<void> {
     const locks = all.byLock.size;
-    let batch: Batch;
+    let attempt: Attempt;
     try {
-      batch = await decideAsks(all, true, this.#options);
+      attempt = await decideAsks(all, true, this.#options);
     } catch (error) {
       if (isRowLocked(error)) await this.#meet(all);
       else if (error instanceof Fault || locks === 1) this.#failed(all, error);
@@ -251,7 +252,7 @@ export class Lanes {
       else for (const part of parts(all, locks)) await this.#run(part);
       return;
     }
-    this.#done(all, batch);
+    this.#done(all, attempt);
   }
 
   /** Handles a transaction that met a row held by another transaction. */
@@ -290,11 +291,11 @@ export class Lanes {
   async #runPatiently(waiting: HeldUpAsks): Promise<void> {
     const { asks, sinceMs } = waiting;
     const ended = await decideAsks(asks, false, this.#options).then(
-      (batch) => ({ batch }),
+      (attempt) => ({ attempt }),
       (error: unknown) => ({ error }),
     );
     this.#slots.end(waiting);
-    if ("batch" in ended) this.#done(asks, ended.batch);
+    if ("attempt" in ended) this.#done(asks, ended.attempt);
     else if (asks.byLock.size > 1 && !(ended.error instanceof Fault)) {
       // One lock must not spoil the transaction for the others, so each lock gets its own.
       for (const part of parts(asks, asks.byLock.size)) this.#slots.add({ ...waiting, asks: part });
@@ -338,10 +339,10 @@ export class Lanes {
 
   // Whoever gets an answer may ask again in the same tick, so the locks are free by then.
 
-  #done(asks: TransactionAsks, batch: Batch): void {
+  #done(asks: TransactionAsks, attempt: Attempt): void {
     this.#release(asks);
     this.#options.health.committed(asks.byLock);
-    this.#options.afterCommit.answer(asks.byLock, batch);
+    this.#options.afterCommit.answer(asks.byLock, attempt);
   }
 
   #failed(asks: TransactionAsks, error: unknown): void {

@@ -10,7 +10,7 @@ import type { LockEngine } from "../../../server/engine/engine.ts";
 import { PROBE_TTL_US, RECENT_DECISIONS_MS } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import type { AcquireInput } from "../../../server/engine/lock-engine.ts";
-import type { AsksByLock } from "../../../server/engine/transaction/attempts.ts";
+import type { AsksByLock } from "../../../server/engine/transaction/transaction.ts";
 import { ROW_LOCKED } from "../../../server/storage/store.ts";
 import { CLAIM } from "../../support/claims.ts";
 import { turn } from "../../support/scripted-transactions.ts";

@@ -2,7 +2,8 @@
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { asFault, Fault, isHeldUp, mayBeDone, outcomeUnknown } from "../../../server/engine/faults.ts";
-import { decideAsks, UNLESS_ROW_LOCKED, withAttempts } from "../../../server/engine/transaction/attempts.ts";
+import { UNLESS_ROW_LOCKED, withAttempts } from "../../../server/engine/transaction/attempts.ts";
+import { decideAsks } from "../../../server/engine/transaction/transaction.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
 import { CHANGED, ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
 

@@ -8,7 +8,7 @@ import {
   decideAsks,
   parts,
   type TransactionAsks,
-} from "../../../server/engine/transaction/attempts.ts";
+} from "../../../server/engine/transaction/transaction.ts";
 import { isRowLocked } from "../../../server/storage/store.ts";
 import { changedSince, held, ScriptedTransactions, turn } from "../../support/scripted-transactions.ts";
 

@@ -3,8 +3,8 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../../../server/engine/engine-bounds.ts";
-import type { AsksByLock } from "../../../server/engine/transaction/attempts.ts";
 import { HeldUp, type HeldUpAsks, PatientSlots } from "../../../server/engine/transaction/held-up.ts";
+import type { AsksByLock } from "../../../server/engine/transaction/transaction.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import type { Command } from "../../../server/core/command.ts";
 import { PlainAsk } from "../../../server/engine/transaction/ask.ts";
-import { type Deciding, decideAsks } from "../../../server/engine/transaction/attempts.ts";
+import { type Deciding, decideAsks } from "../../../server/engine/transaction/transaction.ts";
 import type { LoadPlan } from "../../../server/storage/store.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
