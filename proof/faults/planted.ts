@@ -158,7 +158,7 @@ export const PLANTED: readonly Planted[] = [
       {
         file: "core/decide.ts",
         from: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const claim = find(draft, command.ref);',
-        to: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const held = [...draft.claims.values()].find(({ state }) => state === "held");\n  const claim = held ?? find(draft, command.ref);',
+        to: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const held = draft.claims.find(({ state }) => state === "held");\n  const claim = held ?? find(draft, command.ref);',
       },
     ],
   },

@@ -41,25 +41,26 @@ export class AfterCommit {
   answer(asks: AsksByLock, attempt: Attempt): void {
     const { observer } = this.#options;
     const outcomes: (Outcome | undefined)[] = [];
-    for (const [lockId, list] of asks) {
+    // Not by for...of, which makes a list of two for each lock of each transaction.
+    asks.forEach((list, lockId) => {
       const decided = attempt.decided.get(lockId);
       const revision = attempt.locks.get(lockId)?.lock.revision;
-      for (const [index, ask] of list.entries()) {
+      for (let index = 0; index < list.length; index++) {
         let outcome = attempt.outcome(lockId, index);
         if (outcome && outcome.kind !== "in_doubt") {
-          if (decided && revision !== undefined) this.#note(ask, outcome, decided, revision);
+          if (decided && revision !== undefined) this.#note(list[index] as Ask, outcome, decided, revision);
           else outcome = undefined;
         }
         outcomes.push(outcome);
       }
-    }
+    });
     observer({ kind: "batch", commands: outcomes.length, locks: asks.size });
     this.wake(attempt);
     let next = 0;
-    for (const [lockId, list] of asks) {
+    asks.forEach((list, lockId) => {
       const decided = attempt.decided.get(lockId);
       for (const ask of list) settle(ask, outcomes[next++], decided);
-    }
+    });
   }
 
   /** Registers what the outcome of an ask leaves here, and reports it. */

@@ -71,8 +71,9 @@ export class Subscribers {
    * both together sends its next commands together, and one transaction carries them together.
    */
   committed({ locks, events, limitRules }: Pick<Attempt, "locks" | "events" | "limitRules">): void {
-    for (const { lock, revisionBefore } of locks.values())
+    locks.forEach(({ lock, revisionBefore }) => {
       this.followers.decided(lock, revisionBefore, limitRules);
+    });
     this.followers.queueSpans.committed(events);
     for (const { event, nowUs } of events) {
       if (event.kind === "granted" || event.kind === "ended") this.followers.settled(event.claim, nowUs);

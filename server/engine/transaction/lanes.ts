@@ -352,15 +352,15 @@ export class Lanes {
 
   #release({ byLock }: TransactionAsks): void {
     const { locks } = this.#options;
-    for (const [lockId, list] of byLock) {
+    byLock.forEach((list, lockId) => {
       const lock = locks.get(lockId);
       const { underWay } = lock;
       lock.underWay = null;
       locks.leave(lock);
-      if (underWay === IN_LANE) continue;
+      if (underWay === IN_LANE) return;
       this.#queuedCount -= list.length;
       if (underWay?.kind === "patient") clearTimeout(underWay.timer);
-    }
+    });
     this.#goOn();
   }
 

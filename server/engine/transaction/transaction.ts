@@ -6,7 +6,13 @@ import { partsOf, QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../core/bounds.ts"
 import { type ClaimKey, isServerMade } from "../../core/claim.ts";
 import type { Outcome } from "../../core/command.ts";
 import { hasChanged } from "../../core/decide.ts";
-import { type AskedByLock, type BatchEvent, type Decided, decideBatch } from "../../core/decide-batch.ts";
+import {
+  type Asked,
+  type AskedByLock,
+  type BatchEvent,
+  type Decided,
+  decideBatch,
+} from "../../core/decide-batch.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Policy } from "../../core/rows.ts";
@@ -90,6 +96,8 @@ export function giveUp({ byLock, earlier }: TransactionAsks, error: unknown): un
   return failure;
 }
 
+type PlannedLock = LoadPlan["locks"][number];
+
 const NO_COMMANDS: AskedByLock = new Map();
 const NOTHING_DECIDED: ReadonlyMap<bigint, Decided> = new Map();
 
@@ -136,8 +144,13 @@ export class Attempt {
     const claims: ClaimKey[] = [];
     const requestIds: string[] = [];
     const holdersOf: bigint[] = [];
-    for (const [lockId, asked] of this.#asked) {
-      for (const [index, { command }] of asked.entries()) {
+    const locks: PlannedLock[] = [];
+    // Not by for...of, which makes a list of two for each lock of each transaction.
+    this.#asked.forEach((asked, lockId) => {
+      let anywhereInQueue = false;
+      for (let index = 0; index < asked.length; index++) {
+        const { command } = asked[index] as Asked;
+        if (command.verb === "advance" || command.verb === "withdraw") anywhereInQueue = true;
         if (command.verb === "acquire") {
           if (isServerMade(command.requestId)) claims.push(...claimsMadeBy(this.#earlier, lockId, index));
           else requestIds.push(command.requestId);
@@ -148,15 +161,10 @@ export class Attempt {
         } else if ("ref" in command) claims.push(command.ref);
         else if (command.verb === "advance") claims.push(...(command.claims ?? []));
       }
-    }
-    const locks = [...this.#asked]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([id, asked]) => ({
-        id,
-        heads: Math.min(asked.length + QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX),
-        likelyQueue: likelyQueue(id),
-        anywhereInQueue: asked.some(({ command: { verb } }) => verb === "advance" || verb === "withdraw"),
-      }));
+      const heads = Math.min(asked.length + QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX);
+      locks.push({ id: lockId, heads, likelyQueue: likelyQueue(lockId), anywhereInQueue });
+    });
+    locks.sort((a, b) => (a.id < b.id ? -1 : 1));
     return { impatient, locks, claims, requestIds, holdersOf };
   }
 
