@@ -36,7 +36,7 @@ import {
   tooManyCommands,
   unreadResults,
 } from "../messages/call-error.ts";
-import { decode, encode } from "../messages/messages.ts";
+import { decode } from "../messages/messages.ts";
 import { failureOf, packedStatus } from "../messages/status.ts";
 import { durationMessage } from "../messages/times.ts";
 import { checkDuration, checkLabels, checkText, Violations, WAIT } from "../methods/fields.ts";
@@ -355,7 +355,7 @@ export class Session {
   #send(call: SessionCall, verb: AnyVerb, answer: Answer | Buffer, written?: () => void): void {
     if (!this.#isOpen(call)) return;
     for (const lease of verb.leases(answer)) this.#leases.reported(lease, this.#outbox.next);
-    this.#outbox.addResult(call.number, resultField(verb), encode(verb.of.output, answer), written);
+    this.#outbox.addAnswer(call.number, resultField(verb), verb.of.output, answer, written);
   }
 
   /** Ends a call with an error; does nothing if it has ended already. `isGivenUp`: the client has cancelled it. */
