@@ -34,8 +34,9 @@ export class Reader {
   end(): number {
     const length = this.#varint();
     const end = this.at + length;
-    if (end > this.#bytes.length) this.giveUp();
-    return end > this.#bytes.length ? GONE : end;
+    if (end <= this.#bytes.length) return end;
+    this.giveUp();
+    return GONE;
   }
 
   /** Gives up unless a part has been read exactly to its end. */

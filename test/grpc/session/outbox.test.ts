@@ -200,7 +200,7 @@ test("answers that are not encoded yet come in their order, under their calls, h
   const { outbox, read, state } = scene();
   const last = 2n ** 64n - 1n;
   outbox.addAnswer(1n, ACQUIRE.number, AcquireResponseSchema, lease(7n));
-  outbox.addAnswer(2n, SET_LIMIT.number, SetLimitResponseSchema, { limit: { permits: 3 } });
+  outbox.addAnswer(2n, SET_LIMIT.number, SetLimitResponseSchema, { limit: 3, version: 9n });
   outbox.addAnswer(last, RELEASE_FIELD, ReleaseResponseSchema, RELEASED);
   outbox.addAnswer(3n, ACQUIRE.number, AcquireResponseSchema, {
     outcome: { case: "ended", value: { note: "n" } },
@@ -212,7 +212,7 @@ test("answers that are not encoded yet come in their order, under their calls, h
     {
       results: [
         { call: 1n, result: { case: "acquire", value: lease(7n) } },
-        { call: 2n, result: { case: "setLimit", value: { limit: { permits: 3 } } } },
+        { call: 2n, result: { case: "setLimit", value: { limit: 3, version: 9n } } },
         { call: last, result: { case: "release", value: { released: true } } },
         {
           call: 3n,
