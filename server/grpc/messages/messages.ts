@@ -77,7 +77,7 @@ export function decode<Schema extends DescMessage>(schema: Schema, bytes: Buffer
   return decodeHot(schema, bytes) ?? decodeAny(schema, bytes);
 }
 
-/** undefined: the message is not hot, or not usual. */
+/** undefined: there is no generated code for this message, or it gives these bytes up. */
 function decodeHot<Schema extends DescMessage>(
   schema: Schema,
   bytes: Buffer,
@@ -118,7 +118,7 @@ export function encodeInto(
   else if (!encodeHot(writer, schema, answer)) writer.raw(encodeAny(schema, answer));
 }
 
-/** false: it has written nothing, because the answer is not hot, or not usual. */
+/** false: it has written nothing, because there is no generated code for this answer, or it gives the answer up. */
 function encodeHot(writer: Writer, schema: DescMessage, answer: MessageInitShape<DescMessage>): boolean {
   const write = WRITERS.get(schema);
   if (!write) return false;
