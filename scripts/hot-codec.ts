@@ -252,12 +252,12 @@ import type { Writer } from "./writer.ts";
 ${READ.map(readerOf).join("\n")}
 ${WRITTEN.map(writerOf).join("\n")}
 
-/** Reads a message up to its end. What it returns is only good if the reader is there afterwards. */
+/** Reads a message up to its end. The result is valid only if the reader is at that end afterwards. */
 export type Read = (r: Reader, end: number) => Message;
 
 ${table("READERS", "read", "Read", READ)}
 
-/** Writes a message or what makes one. What it has written is only good if the writer has not given up. */
+/** Writes a message, or the values that \`create\` would take. The result is valid only if the writer has not given up. */
 export type Write = (w: Writer, m: MessageInitShape<DescMessage>) => void;
 
 ${table("WRITERS", "write", "Write", WRITTEN)}

@@ -414,7 +414,7 @@ function writeReleaseResponse(w: Writer, m: MessageInitShape<typeof ReleaseRespo
   w.bool(8, m.released);
 }
 
-/** Reads a message up to its end. What it returns is only good if the reader is there afterwards. */
+/** Reads a message up to its end. The result is valid only if the reader is at that end afterwards. */
 export type Read = (r: Reader, end: number) => Message;
 
 export const READERS: ReadonlyMap<DescMessage, Read> = new Map<DescMessage, Read>([
@@ -430,7 +430,7 @@ export const READERS: ReadonlyMap<DescMessage, Read> = new Map<DescMessage, Read
   [SessionRequestSchema, readSessionRequest],
 ]);
 
-/** Writes a message or what makes one. What it has written is only good if the writer has not given up. */
+/** Writes a message, or the values that `create` would take. The result is valid only if the writer has not given up. */
 export type Write = (w: Writer, m: MessageInitShape<DescMessage>) => void;
 
 export const WRITERS: ReadonlyMap<DescMessage, Write> = new Map<DescMessage, Write>([

@@ -1,7 +1,6 @@
 // Reads the parts of a protobuf message for the generated hot-codec.ts. Knows only what usual messages consist of: at
-// anything else it gives up, and protobuf-es reads the same bytes from the start, with its rules and its errors. Giving
-// up means to be behind every end, so nobody has to check each value: a loop up to an end stops, and what was read until
-// then is thrown away.
+// anything else it gives up, and protobuf-es reads the same bytes from the start, with its rules and its errors. To give
+// up, it moves behind every end. So nobody has to check each value: all loops stop, and the caller drops what was read.
 
 /** Behind the end of all messages: the server receives none of this size. */
 const GONE = 2 ** 30;
