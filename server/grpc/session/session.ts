@@ -36,7 +36,7 @@ import {
   tooManyCommands,
   unreadResults,
 } from "../messages/call-error.ts";
-import { decode, encode } from "../messages/messages.ts";
+import { decode } from "../messages/messages.ts";
 import { failureOf, packedStatus } from "../messages/status.ts";
 import { durationMessage } from "../messages/times.ts";
 import { checkDuration, checkLabels, checkText, Violations, WAIT } from "../methods/fields.ts";
@@ -358,7 +358,7 @@ export class Session {
     const { verb } = call;
     if (!verb || !this.#isOpen(call)) return;
     for (const lease of verb.leases(message)) this.#leases.reported(lease, this.#outbox.next);
-    this.#outbox.addResult(call.number, resultField(verb), encode(verb.of.output, message), written);
+    this.#outbox.addAnswer(call.number, resultField(verb), verb.of.output, message, written);
   }
 
   /** Ends a call with an error; does nothing if it has ended already. `isGivenUp`: the client has cancelled it. */
