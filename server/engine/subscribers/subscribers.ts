@@ -71,15 +71,21 @@ export class Subscribers {
    * both together sends its next commands together, and one transaction carries them together.
    */
   committed({ locks, events, limitRules }: Pick<Attempt, "locks" | "events" | "limitRules">): void {
-    locks.forEach(({ lock, revisionBefore }) => {
-      this.followers.decided(lock, revisionBefore, limitRules);
-    });
-    this.followers.queueSpans.committed(events);
-    for (const { event, nowUs } of events) {
-      if (event.kind === "granted" || event.kind === "ended") this.followers.settled(event.claim, nowUs);
-      if (event.kind === "ended" && event.was === "held") this.leases.ended(event.claim);
+    // Most commits concern nobody who follows, and cost nothing here.
+    const { followers, places } = this;
+    const isFollowed = followers.count > 0 || followers.queueSpans.count > 0;
+    if (isFollowed) {
+      locks.forEach(({ lock, revisionBefore }) => {
+        followers.decided(lock, revisionBefore, limitRules);
+      });
+      followers.queueSpans.committed(events);
     }
-    for (const lockId of locks.keys()) this.places.changed(lockId);
-    this.#feed.committed(locks.values());
+    for (const { event, nowUs } of events) {
+      const isEnded = event.kind === "ended";
+      if (isFollowed && (isEnded || event.kind === "granted")) followers.settled(event.claim, nowUs);
+      if (isEnded && event.was === "held") this.leases.ended(event.claim);
+    }
+    if (isFollowed) for (const lockId of locks.keys()) places.changed(lockId);
+    if (this.#feed.isHeard) this.#feed.committed(locks.values());
   }
 }

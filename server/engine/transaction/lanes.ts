@@ -23,7 +23,7 @@ import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import type { AnswerTo, Follower } from "../lock-engine.ts";
 import { type Ask, PlainAsk, promised } from "./ask.ts";
-import { type HeldUpAsks, PatientSlots } from "./held-up.ts";
+import { HeldUp, type HeldUpAsks, PatientSlots } from "./held-up.ts";
 import type { LockEntry, Locks, UnderWay } from "./locks.ts";
 import {
   type AsksByLock,
@@ -183,7 +183,7 @@ export class Lanes {
     for (const lock of inTurns) {
       if (room === 0 || taken.size >= locksMax) break;
       if (lock.underWay !== null) continue;
-      const { state } = lock.heldUp;
+      const state = lock.hold;
       if (state === "free") {
         const part = this.#takeOf(lock, room);
         room -= part.length;
@@ -261,7 +261,7 @@ export class Lanes {
       for (const half of parts(asks, 2)) await this.#run(half);
       return;
     }
-    for (const lock of this.#locksOf(asks)) lock.heldUp.met();
+    for (const lock of this.#locksOf(asks)) heldUpOf(lock).met();
     // If an earlier attempt may have made an Acquire's change, the outcome must be found out.
     const isOpen = ({ command }: Ask) => asks.earlier.length > 0 && command.verb === "acquire";
     const isWorthIt = [...asks.byLock.values()].flat().some((ask) => !isOptional(ask.command) || isOpen(ask));
@@ -301,7 +301,7 @@ export class Lanes {
       for (const part of parts(asks, asks.byLock.size)) this.#slots.add({ ...waiting, asks: part });
     } else if (!isRowLocked(ended.error)) this.#failed(asks, ended.error);
     else {
-      for (const lock of this.#locksOf(asks)) lock.heldUp.stuck();
+      for (const lock of this.#locksOf(asks)) heldUpOf(lock).stuck();
       if (performance.now() - sinceMs > ROLLED_BACK.longestMs) this.#failed(asks, unavailable(ended.error));
       else this.#slots.add({ asks, sinceMs, hold: "stuck" });
     }
@@ -375,8 +375,13 @@ function isOptional(command: Command): boolean {
 }
 
 /** Whether to refuse an optional command. Advances retry locks that are only briefly contended; acquires do not. */
-function isHeldUpFor({ verb }: Command, { heldUp: { state } }: LockEntry): boolean {
-  return state === "stuck" || (verb === "acquire" && state === "passing");
+function isHeldUpFor({ verb }: Command, { hold }: LockEntry): boolean {
+  return hold === "stuck" || (verb === "acquire" && hold === "passing");
+}
+
+function heldUpOf(lock: LockEntry): HeldUp {
+  lock.heldUp ??= new HeldUp();
+  return lock.heldUp;
 }
 
 /** Goes before what was queued earlier. */

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { Ask } from "../../../server/engine/transaction/ask.ts";
+import { HeldUp } from "../../../server/engine/transaction/held-up.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 
 describe("the table of locks", () => {
@@ -38,7 +39,9 @@ describe("the table of locks", () => {
     for (let id = 2n; id < 100n; id++) locks.leave(locks.get(id));
     expect(locks.size).toBe(1);
     locks.leave(locks.get(1n));
-    locks.get(2n).heldUp.met();
+    const heldUp = new HeldUp();
+    heldUp.met();
+    locks.get(2n).heldUp = heldUp;
     locks.leave(locks.get(2n));
     expect(locks.size).toBe(2);
   });
