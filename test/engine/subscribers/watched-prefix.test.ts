@@ -112,15 +112,6 @@ describe("a watch", () => {
     expect(await next).toMatchObject({ beganAnew: true, locks: [view("new")] });
   });
 
-  test("begins anew while it waits", async () => {
-    const { watch, hungry } = scene(page(null), page(null, "a"));
-    await watch.next();
-    const next = watch.next();
-    expect(hungry()).toBe(1);
-    watch.beginAnew();
-    expect(await next).toMatchObject({ beganAnew: true, locks: [view("a")] });
-  });
-
   test("fails if its first page cannot be read, and tries again with later ones", async () => {
     await expect(scene(away()).watch.next()).rejects.toThrow("away");
     const { watch } = scene(page("a", "a"), away(), away(), page(null, "b"));
@@ -225,14 +216,5 @@ describe("a watch", () => {
     expect(watch.isHungry).toBe(true);
     watch.send([view("a", 1n, 2n)], 10);
     expect(await changes).toMatchObject({ locks: [{ lock: { id: 2n } }] });
-  });
-
-  test("reports once that it is closed", async () => {
-    const { watch, closed } = scene();
-    expect(watch.isClosed).toBe(false);
-    watch.close(new Error("first"));
-    watch.close(new Error("second"));
-    expect(watch.isClosed).toBe(true);
-    expect(closed).toEqual([watch]);
   });
 });
