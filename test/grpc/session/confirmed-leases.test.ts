@@ -140,25 +140,6 @@ test("a lease with an end that is not provisional is not confirmed", () => {
   expect(asked).toEqual([]);
 });
 
-test("a lease that was renewed after it was acknowledged needs no confirmation", () => {
-  const { leases, give, asked } = scene();
-  give(claimOf(1), 1);
-  leases.acknowledged(1n);
-  give(claimOf(1, { provisional: false }), 2);
-  vi.advanceTimersByTime(CONFIRM_MS);
-  expect(asked).toEqual([]);
-});
-
-test("a lease that has ended by then is not confirmed", () => {
-  const { leases, give, end, asked } = scene();
-  const claim = claimOf(1);
-  give(claim);
-  leases.acknowledged(1n);
-  end(claim, "expired");
-  vi.advanceTimersByTime(CONFIRM_MS);
-  expect(asked).toEqual([]);
-});
-
 test("a confirmation has the remaining time, and the lease is kept in mind for longer", async () => {
   const { leases, give, acknowledge, asked, said, state } = scene();
   const claim = claimOf(1, { deadlineUs: NOW_US + 10_000_000 });

@@ -13,7 +13,7 @@ import { tooMuchUnderWay } from "../../../server/grpc/messages/call-error.ts";
 import { leaseMessage } from "../../../server/grpc/messages/messages.ts";
 import { durationMessage, timestampMessage } from "../../../server/grpc/messages/times.ts";
 import { SessionCall } from "../../../server/grpc/session/session-call.ts";
-import { endNow, SessionLeases, shorten } from "../../../server/grpc/session/session-leases.ts";
+import { SessionLeases, shorten } from "../../../server/grpc/session/session-leases.ts";
 import { ROWS } from "../../../server/grpc/verbs.ts";
 import { fakeCall } from "../../support/fake-call.ts";
 import { until } from "../../support/harness.ts";
@@ -118,21 +118,6 @@ const end = (claim: Claim, endReason: Claim["endReason"]) =>
   heldHere.ended({ ...claim, state: "ended", endReason });
 
 describe("a provisional lease", () => {
-  test("is confirmed when the response that brought it is acknowledged, and no other is", async () => {
-    const [first, second] = [claimOf(1, { provisional: true }), claimOf(2, { provisional: true })];
-    give(first, 3);
-    give(second, 4);
-    leases.acknowledged(2n);
-    leases.acknowledged(3n);
-    await until(() => said.confirmed.length > 0);
-    // Confirmations go out together after 1 ms; 5 ms are enough for another one to show.
-    await sleep(5);
-    expect(confirmed).toEqual([idOf(first)]);
-    leases.acknowledged(4n);
-    await until(() => said.confirmed.length > 1);
-    expect(said.confirmed).toEqual([idOf(first), idOf(second)]);
-  });
-
   test("is confirmed later if the database could not do it", async () => {
     refusals = 2;
     const claim = claimOf(1, { provisional: true });
@@ -141,32 +126,9 @@ describe("a provisional lease", () => {
     await until(() => said.confirmed.length > 0);
     expect(confirmed).toEqual([idOf(claim)]);
   });
-
-  test("is confirmed though its release was refused", async () => {
-    const claim = claimOf(1, { provisional: true });
-    give(claim);
-    leases.givesBack(idOf(claim));
-    leases.acknowledged(1n);
-    leases.gaveBack(idOf(claim), false);
-    await until(() => said.confirmed.length > 0);
-    expect(said.confirmed).toEqual([idOf(claim)]);
-  });
 });
 
 describe("the end of a lease", () => {
-  test("between the decision and the answer leaves it no time, and is reported", () => {
-    const claim = claimOf(1);
-    const call = newCall();
-    call.holds(claim);
-    end(claim, "force_released");
-    expect(said.lost).toEqual([]);
-    expect(call.endOf(claim)?.endReason).toBe("force_released");
-    expect(tell(claim).ttl).toMatchObject({ seconds: 0n, nanos: 0 });
-    call.workIsOver();
-    expect(said.lost).toEqual([lostOf(claim)]);
-    expect(leases.count).toBe(0);
-  });
-
   test("during its renewal is reported once, and not undone by the answer", () => {
     const claim = claimOf(1);
     give(claim);
@@ -204,15 +166,6 @@ describe("the end of a lease", () => {
     leases.gaveBack(idOf(claim), false);
     expect(said.lost).toEqual([lostOf(claim)]);
   });
-
-  test("after a refused release is reported", () => {
-    const claim = claimOf(1);
-    give(claim);
-    leases.givesBack(idOf(claim));
-    leases.gaveBack(idOf(claim), false);
-    end(claim, "expired");
-    expect(said.lost).toEqual([lostOf(claim)]);
-  });
 });
 
 describe("the session forgets a lease", () => {
@@ -245,39 +198,9 @@ describe("the session forgets a lease", () => {
     forget(claim);
     expect([leases.count, heldHere.count]).toEqual([0, 0]);
   });
-
-  test("that its call got after its work was over", () => {
-    const call = newCall();
-    call.holds(claimOf(1));
-    call.workIsOver();
-    call.holds(claimOf(2));
-    leases.close();
-    const late = newCall();
-    late.holds(claimOf(3));
-    expect([leases.count, heldHere.count]).toEqual([0, 0]);
-  });
-
-  test("only after its time: one that was renewed after its call was over is kept", () => {
-    const claim = claimOf(1);
-    give(claim);
-    const call = newCall();
-    call.workIsOver();
-    call.holds({ ...claim, deadlineUs: NOW_US + 10 * TTL_US });
-    nowUs = NOW_US + 5 * TTL_US;
-    leases.forgetEnded();
-    expect(leases.count).toBe(1);
-  });
 });
 
 describe("the report of a lease to the client", () => {
-  test("has the remaining time, not the time when it was decided", () => {
-    const claim = claimOf(1);
-    leases.decided(claim);
-    nowUs = NOW_US + 1_500_000;
-    const message = tell(claim);
-    expect(message.ttl).toMatchObject({ seconds: 598n, nanos: 500_000_000 });
-  });
-
   test("makes the session forget a lease without a pending answer after its end, and never one without end", () => {
     const [ending, endless] = [
       claimOf(1, { deadlineUs: NOW_US + 1_000 }),
@@ -352,18 +275,6 @@ describe("the remaining time of a lease", () => {
   test("is never lengthened, for example by a clock that was set back", () => {
     expect(leftOf(10_000_000, 10_000_000)).toMatchObject({ seconds: 10n, nanos: 0 });
     expect(leftOf(10_000_000, 3_600_000_000)).toMatchObject({ seconds: 10n, nanos: 0 });
-  });
-
-  test("stays unset without an end", () => {
-    const endless = create(LeaseSchema, { leaseId: "a" });
-    shorten(endless, NOW_US);
-    expect(endless.ttl).toBeUndefined();
-  });
-
-  test("is zero once it has ended", () => {
-    const message = create(LeaseSchema, { ttl: durationMessage(1) });
-    endNow(message);
-    expect(message.ttl).toMatchObject({ seconds: 0n, nanos: 0 });
   });
 });
 
