@@ -313,19 +313,4 @@ describe("a search among names", () => {
     await names(free, 2);
     expect(await free.nextInUs()).toBeNull();
   });
-
-  test("returns only locks in the requested statuses, and an unused name has none", async () => {
-    const rows = new Rows();
-    rows.add("n/1");
-    expect(await names(searchAmong(rows, ["n/1", "n/none"], ["new"]), 9)).toEqual(["n/1"]);
-    expect(await names(searchAmong(rows, ["n/1", "n/none"], ["other", ""]), 9)).toEqual(["n/none"]);
-  });
-
-  test("returns locks due since the same time in the order of their bytes", async () => {
-    const rows = new Rows();
-    // In UTF-16 order the second name would come after the third.
-    const inOrder = ["n/a", "n/\u{ff5e}", "n/\u{1f512}"];
-    for (const name of inOrder.toReversed()) rows.add(name, 1);
-    expect(await names(searchAmong(rows, inOrder.toReversed()), 9)).toEqual(inOrder);
-  });
 });

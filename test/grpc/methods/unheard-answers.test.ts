@@ -103,9 +103,3 @@ test("a place that moves on at each read is sent as the first one in the end", a
   expect(later.outcome).toMatchObject({ case: "ticket", value: { ahead: 3 } });
   expect(later.decisions).toBe(2);
 });
-
-test("a place that has moved on is asked for once without a request id, because another Acquire makes another claim", async () => {
-  const { outcome, decisions } = await played({ state: "waiting", places: [null, PLACE] });
-  expect(outcome).toMatchObject({ case: "ticket", value: { ahead: 0 } });
-  expect(decisions).toBe(1);
-});
