@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { beforeEach, describe, expect, test } from "vitest";
 import { LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
-import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
+import type { Claim } from "../../../server/core/claim.ts";
 import { formatClaimId } from "../../../server/core/claim.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import { HeldLeases } from "../../../server/engine/subscribers/followers.ts";
@@ -15,11 +15,16 @@ import { durationMessage, timestampMessage } from "../../../server/grpc/messages
 import { SessionCall } from "../../../server/grpc/session/session-call.ts";
 import { SessionLeases, shorten } from "../../../server/grpc/session/session-leases.ts";
 import { ROWS } from "../../../server/grpc/verbs.ts";
+import { CLAIM } from "../../support/claims.ts";
 import { fakeCall } from "../../support/fake-call.ts";
 import { until } from "../../support/harness.ts";
 
 const NOW_US = 1_800_000_000_000_000;
 const TTL_US = 600_000_000;
+const TIMES = {
+  ...{ requestedAtUs: NOW_US, grantedAtUs: NOW_US, endedAtUs: null, endReason: null },
+  ...{ ttlUs: TTL_US, deadlineUs: NOW_US + TTL_US },
+};
 
 let nowUs: number;
 /** By how much the database's clock was set ahead. */
@@ -60,35 +65,8 @@ beforeEach(() => {
 });
 
 function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
-  const ref: ClaimRef = {
-    lockId: 7n,
-    ticketNumber: BigInt(ticket),
-    secret: `secret-${ticket}`.padEnd(22, "_"),
-  };
-  return {
-    ...ref,
-    requestId: "",
-    mode: "permit",
-    permits: 1,
-    owner: "",
-    principal: "",
-    labels: {},
-    requestedAtUs: NOW_US,
-    waitUntilUs: null,
-    terms: null,
-    state: "held",
-    ttlUs: TTL_US,
-    deadlineUs: NOW_US + TTL_US,
-    replica: null,
-    provisional: false,
-    fencingToken: 1n,
-    grantedAtUs: NOW_US,
-    endedAtUs: null,
-    endReason: null,
-    endNote: "",
-    endedBy: "",
-    ...change,
-  };
+  const own = { ticketNumber: BigInt(ticket), secret: `secret-${ticket}`.padEnd(22, "_") };
+  return { ...CLAIM, ...TIMES, ...own, ...change };
 }
 
 const idOf = (claim: Claim) => formatClaimId(claim);
@@ -290,7 +268,7 @@ describe("the database's clock is set ahead by an hour", () => {
     setAhead(3_600_000_000);
     leases.forgetEnded();
     leases.acknowledged(1n);
-    await sleep(50);
+    await until(() => confirmed.length > 0);
     expect(confirmed).toEqual([idOf(claim)]);
   });
 
@@ -323,6 +301,6 @@ test("a provisional lease is confirmed later if its client has too much under wa
   own.decided(claim);
   own.reported(leaseMessage(claim, "lock", NOW_US), 1);
   own.acknowledged(1n);
-  await sleep(50);
-  expect({ tries, bugs }).toEqual({ tries: 2, bugs: [] });
+  await until(() => tries === 2);
+  expect(bugs).toEqual([]);
 });

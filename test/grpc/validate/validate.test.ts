@@ -30,6 +30,8 @@ import { checkOpen, checkTimeout } from "../../../server/grpc/session/session.ts
 
 const DAY_S = 86_400;
 const span = (seconds: number | bigint, nanos = 0) => ({ seconds: BigInt(seconds), nanos });
+/** Terms of a lease that lasts so long. */
+const ttl = (value: ReturnType<typeof span>) => ({ lasting: { case: "ttl", value } }) as const;
 const ID = "1.z.abcdefghijklmnopqrstuv";
 const REF = { lockId: 1n, ticketNumber: 35n, secret: "abcdefghijklmnopqrstuv" };
 const DURATION = /is not a valid Duration/;
@@ -114,7 +116,7 @@ describe("AcquireRequest", () => {
       requestId: "r".repeat(100),
       whenBusy: { case: "wait" as const, value: { maxWait: span(0, 1_000_000) } },
       terms: {
-        lasting: { case: "ttl" as const, value: span(24 * DAY_S) },
+        ...ttl(span(24 * DAY_S)),
         owner: text(255),
         labels: { ...labels(15), [text(63)]: text(255) },
       },
@@ -161,12 +163,12 @@ describe("AcquireRequest", () => {
     ["permits of a writer", { name: "a", mode: 3, permits: 2_000_000 }, { permits: /not counted/ }],
     [
       "a ttl below 1 s",
-      { name: "a", terms: { lasting: { case: "ttl", value: span(0, 999_999_999) } } },
+      { name: "a", terms: ttl(span(0, 999_999_999)) },
       { "terms.ttl": "is 0.999999999 s; use" },
     ],
     [
       "a ttl of 24 days and a nanosecond",
-      { name: "a", terms: { lasting: { case: "ttl", value: span(24 * DAY_S, 1) } } },
+      { name: "a", terms: ttl(span(24 * DAY_S, 1)) },
       { "terms.ttl": /24 days/ },
     ],
     [
@@ -217,7 +219,7 @@ describe("AcquireRequest", () => {
         permits: 2_000_000,
         requestId: "\0",
         whenBusy: { case: "wait", value: { maxWait: span(0) } },
-        terms: { lasting: { case: "ttl", value: span(0) }, owner: "o".repeat(256) },
+        terms: { ...ttl(span(0)), owner: "o".repeat(256) },
       },
       {
         name: REQUIRED,
@@ -272,7 +274,7 @@ describe("WaitInQueueRequest", () => {
     [
       "everything at once",
       {
-        ...target({ terms: { lasting: { case: "ttl", value: span(0) }, labels: { "": "" } } }),
+        ...target({ terms: { ...ttl(span(0)), labels: { "": "" } } }),
         minUpdateInterval: span(1, -1),
       },
       {
@@ -732,7 +734,7 @@ describe("CaptureRequest", () => {
       maxWait: span(0, 1_000_000),
       requestId: "r".repeat(100),
       terms: {
-        lasting: { case: "ttl" as const, value: span(24 * DAY_S) },
+        ...ttl(span(24 * DAY_S)),
         owner: "o".repeat(255),
         labels: { key: "value" },
         ifStatus: ["new"],
@@ -793,7 +795,7 @@ describe("CaptureRequest", () => {
         maxLeases: 1,
         maxWait: span(0),
         requestId: "r".repeat(121),
-        terms: { lasting: { case: "ttl", value: span(0) } },
+        terms: ttl(span(0)),
       },
       { "terms.ttl": /1 s to 24 days/, max_wait: /1 ms to 24 days/, request_id: /121 bytes/ },
     ],
