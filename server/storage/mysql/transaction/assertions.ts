@@ -117,12 +117,12 @@ function firstEnd({ changed }: Writes, { before, loaded }: Read): number {
 }
 
 /**
- * Throws a transient StoreError if the transaction was no longer open after one of these writes. If so, none of them
- * took effect, and a COMMIT after them committed nothing.
+ * Throws a transient StoreError if the transaction was no longer open after one of the first `count` writes. If so, none of
+ * them took effect, and a COMMIT after them committed nothing.
  */
-export function mustStillBeOpen(writes: readonly unknown[]): void {
-  for (const write of writes) {
-    const { serverStatus } = write as { readonly serverStatus?: number };
+export function mustStillBeOpen(writes: readonly unknown[], count = writes.length): void {
+  for (let at = 0; at < count; at++) {
+    const { serverStatus } = writes[at] as { readonly serverStatus?: number };
     if (serverStatus === undefined || (serverStatus & IN_TRANSACTION) !== 0) continue;
     throw new StoreError(
       "transient",

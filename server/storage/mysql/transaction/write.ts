@@ -92,27 +92,26 @@ const RAISE_RULES_REVISION = `UPDATE rowlock_meta
 const REQUESTS = "SELECT 1 FROM rowlock_request FORCE INDEX (PRIMARY) WHERE request_id IN (?) LIMIT 1";
 
 /**
- * Sends the trip that writes the changes; returns its results. Throws a StoreError, or an Error if a claim's ticket
- * number already exists, which only a bug can cause.
+ * Returns what a failure to write means: an Error if a claim's ticket number already exists, which only a bug can cause.
  */
-export async function runWrites(connection: Connection, trip: Trip, { added }: Writes): Promise<unknown[]> {
+export async function meantBy(failure: unknown, connection: Connection, { added }: Writes): Promise<unknown> {
+  if (!(failure instanceof StoreError) || failure.reason !== "duplicate_request") return failure;
+  // Two nodes of Galera that write a limit rule at once may also cause a duplicate key: the decision is retried.
+  if (added.length === 0) return failure;
+  // The transaction is still open, and a statement that finds a duplicate key locks the existing row, so this read
+  // sees it.
+  const look = new Trip("duplicate_request");
+  look.add(
+    REQUESTS,
+    added.map(({ requestId }) => requestId),
+  );
   try {
-    return await connection.run(trip);
-  } catch (error) {
-    if (!(error instanceof StoreError) || error.reason !== "duplicate_request") throw error;
-    // Two nodes of Galera that write a limit rule at once may also cause a duplicate key: the decision is retried.
-    if (added.length === 0) throw error;
-    // The transaction is still open, and a statement that finds a duplicate key locks the existing row, so this read
-    // sees it.
-    const look = new Trip("duplicate_request");
-    look.add(
-      REQUESTS,
-      added.map(({ requestId }) => bytesOf(requestId)),
-    );
     const [requests] = await connection.run(look);
-    if (rowsOf(requests).length > 0) throw error;
-    throw new Error("A claim was added with the ticket number of another claim.", { cause: error });
+    if (rowsOf(requests).length > 0) return failure;
+  } catch (error) {
+    return error;
   }
+  return new Error("A claim was added with the ticket number of another claim.", { cause: failure });
 }
 
 export interface WriteOptions {

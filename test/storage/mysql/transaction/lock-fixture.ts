@@ -91,7 +91,7 @@ export function textOf({ sql, values }: Statement): string {
 }
 
 function literalOf(value: SqlValue): string {
-  if (Buffer.isBuffer(value)) return `'${value}'`;
+  if (Buffer.isBuffer(value) || typeof value === "string") return `'${value}'`;
   if (!Array.isArray(value)) return String(value);
   return value.map((each) => (Array.isArray(each) ? `(${literalOf(each)})` : literalOf(each))).join(", ");
 }
