@@ -26,9 +26,9 @@ const KEPT = 0;
 const GONE = 1;
 const RENEWED = 2;
 const NEW = 3;
-export type HolderChange = typeof KEPT | typeof GONE | typeof RENEWED | typeof NEW;
+export type HolderCase = typeof KEPT | typeof GONE | typeof RENEWED | typeof NEW;
 
-export function holderChange(move: HolderMove | undefined): HolderChange {
+export function holderCase(move: HolderMove | undefined): HolderCase {
   if (!move) return KEPT;
   if (!move.holder) return GONE;
   return move.isNew ? NEW : RENEWED;
@@ -39,7 +39,7 @@ const NO_STATE = 0;
 const STATE = "holder_state";
 
 const CHANGING = CLAIM_CHANGING_COLUMNS.map((column) => `holder_${column}`);
-const HOLDER_PARTS: Readonly<Record<HolderChange, readonly string[]>> = {
+const HOLDER_PARTS: Readonly<Record<HolderCase, readonly string[]>> = {
   [KEPT]: [],
   [GONE]: [STATE],
   [RENEWED]: CHANGING,
@@ -66,12 +66,12 @@ export function guardSets(
   { holders }: Moves,
   before: Before,
 ): string[] {
-  let widest: HolderChange = KEPT;
+  let widest: HolderCase = KEPT;
   let seldom = 0;
   for (const lock of locks) {
     const move = holders.get(lock.id);
-    const change = move?.holder && !move.isNew && !before.claim(move.holder) ? NEW : holderChange(move);
-    if (change > widest) widest = change;
+    const found = move?.holder && !move.isNew && !before.claim(move.holder) ? NEW : holderCase(move);
+    if (found > widest) widest = found;
     if (!sameSeldom(oldOf(lock, before), lock)) seldom = 1;
   }
   const rows: RowWrite[] = [];
@@ -101,7 +101,7 @@ function addHolder(
   row: { before: Cells; after: Cells },
   move: HolderMove | undefined,
   before: Before,
-  widest: HolderChange,
+  widest: HolderCase,
 ): void {
   if (!move) return;
   const parts = HOLDER_PARTS[widest];

@@ -37,7 +37,7 @@ import { literal, type SqlValue } from "../connection/sql-text.ts";
 import { hasKey, hasSecret } from "../statements.ts";
 import { unchanged, VALUE_WHILE_OPEN, WHILE_OPEN, WriteChain } from "./assertions.ts";
 import { assignments } from "./assignments.ts";
-import { CASE_ID, guardSets, holderChange } from "./guard-sets.ts";
+import { CASE_ID, guardSets, holderCase } from "./guard-sets.ts";
 import { bytesOfValues, withinBytes } from "./long-statements.ts";
 import type { Read } from "./read.ts";
 
@@ -209,7 +209,7 @@ function addClaimUpdate(
 /** Divides guard rows so that those of a statement change alike, and few columns need a CASE. */
 function guardsAlike(locks: readonly Lock[], { holders }: Moves, mayReorder: boolean): Lock[][] {
   if (!mayReorder || locks.length <= GUARDS_TOGETHER_MAX) return [[...locks]];
-  return [...Map.groupBy(locks, ({ id }) => holderChange(holders.get(id))).values()];
+  return [...Map.groupBy(locks, ({ id }) => holderCase(holders.get(id))).values()];
 }
 
 function addGuardUpdate(
