@@ -3,7 +3,7 @@
 
 import { createHook } from "node:async_hooks";
 import { expect, test } from "vitest";
-import type { Store } from "../../../../server/storage/store.ts";
+import { type Store, StoreError } from "../../../../server/storage/store.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
 import { openStage } from "../../../support/mysql-stage.ts";
 import { changeLock, lockId, NO_CHANGES, NO_PLAN, planned, raised } from "../../../support/store-fixture.ts";
@@ -28,6 +28,10 @@ async function madeBy(store: Store, id: bigint): Promise<{ promises: number; tim
         ...NO_CHANGES,
         locks: raised(loaded),
       }));
+    } catch (error) {
+      // On a slow machine, the clock may have gone on too far since the decision.
+      if (!(error instanceof StoreError) || error.kind !== "transient") throw error;
+      continue;
     } finally {
       hook.disable();
     }
