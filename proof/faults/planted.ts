@@ -86,11 +86,6 @@ export const PLANTED: readonly Planted[] = [
         from: "const asKnown = onlyAsKnown\n",
         to: "const asKnown = false as boolean\n",
       },
-      {
-        file: "storage/mysql/transaction/write.ts",
-        from: "...(onlyAsKnown ? locks.flatMap(",
-        to: "...((false as boolean) ? locks.flatMap(",
-      },
     ],
   },
   {

@@ -3,7 +3,7 @@
 import type { Claim } from "../../../../server/core/claim.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/connection.ts";
-import type { SqlValue } from "../../../../server/storage/mysql/connection/sql-text.ts";
+import { type SqlValue, withValues } from "../../../../server/storage/mysql/connection/sql-text.ts";
 import {
   bytesOf,
   claimValues,
@@ -73,25 +73,15 @@ export function openTrip(): { trip: Trip; statements: Statement[] } {
 }
 
 /**
- * The statement as the database reads it, on one line: with its values, without hints and without what only one kind of
- * database reads. Throws if the numbers of values and placeholders differ.
+ * The statement as the database reads it, on one line: with its values, bytes as the text that they are, without hints and
+ * without what only one kind of database reads. Throws if the numbers of values and placeholders differ.
  */
 export function textOf({ sql, values }: Statement): string {
-  const left = [...values];
-  const filled = sql.replace(/\?/g, () => {
-    if (left.length === 0) throw new Error(`There are too few values for ${sql}`);
-    return literalOf(left.shift() as SqlValue);
-  });
-  if (left.length > 0) throw new Error(`There are ${left.length} values too many for ${sql}`);
-  return filled
+  return withValues(sql, values)
     .replace(/\/\*.*?\*\/|FORCE INDEX \(\w+\)/g, " ")
+    .replace(/X'([0-9a-f]*)'/g, (_, hex: string) => `'${Buffer.from(hex, "hex")}'`)
     .replace(/\s+/g, " ")
     .replace(/ (?=[,)])|(?<=\() /g, "")
+    .replace(/'[^']*'|,(?! )/g, (part) => (part === "," ? ", " : part))
     .trim();
-}
-
-function literalOf(value: SqlValue): string {
-  if (Buffer.isBuffer(value)) return `'${value}'`;
-  if (!Array.isArray(value)) return String(value);
-  return value.map((each) => (Array.isArray(each) ? `(${literalOf(each)})` : literalOf(each))).join(", ");
 }

@@ -222,20 +222,38 @@ describe("the first holder of a guard row", () => {
     const added = [held(3, { deadlineUs: 9, owner: "me", terms: TERMS })];
     const whole = sets({ added }, [], { nextTicket: 4n });
     expect(whole?.match(/holder_\w+(?= = )/g)?.toSorted()).toEqual(HOLDER_COLUMNS.toSorted());
-    expect(whole).toMatch(/^queue_from = 4, holder_secret = 'secret-of-this-claim__', /);
-    // The ticket is the last one that was made.
-    expect(whole).toMatch(/, holder_ticket_number = next_ticket - 1$/);
+    expect(whole).toMatch(
+      /^queue_from = 4, holder_ticket_number = 3, holder_secret = 'secret-of-this-claim__', /,
+    );
     for (const part of [
       "request_id = 'request 1.3'",
       "owner = 'me'",
       "state = 2",
       "deadline = 9",
-      "ttl = null",
+      "ttl = NULL",
     ])
       expect(whole).toContain(`holder_${part},`);
     // A waiter that was read before comes whole, too, because it was in another row.
     const granted = [held(3, { deadlineUs: 9, owner: "me", terms: TERMS })];
     expect(sets({ changed: granted }, [waiting(3)], { nextTicket: 4n })).toBe(whole);
+  });
+
+  test("of many locks has the ticket that was made last, and the token that was given last", () => {
+    const ids = [1, 2, 3];
+    const locks = ids.map((id) => lock(id, { nextTicket: BigInt(7 * id), lastToken: BigInt(id * id) }));
+    const after = locks.map((from) => {
+      const [nextTicket, lastToken] = [from.nextTicket + 1n, from.lastToken + 1n];
+      return { ...from, nextTicket, lastToken, revision: from.revision + 3n };
+    });
+    const added = after.map(({ id, nextTicket, lastToken }) =>
+      held(Number(nextTicket) - 1, { lockId: id, fencingToken: lastToken }),
+    );
+    const [sql] = written({ locks: after, added }, { locks });
+    expect(sql).toContain(
+      "SET next_ticket = next_ticket + 1, last_token = last_token + 1, revision = 4, queue_from = next_ticket, " +
+        "holder_ticket_number = next_ticket - 1, ",
+    );
+    expect(sql).toContain("holder_fencing_token = last_token, ");
   });
 
   test("is written where it changes while it stays", () => {
@@ -348,7 +366,7 @@ describe("claims", () => {
   test("are added with all that they have, with the bytes of their terms or none", () => {
     const added = [waiting(1), waiting(2, { terms: TERMS })];
     expect(writtenBehindGuard({ added })[0]).toMatch(
-      /labels, terms, .*, granted_at\) VALUES \(IF\(ROW_COUNT\(\) = 1, 1, NULL\), 1, .*'\{\}', null, .*\), \(1, 2, .*'\{\}', '\{"min/,
+      /labels, terms, .*, granted_at\) VALUES \(IF\(ROW_COUNT\(\) = 1, 1, NULL\), 1, .*'\{\}', NULL, .*\), \(1, 2, .*'\{\}', '\{"min/,
     );
   });
 
