@@ -66,38 +66,6 @@ function stage() {
 }
 
 describe("a call", () => {
-  test("is repeated, in order, if the connection is lost before its answer", () => {
-    const { calls, said, ask, answer } = stage();
-    const first = new Listening({ commandsMax: 2 });
-    calls.begun(first);
-    ask("one");
-    ask("two");
-    ask("three");
-    expect(first.taken).toEqual([1n, 2n]);
-    calls.leaving(first, GONE);
-    calls.ended(first, GONE);
-    const second = new Listening({ commandsMax: 9 });
-    calls.begun(second);
-    expect(second.taken).toEqual([3n, 4n, 5n]);
-    answer(2n);
-    expect(said).toEqual([]);
-    for (const call of second.taken) answer(call);
-    expect(said).toEqual(["one was answered", "two was answered", "three was answered"]);
-  });
-
-  test("that belongs to a connection fails with it, whether it was sent or not", () => {
-    const { calls, said, ask } = stage();
-    const first = new Listening();
-    calls.begun(first);
-    ask("sent", { repeat: "on this connection" });
-    ask("unsent", { repeat: "on this connection" });
-    calls.leaving(first, GONE);
-    expect(said).toEqual(["unsent failed: UNKNOWN"]);
-    calls.ended(first, GONE);
-    expect(said).toEqual(["unsent failed: UNKNOWN", "sent failed: UNKNOWN"]);
-    expect(calls.size).toBe(0);
-  });
-
   test("that must not be repeated is sent only to a server that has answered, and is in doubt once it was sent", () => {
     const { calls, said, ask } = stage();
     const first = new Listening();
@@ -202,22 +170,5 @@ describe("a call", () => {
     const connection = new Listening();
     calls.begun(connection);
     expect(connection.taken).toEqual([1n]);
-  });
-
-  test("that does not fit into a message fails alone", async () => {
-    const { calls, said, ask, answer } = stage();
-    const connection = new Listening();
-    calls.begun(connection);
-    const failed = Promise.withResolvers<RowlockError>();
-    ask("nonsense", {
-      command: () => {
-        throw new Error("cannot encode");
-      },
-      failed: failed.resolve,
-    });
-    ask("sense");
-    expect(await failed.promise).toMatchObject({ reason: "BAD_REQUEST" });
-    answer(connection.taken[0] as bigint);
-    expect(said).toEqual(["sense was answered"]);
   });
 });

@@ -58,15 +58,6 @@ function stage(lastError: RowlockError | undefined = undefined) {
 }
 
 describe("a call", () => {
-  test("needs a connection, and is sent as soon as there is one", () => {
-    const { calls, ask, namesOn, needed } = stage();
-    ask("one");
-    expect(needed()).toBe(1);
-    const connection = connect();
-    calls.begun(connection);
-    expect(namesOn(connection)).toEqual(["one"]);
-  });
-
   test("waits for room among its kind: waits and other commands have bounds of their own", () => {
     const { calls, ask, namesOn, answer } = stage();
     const connection = connect({ waitsMax: 1, commandsMax: 1 });
@@ -158,12 +149,6 @@ describe("a call", () => {
     ask("one", { answered: (_, basisMs) => bases.push(basisMs - clock.now()) > 0 });
     answer(1n, undefined, clock.now() - 5);
     expect(bases).toEqual([-5]);
-  });
-
-  test("under an unknown number is ignored", () => {
-    const { calls, answer } = stage();
-    calls.begun(connect());
-    expect(() => answer(99n)).not.toThrow();
   });
 });
 
@@ -316,15 +301,6 @@ describe("a call without an answer", () => {
       message: "No answer within 1000 ms from a, b. gone",
       cause: GONE,
     });
-  });
-
-  test("fails without a cause if none is known", async () => {
-    const { ask } = stage();
-    const failed = vi.fn();
-    ask("one", { giveUpAfterMs: () => 1_000, failed });
-    await pass(1_000);
-    const error = failed.mock.calls[0]?.[0] as RowlockError;
-    expect([error.message, "cause" in error]).toEqual(["No answer within 1000 ms from a, b.", false]);
   });
 
   test("has its whole time again only after it was answered", async () => {

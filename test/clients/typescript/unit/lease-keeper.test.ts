@@ -205,14 +205,6 @@ describe("a renewal", () => {
     expect(state.left).toEqual([]);
   });
 
-  test("of an unknown lease loses it", async () => {
-    const { keeper, keep, answer } = stage();
-    const lease = keep("a");
-    await pass(1_000);
-    answer(new RowlockError("UNKNOWN_CLAIM", "NOT_FOUND", "no"));
-    expect([lease.isLost, keeper.size]).toEqual([true, 0]);
-  });
-
   test("whose answer does not mention a lease leaves it as it is, to be renewed again", async () => {
     const { keep, renewed, renewals } = stage();
     const lease = keep("a");
@@ -233,17 +225,6 @@ describe("a renewal", () => {
 });
 
 describe("a lease in the keeper", () => {
-  test("is found by its id until its time is over, is dropped, or another one has its id", () => {
-    const { keeper, keep } = stage();
-    const first = keep("a");
-    expect(keeper.find("a")).toBe(first);
-    const second = keep("a");
-    keeper.drop(first);
-    expect([keeper.find("a"), keeper.size]).toEqual([second, 1]);
-    keeper.drop(second);
-    expect([keeper.find("a"), keeper.size]).toEqual([undefined, 0]);
-  });
-
   test("is lost at its deadline, even if nothing reads it and nothing answers", async () => {
     const { keeper, keep, state } = stage();
     state.isOpen = false;
@@ -264,18 +245,6 @@ describe("a lease in the keeper", () => {
     const look = vi.spyOn(lease, "look");
     await pass(5_000);
     expect(look).toHaveBeenCalledTimes(5);
-  });
-
-  test("is lost when the server says so, with its reason", () => {
-    const { keeper, keep } = stage();
-    const [a, b] = [keep("a"), keep("b")];
-    const said = { leaseId: "a", lockName: "etl", end: { reason: EndReason.FORCE_RELEASED } };
-    keeper.lost([create(LostLeaseSchema, said), create(LostLeaseSchema, { leaseId: "stranger" })]);
-    expect([a.isLost, b.isLost, keeper.size]).toEqual([true, false, 1]);
-    expect(a.signal.reason).toMatchObject({
-      reason: "LEASE_LOST",
-      end: { reason: "FORCE_RELEASED" },
-    });
   });
 
   test("is confirmed with its whole time, from the response, and renewed by that", async () => {
@@ -306,16 +275,6 @@ describe("a lease in the keeper", () => {
     keeper.stop();
     await pass(10_000);
     expect(renewals()).toEqual([]);
-  });
-
-  test("with less time than the others is renewed before them", async () => {
-    const { keep, renewals } = stage();
-    keep("a", 60_000);
-    keep("b", 1_500, 150);
-    await pass(499);
-    expect(renewals()).toEqual([]);
-    await pass(1);
-    expect(renewals()).toEqual([["b"]]);
   });
 });
 
@@ -362,15 +321,6 @@ describe("an observer", () => {
   });
 });
 
-test("no lease is renewed before one is due, however often the clock is read", async () => {
-  const { keep, renewals } = stage();
-  keep("a", 9_000);
-  await pass(2_999);
-  expect(renewals()).toEqual([]);
-  await pass(1);
-  expect(renewals()).toEqual([["a"]]);
-});
-
 test("an answered renewal is over, so that nothing waits for it when the client is closed", async () => {
   const { calls, keep, renewed } = stage();
   keep("a", 3_000);
@@ -378,15 +328,6 @@ test("an answered renewal is over, so that nothing waits for it when the client 
   expect(calls.size).toBe(1);
   renewed(["a", 3_000]);
   expect(calls.size).toBe(0);
-});
-
-test("a dropped lease removes no other one", async () => {
-  const { keeper, keep, renewals } = stage();
-  const first = keep("a", 3_000);
-  keep("b", 3_000);
-  keeper.drop(first);
-  await pass(1_000);
-  expect(renewals()).toEqual([["b"]]);
 });
 
 test("a lease that nothing renews is uncertain and lost to the millisecond, and checked no more often than that takes", async () => {

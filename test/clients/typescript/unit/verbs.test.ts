@@ -12,15 +12,9 @@ import {
   Mode,
 } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
-  DeleteRecordResponseSchema,
-  ForceReleaseResponseSchema,
   GetLockResponseSchema,
-  ListLimitsResponseSchema,
-  ListLocksResponseSchema,
   ListOrder,
   ReleaseResponseSchema,
-  RenewResponseSchema,
-  SetLimitResponseSchema,
   UpdateRecordResponseSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 import { FakeConnection, GONE, stageCalls, turn } from "./fake-connection.ts";
@@ -33,29 +27,6 @@ function stage(giveUpAfterMs = 60_000) {
 const at = (seconds: number, nanos = 0) => ({ seconds: BigInt(seconds), nanos });
 
 describe("a release", () => {
-  test("does not mention the lock's record without a note", async () => {
-    const { verbs, latest, answer } = stage();
-    const released = verbs.release("lease");
-    expect(latest().command).toMatchObject({ case: "release", value: { leaseId: "lease" } });
-    const { value } = latest().command;
-    for (const field of ["status", "coolDown", "attemptsLeft"])
-      expect((value as unknown as Record<string, unknown>)[field]).toBeUndefined();
-    answer({ case: "release", value: create(ReleaseResponseSchema, { released: true }) });
-    expect(await released).toEqual({ released: true, hadEnded: false });
-  });
-
-  test("includes the note, even values that are 0 or empty", async () => {
-    const { verbs, latest } = stage();
-    verbs.release("lease", { status: "", coolDown: 0, attemptsLeft: 0 }).catch(() => {});
-    expect(latest().command.value).toMatchObject({ status: "", coolDown: at(0), attemptsLeft: 0 });
-    verbs.release("lease", { status: "done", coolDown: 1_500, attemptsLeft: 4 }).catch(() => {});
-    expect(latest().command.value).toMatchObject({
-      status: "done",
-      coolDown: at(1, 500_000_000),
-      attemptsLeft: 4,
-    });
-  });
-
   test("sent once that ended nothing found the lease ended; a repeated one may have ended it itself", async () => {
     const { verbs, calls, connection, answer } = stage();
     const nothing = { case: "release", value: create(ReleaseResponseSchema, { released: false }) };
@@ -93,16 +64,6 @@ describe("a release", () => {
 });
 
 describe("a renewal", () => {
-  test("keeps the TTL unless another one is requested", async () => {
-    const { verbs, latest, answer } = stage();
-    const renewed = verbs.renew("lease");
-    expect((latest().command.value as { ttl?: unknown }).ttl).toBeUndefined();
-    answer({ case: "renew", value: create(RenewResponseSchema, { lease: { leaseId: "lease" } }) });
-    expect((await renewed).leaseId).toBe("lease");
-    verbs.renew("lease", 2_500).catch(() => {});
-    expect(latest().command).toMatchObject({ case: "renew", value: { ttl: at(2, 500_000_000) } });
-  });
-
   test("that gets the answer of another verb is an error and no lease", async () => {
     const { verbs, answer } = stage();
     const renewed = verbs.renew("lease");
@@ -130,45 +91,6 @@ test("commands that keep and end leases overtake earlier commands", () => {
 });
 
 describe("a limit", () => {
-  test("is set for a name or for a pattern, and removed by null", async () => {
-    const { verbs, latest, answer } = stage();
-    const set = verbs.setLimit({ name: "etl" }, 0, { ifVersion: 0, reason: "night" });
-    expect(latest().command).toMatchObject({
-      case: "setLimit",
-      value: {
-        target: { case: "name", value: "etl" },
-        newLimit: { case: "limit", value: 0 },
-        expectedVersion: 0n,
-        reason: "night",
-      },
-    });
-    const value = create(SetLimitResponseSchema, {
-      limit: 7,
-      version: 9n,
-      heldPermits: 3n,
-      waiterCount: 2n,
-      draining: true,
-      serversBehind: 4,
-    });
-    answer({ case: "setLimit", value });
-    expect(await set).toEqual({
-      limit: 7,
-      version: 9n,
-      heldPermits: 3,
-      waiterCount: 2,
-      draining: true,
-      serversBehind: 4,
-    });
-    verbs.setLimit({ pattern: "etl/*" }, null, {}).catch(() => {});
-    const unset = latest().command.value as { expectedVersion?: bigint };
-    expect(unset).toMatchObject({
-      target: { case: "pattern", value: "etl/*" },
-      newLimit: { case: "unsetLimit" },
-      reason: "",
-    });
-    expect(unset.expectedVersion).toBeUndefined();
-  });
-
   test.each([
     ["a limit", (verbs: Verbs) => verbs.setLimit({ name: "a" }, 1, {})],
     ["a record", (verbs: Verbs) => verbs.updateRecord("a", { status: "x" })],
@@ -200,20 +122,6 @@ describe("a limit", () => {
 });
 
 describe("a record", () => {
-  test("changes the named fields, and no others", async () => {
-    const { verbs, latest, answer } = stage();
-    const changed = verbs.updateRecord("job", {});
-    const { value } = latest().command;
-    expect(value).toMatchObject({
-      ...{ name: "job", reason: "" },
-      ...{ newNotBefore: { case: undefined }, newAttemptsLeft: { case: undefined } },
-    });
-    for (const field of ["status", "expectedVersion"])
-      expect((value as unknown as Record<string, unknown>)[field]).toBeUndefined();
-    answer({ case: "updateRecord", value: create(UpdateRecordResponseSchema, { record: { version: 3n } }) });
-    expect(await changed).toEqual({ status: "", version: 3n });
-  });
-
   test("changes to empty, 0 or null, too", () => {
     const { verbs, latest } = stage();
     const changes = { notBeforeIn: 0, attemptsLeft: 0, status: "", ifVersion: 5, reason: "anew" };
@@ -275,29 +183,9 @@ describe("a record", () => {
       lastRun: { owner: "", token: 0n, endReason: "RELEASED", status: "" },
     });
   });
-
-  test("is deleted under its version, and the answer shows whether there was one", async () => {
-    const { verbs, latest, answer } = stage();
-    const deleted = verbs.deleteRecord("job", { ifVersion: 2n });
-    expect(latest().command).toMatchObject({
-      case: "deleteRecord",
-      value: { name: "job", expectedVersion: 2n },
-    });
-    answer({ case: "deleteRecord", value: create(DeleteRecordResponseSchema, { deleted: true }) });
-    expect(await deleted).toBe(true);
-  });
 });
 
 describe("a lock is shown", () => {
-  test("with who asked for it, if the server knows", async () => {
-    const { verbs, answer } = stage();
-    const shown = verbs.getLock("a");
-    const holders = [{ state: ClaimState.HELD, owner: "w", principal: "worker" }];
-    const lock = { name: "a", limit: { permits: 1 }, holders };
-    answer({ case: "getLock", value: create(GetLockResponseSchema, { lock }) });
-    expect((await shown).holders).toMatchObject([{ owner: "w", principal: "worker" }]);
-  });
-
   const waiter = {
     lockName: "a",
     ticketNumber: 8n,
@@ -394,35 +282,6 @@ describe("a lock is shown", () => {
 });
 
 describe("a listing", () => {
-  test("reads page after page, until a page names no next one", async () => {
-    const { verbs, asked, answer } = stage();
-    const names: string[] = [];
-    const read = (async () => {
-      for await (const { name } of verbs.listLocks({
-        prefix: "a",
-        busyOnly: true,
-        order: "most waiters",
-        pageSize: 2,
-      }))
-        names.push(name);
-    })();
-    const page = (...locks: string[]) => locks.map((name) => ({ name, limit: { permits: 1 } }));
-    const said = { prefix: "a", busyOnly: true, order: ListOrder.MOST_WAITERS, pageSize: 2 };
-    await turn();
-    expect(asked).toHaveLength(1);
-    expect(asked[0]?.command).toMatchObject({ case: "listLocks", value: { ...said, pageToken: "" } });
-    answer({
-      case: "listLocks",
-      value: create(ListLocksResponseSchema, { locks: page("a1", "a2"), nextPageToken: "t" }),
-    });
-    await turn();
-    expect(asked).toHaveLength(2);
-    expect(asked[1]?.command).toMatchObject({ value: { ...said, pageToken: "t" } });
-    answer({ case: "listLocks", value: create(ListLocksResponseSchema, { locks: page("a3") }) });
-    await read;
-    expect(names).toEqual(["a1", "a2", "a3"]);
-  });
-
   test.each([
     [{}, ListOrder.NAME],
     [{ order: "longest wait" }, ListOrder.LONGEST_WAIT],
@@ -435,46 +294,6 @@ describe("a listing", () => {
     await turn();
     expect(asked).toHaveLength(1);
     expect(asked[0]?.command.value).toMatchObject({ prefix: "", busyOnly: false, pageSize: 0, order });
-  });
-
-  test("of limits names each one's target", async () => {
-    const { verbs, asked, answer } = stage();
-    const all: object[] = [];
-    const read = (async () => {
-      for await (const one of verbs.listLimits("a")) all.push(one);
-    })();
-    await turn();
-    expect(asked).toHaveLength(1);
-    expect(asked[0]?.command).toMatchObject({ case: "listLimits", value: { prefix: "a", pageToken: "" } });
-    const limits = [{ target: { case: "name" as const, value: "a" }, limit: 1, version: 2n, reason: "x" }];
-    answer({ case: "listLimits", value: create(ListLimitsResponseSchema, { limits, nextPageToken: "t" }) });
-    await turn();
-    expect(asked).toHaveLength(2);
-    expect(asked[1]?.command.value).toMatchObject({ prefix: "a", pageToken: "t" });
-    const rest = [{ target: { case: "pattern" as const, value: "a*" } }, {}];
-    answer({ case: "listLimits", value: create(ListLimitsResponseSchema, { limits: rest }) });
-    await read;
-    expect(all).toEqual([
-      { name: "a", limit: 1, version: 2n, reason: "x" },
-      { pattern: "a*", limit: 0, version: 0n, reason: "" },
-      { limit: 0, version: 0n, reason: "" },
-    ]);
-  });
-});
-
-test("a forced release is of a name or of one claim, and returns what it has ended", async () => {
-  const { verbs, latest, answer } = stage();
-  const forced = verbs.forceRelease({ name: "a" }, "it hangs");
-  expect(latest().command).toMatchObject({
-    case: "forceRelease",
-    value: { target: { case: "name", value: "a" }, reason: "it hangs" },
-  });
-  const ended = [{ lockName: "a", ticketNumber: 3n }];
-  answer({ case: "forceRelease", value: create(ForceReleaseResponseSchema, { ended, remaining: 4 }) });
-  expect(await forced).toMatchObject({ ended: [{ lockName: "a", ticketNumber: 3n }], remaining: 4 });
-  verbs.forceRelease({ name: "a", ticketNumber: 0n }, "").catch(() => {});
-  expect(latest().command.value).toMatchObject({
-    target: { case: "claim", value: { lockName: "a", ticketNumber: 0n } },
   });
 });
 
