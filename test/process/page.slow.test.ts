@@ -93,26 +93,6 @@ test("operators act under their names, everybody sees what the policy lets them,
   expect(await byOps.end()).toMatchObject({ code: "PERMISSION_DENIED", reason: "RIGHT_MISSING" });
 });
 
-test("a stop ends watches at once, and does not wait for them", async () => {
-  const server = await stage.serving(await stage.database(freshSqlite), "--drain-timeout", "10m");
-  const watches = await Promise.all([watch(server), watch(server)]);
-  server.process.kill("SIGTERM");
-  for (const one of watches) expect(await one.end()).toMatchObject({ reason: "SHUTTING_DOWN" });
-  expect(await server.process.ended()).toMatchObject({ code: 0 });
-});
-
-test("the token of the metrics opens the page of a server that asks nobody who calls, until it is withdrawn", async () => {
-  const [first, second] = ["the-first-token-of-a-test", "the-second-token-of-a-test"];
-  const url = await stage.database(freshSqlite);
-  const server = await screenOf(stage.rowlock(serveArgs(url, "--metrics-token-file", put("token", first))));
-  expect((await call(server, "GetLock", { name: "x" })).status).toBe(401);
-  expect((await call(server, "GetLock", { name: "x" }, first)).status).toBe(200);
-  const open = await watch(server, first);
-  put("token", second);
-  expect(await open.end()).toMatchObject({ reason: "CREDENTIALS_WRONG" });
-  expect((await call(server, "GetLock", { name: "x" }, second)).status).toBe(200);
-});
-
 test("the page is served over TLS, too", async () => {
   const { cert, key } = selfSignedCertificate();
   const flags = [

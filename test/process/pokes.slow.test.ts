@@ -4,10 +4,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { create, toBinary } from "@bufbuild/protobuf";
-import { Client, credentials, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
 import { freshDatabase, mysqlFamily } from "../support/database.ts";
 import { type GaleraCluster, startGaleraCluster } from "../support/mysql-family/galera-cluster.ts";
 import { openPlainConnection } from "../support/mysql-stage.ts";
@@ -51,23 +48,6 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       expect(await metric(near, "rowlock_replicas")).toBe(2);
     });
 
-    test("one poke names all waiters that one transaction has granted to", async () => {
-      const url = await fresh();
-      const [near, far] = [await stage.serving(url, ...SELDOM), await stage.serving(url, ...SELDOM)];
-      const name = "raised";
-      await near.client.call("setLimit", {
-        target: { case: "name", value: name },
-        newLimit: { case: "limit", value: 0 },
-      });
-      const streams = Array.from({ length: 20 }, () => far.client.wait(acquire({ name })));
-      for (const stream of streams) await stream.position();
-      await near.client.call("setLimit", {
-        target: { case: "name", value: name },
-        newLimit: { case: "limit", value: 20 },
-      });
-      for (const stream of streams) expect((await stream.granted()).lockName).toBe(name);
-    });
-
     test("servers with certificates poke each other, even if they ask clients for one", async () => {
       const { cert, key } = selfSignedCertificate();
       const file = (name: string, text: string) => {
@@ -88,24 +68,6 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       const [near, far] = clients as [TestCalls, TestCalls];
       await handOver(near, far, "there");
       await handOver(far, near, "back");
-    });
-
-    test("a lost poke costs the time to the next poll", async () => {
-      const url = await fresh();
-      const near = await stage.serving(url, ...SELDOM);
-      const far = await stage.serving(url, "--poll-interval", "1s", "--advertise", "127.0.0.1:1");
-      await handOver(near.client, far.client, "there");
-      await until(async () => (await metric(near, 'rowlock_pokes_total{event="lost"}')) === 1);
-      await handOver(near.client, far.client, "there once more");
-    });
-
-    test("a sender without the secret is refused", async () => {
-      const url = await fresh();
-      const { client, grpcAddress } = await stage.serving(url, ...SELDOM);
-      await client.lease({ name: "poked" });
-      const poke = (secret: string) => pokeAt(grpcAddress, secret);
-      expect(await poke("")).toBe("PERMISSION_DENIED");
-      expect(await poke("A".repeat(22))).toBe("PERMISSION_DENIED");
     });
   },
 );
@@ -146,22 +108,3 @@ describe.runIf(inject("galera"))("between two nodes of Galera", () => {
     expect(tookMs).toHaveLength(ROUNDS);
   });
 });
-
-/** Sends a poke and returns the name of its status code. */
-async function pokeAt(address: string, secret: string): Promise<string> {
-  const method = ReplicaService.method.poke;
-  const client = new Client(address, credentials.createInsecure());
-  const message = toBinary(
-    method.input,
-    create(method.input, { secret, claims: [{ lockId: 1n, ticketNumber: 1n }] }),
-  );
-  const code = await new Promise<status>((resolve) => {
-    const bytes = (buffer: Buffer) => buffer;
-    const path = `/${method.parent.typeName}/${method.name}`;
-    client.makeUnaryRequest(path, bytes, bytes, Buffer.from(message), (error) =>
-      resolve(error?.code ?? status.OK),
-    );
-  });
-  client.close();
-  return status[code];
-}

@@ -3,8 +3,6 @@
 
 import { describe, expect, test } from "vitest";
 import { freshSqlite, testDatabases } from "../support/database.ts";
-import { startRefusingProxy } from "../support/refusing-proxy.ts";
-import { CTRL_C, HAS_PTY, Pty } from "./pty.ts";
 import type { Exit } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
@@ -87,50 +85,6 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
     );
     expect((await ran("history", "etl/load", "--chart")).out).toMatch(/\n#1 stuck █+x\n#2 next +░+█+\n/);
   });
-
-  test("names full of control characters are asked for, explained and listed", async () => {
-    const { server, ran } = await shell(fresh);
-    const name = "evil\x1b[2J\r\nrowlock: all is well\u202e";
-    const held = await server.client.lease({ name, terms: { owner: name, labels: { [name]: name } } });
-    const { ticketId } = await server.client.ticket({ name, terms: { owner: name } });
-    await ran("limit", name, "1", "--reason", name);
-    const answers = [
-      await ran("why", name),
-      await ran("why", `${name}#2`),
-      await ran("why", ticketId),
-      await ran("top", "--once", "--by", "owner"),
-      await ran("ls", "--owner", name),
-      await ran("history", name, "--limits"),
-    ];
-    await server.client.call("release", { leaseId: held.leaseId });
-    answers.push(await ran("history", name), await ran("history", name, "--chart"));
-    answers.push(await ran("history", "--prefix", "evil\x1b", "--json"));
-    for (const { code, out, err } of answers) {
-      expect([code, err]).toEqual([0, ""]);
-      expect(out).toMatch(/^[\x20-\x7e░█…\n]+$/);
-      expect(out).toContain("evil\\u001b[2J");
-    }
-  });
-});
-
-test("rowlock run waits as before at a server that cannot say why", { timeout: LONG_MS }, async () => {
-  const { server, rowlock } = await shell(freshSqlite);
-  const held = await server.client.lease({
-    name: "job",
-    terms: { lasting: { case: "noExpiry", value: {} } },
-  });
-  const proxy = await startRefusingProxy(server.grpcAddress, "UNIMPLEMENTED", ["Session", "ExplainWait"]);
-  stage.afterwards(() => proxy.close());
-  const waiting = rowlock("run", "job", "--addr", proxy.address, "--", "echo", "my turn");
-  await waiting.logged(/next in the queue/);
-  await expect.poll(() => proxy.asked, { timeout: LONG_MS }).toContain("ExplainWait");
-  await server.client.call("release", { leaseId: held.leaseId });
-  expect(await waiting.exited).toMatchObject({ code: 0, out: "my turn\n" });
-  const { code, err } = await rowlock("why", "job", "--addr", proxy.address).exited;
-  expect([code, err]).toEqual([
-    69,
-    expect.stringMatching(/^rowlock: [^\n]*older than this command[^\n]*\n$/),
-  ]);
 });
 
 describe("rowlock top", () => {
@@ -154,22 +108,4 @@ describe("rowlock top", () => {
     const { code, err } = await watching.exited;
     expect([code, err.match(/No Rowlock server/g)?.length]).toEqual([0, 1]);
   });
-
-  test.skipIf(!HAS_PTY)(
-    "draws its page on a terminal until Ctrl-C, and then restores the screen",
-    async () => {
-      const { server, env } = await shell(freshSqlite);
-      await server.client.lease({ name: "page", terms: { owner: "anna" } });
-      const line = `stty cols 80 rows 30; exec ${process.execPath} server/main.ts top --by owner --every 1s`;
-      const pty = new Pty(line, env);
-      stage.afterwards(() => pty.destroy());
-      await pty.shows(/␛\[\?1049h[\s\S]*OWNER[\s\S]*anna/);
-      const from = pty.screen.length;
-      await server.client.lease({ name: "other", terms: { owner: "ben" } });
-      await pty.shows(/␛\[H(?:(?!␛\[H)[\s\S])*ben/, from);
-      pty.press(CTRL_C);
-      expect(await pty.ended()).toBe(0);
-      expect(pty.screen).toMatch(/␛\[\?25h␛\[\?1049l$/);
-    },
-  );
 });
