@@ -11,7 +11,6 @@ import type { Captured, CaptureInput } from "../../server/engine/lock-engine.ts"
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";
-import { TERMS } from "../support/claims.ts";
 import { type TestDatabase, testDatabases } from "../support/database.ts";
 import { chanceFrom, type Faults, faultyStore } from "../support/faulty-store.ts";
 import { openPlainConnection } from "../support/mysql-stage.ts";
@@ -140,17 +139,6 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     expect([...taken.keys()].toSorted()).toEqual(all);
   });
 
-  test("that are repeated at another replica get the same leases", async () => {
-    await put(there.engine, "again/1", "again/2", "again/3", "again/4");
-    const input = wanting("again/", { requestId: "again" });
-    const first = await here.engine.capture(input);
-    const second = await there.engine.capture(input);
-    expect(second.leases.map(({ claim }) => claim.secret)).toEqual(
-      first.leases.map(({ claim }) => claim.secret),
-    );
-    expect(await holders("again/")).toHaveLength(3);
-  });
-
   test("with an unknown outcome leave nothing behind, or can be repeated", async () => {
     await put(there.engine, "unknown/1", "unknown/2");
     const commitsThenFails: (typeof script)[number] = (transact) => async (plan, decide) => {
@@ -186,19 +174,6 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     await until(() => here.engine.waitingCaptures === 1);
     await there.engine.ask(asks.forceRelease("wait/1", null, "it hangs"));
     expect(namesOf(await lost)).toEqual(["wait/1"]);
-  });
-
-  test("that wait at two replicas share the locks that become free", async () => {
-    const waits = Array.from({ length: 20 }, (_, index) =>
-      (index % 2 ? here : there).engine.captureWhenFree(
-        wanting("share/", { max: 1 }),
-        new AbortController().signal,
-      ),
-    );
-    await until(() => here.engine.waitingCaptures + there.engine.waitingCaptures === 20);
-    const all = Array.from({ length: 20 }, (_, index) => `share/${100 + index}`);
-    await put(here.engine, ...all);
-    expect((await Promise.all(waits)).flatMap(namesOf).toSorted()).toEqual(all);
   });
 
   test("that end during an attempt return what it takes", async () => {
@@ -255,15 +230,6 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     await put(there.engine, ...all);
     expect((await Promise.all(waits)).flatMap(namesOf).toSorted()).toEqual(all.toSorted());
     expect((await Promise.all(repeated)).flatMap(namesOf)).toEqual([]);
-  });
-
-  test("set a status on lost locks, by which others find them again", async () => {
-    await put(there.engine, "crash/1");
-    const terms = { ...TERMS, ifStatus: ["new"], statusIfLost: "crashed" };
-    await here.engine.capture(wanting("crash/", { terms }));
-    await there.engine.ask(asks.forceRelease("crash/1", null, "it hangs"));
-    const others = { ...TERMS, ifStatus: ["crashed"] };
-    expect(namesOf(await there.engine.capture(wanting("crash/", { terms: others })))).toEqual(["crash/1"]);
   });
 
   test.runIf(database.server)("skip locks that another transaction holds, and take others", async () => {

@@ -36,40 +36,6 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
     );
   });
 
-  test("a dead waiter is dropped, and the waiter behind it is granted", async () => {
-    const holder = claimOf(await here.engine.acquire(ask("dead"), null), "held");
-    const dead = claimOf(await here.engine.acquire(ask("dead"), null), "waiting");
-    const alive = follower();
-    claimOf(await here.engine.acquire(ask("dead"), alive), "waiting");
-    // The dead waiter is granted first, provisionally; that lease lapses after the grace period.
-    await here.engine.ask(asks.release(holder));
-    const { claim } = await alive.toldClaim;
-    expect(claim.state).toBe("held");
-    expect(claim.fencingToken).toBe(holder.fencingToken + 2n);
-    const ended = claimOf(await here.engine.attach(dead, follower()), "ended");
-    expect(ended.endReason).toBe("lapsed");
-  });
-
-  test("a waiter that comes back within the grace period gets the lease with its full TTL", async () => {
-    const holder = claimOf(await here.engine.acquire(ask("fetched"), null), "held");
-    const ticket = claimOf(await here.engine.acquire(ask("fetched"), null), "waiting");
-    await here.engine.ask(asks.release(holder));
-    const lease = claimOf(await here.engine.attach(ticket, follower()), "held");
-    expect(lease.deadlineUs).toBe((lease.grantedAtUs as number) + 30 * SECOND_US);
-  });
-
-  test("a cancelled call that cannot come back leaves at once", async () => {
-    const holder = claimOf(await here.engine.acquire(ask("cancelled"), null), "held");
-    const gone = follower();
-    const ticket = claimOf(await here.engine.acquire(ask("cancelled"), gone), "waiting");
-    here.engine.detach(ticket, gone, false);
-    // The engine decides commands for one lock in order, so this one comes after the detach.
-    await here.engine.ask(asks.renew(holder, undefined));
-    expect((await here.engine.view("cancelled"))?.lock).toMatchObject({ waiting: 0, holders: 1 });
-    await here.engine.ask(asks.release(holder));
-    expect((await here.engine.view("cancelled"))?.lock).toMatchObject({ waiting: 0, holders: 0 });
-  });
-
   test.each([
     ["by this server", () => here],
     ["by another server", () => there],
@@ -91,12 +57,4 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
       expect(claim.grantedAtUs).toBeGreaterThanOrEqual(told.claim.deadlineUs as number);
     },
   );
-
-  test("a bounded wait ends as timed out", async () => {
-    claimOf(await here.engine.acquire(ask("bounded"), null), "held");
-    const waiter = follower();
-    claimOf(await here.engine.acquire(ask("bounded", { maxWaitUs: GRACE_US / 4 }), waiter), "waiting");
-    const { claim } = await waiter.toldClaim;
-    expect(claim).toMatchObject({ state: "ended", endReason: "timed_out" });
-  });
 });

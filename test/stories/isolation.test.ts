@@ -227,17 +227,6 @@ describe.each(mysqlFamily())(
       },
     );
 
-    test("a call with a wrong secret keeps no place", async () => {
-      const held = await lease("guessed");
-      const ticket = claimOf(await here.engine.acquire(ask("guessed"), null), "waiting");
-      const free = await hold(held.lockId, [GUARD]);
-      const guess = there.engine.attach({ ...ticket, secret: "A".repeat(22) }, follower());
-      await until(async () => (await clockUs(plain)) > (ticket.deadlineUs as number));
-      await free();
-      expect((await guess).outcome.kind).toBe("unknown_claim");
-      expect(claimOf(await here.engine.attach(ticket, follower()), "ended").endReason).toBe("lapsed");
-    });
-
     /**
      * Puts waiters on two locks. The returned function measures the milliseconds until a limit for both locks is set
      * and one waiter is granted.

@@ -5,20 +5,11 @@ import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
 import type { RenewedLease } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Store } from "../../server/storage/store.ts";
-import { processStage } from "../process/stage.ts";
 import { freshDatabase, mysqlFamily, testDatabases } from "../support/database.ts";
 import type { StartOptions, TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
 import { openPlainConnection } from "../support/mysql-stage.ts";
-import {
-  acquire,
-  BareSession,
-  type Command,
-  comeBack,
-  release,
-  renew,
-  wait,
-} from "../support/session-client.ts";
+import { acquire, BareSession, type Command, comeBack, release, wait } from "../support/session-client.ts";
 import type { TestCalls } from "../support/test-calls.ts";
 
 const CROWD = 500;
@@ -183,33 +174,11 @@ describe.each(testDatabases())("on $label", (database) => {
     expect(performance.now() - releasedMs).toBeLessThan((CROWD / 25) * (graceUs / 1_000));
     session.cancel();
   });
-
-  test("a Renew overtakes the 1,500 waits of its session", async () => {
-    const fresh = await database.fresh();
-    cleanups.push(fresh.drop);
-    const server = await start({ url: fresh.url });
-    const session = new BareSession(server.client);
-    session.keepAlive(500);
-    const [held] = (await leasesOf(session, ["hot"])) as [string];
-    for (let part = 0; part < 3; part++) {
-      const calls = Array.from({ length: 500 }, (_, index) =>
-        wait({ name: "hot", requestId: `w-${part}-${index}` }),
-      );
-      await ticketsOf(session, session.ask(...calls));
-    }
-    expect(server.engine.waiterCount).toBe(1_500);
-    const [renewing] = session.ask(renew(held)) as [bigint];
-    expect(await session.last(renewing)).toMatchObject({ case: "renew" });
-    session.cancel();
-    await until(() => server.engine.waiterCount === 0);
-  });
 });
 
 describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${found.version}` })))(
   "two servers on $label",
   ({ found }) => {
-    const stage = processStage();
-
     test("that restart in turn lose no place and no lease of a client that moves along", async () => {
       const { url, drop } = await freshDatabase(found);
       cleanups.push(drop);
@@ -244,27 +213,6 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       expect(await granted).toBe(tickets[0]);
       session.cancel();
       await until(() => near.engine.waiterCount === 0);
-    });
-
-    test("keep 500 places and 100 leases when one is killed and the clients come to the other", async () => {
-      const url = await stage.database(() => freshDatabase(found));
-      const { process: killed, client: lost } = await stage.serving(url);
-      const session = new BareSession(lost);
-      const names = Array.from({ length: LEASES }, (_, index) => `lease-${index}`);
-      const leases = await leasesOf(session, ["hot", ...names]);
-      const calls = session.ask(
-        ...Array.from({ length: CROWD }, (_, index) => wait({ name: "hot", requestId: `w-${index}` })),
-      );
-      const tickets = await ticketsOf(session, calls);
-      const other = await startServer({ url });
-      stage.afterwards(() => other.stop());
-      killed.kill("SIGKILL");
-      await expect(session.ended).rejects.toMatchObject({ code: "UNAVAILABLE" });
-      const next = await takeUp(other.client, leases, tickets);
-      expect(next.tickets).toEqual(tickets);
-      expect(next.renewed).toHaveLength(leases.length);
-      next.session.cancel();
-      await until(() => other.engine.waiterCount === 0);
     });
   },
 );

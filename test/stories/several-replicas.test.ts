@@ -24,22 +24,6 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     expect(replicas.all.flatMap((replica) => replica.failures)).toEqual([]);
   });
 
-  test("renew and release a lease that another one has granted", async () => {
-    const lease = claimOf(await here.engine.acquire(ask("renewed elsewhere"), null), "held");
-    const renewed = claimOf(await there.engine.ask(asks.renew(lease, 60 * SECOND_US)), "held");
-    expect(renewed.fencingToken).toBe(lease.fencingToken);
-    expect(renewed.deadlineUs).toBeGreaterThan(lease.deadlineUs as number);
-    expect((await there.engine.ask(asks.release(lease))).outcome).toEqual({
-      kind: "released",
-      byThisCall: true,
-    });
-    expect((await here.engine.ask(asks.release(lease))).outcome).toEqual({
-      kind: "released",
-      byThisCall: false,
-    });
-    expect((await here.engine.ask(asks.renew(lease, undefined))).outcome.kind).toBe("ended");
-  });
-
   test("grant a release here to a waiter there, which has its full TTL once it renews", async () => {
     const lease = claimOf(await here.engine.acquire(ask("granted across"), null), "held");
     const waiter = follower();
@@ -117,16 +101,6 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
       async ({ engine }) => (await engine.view("counts")).lock.record?.version,
     );
     expect(new Set(await Promise.all(versions)).size).toBe(1);
-  });
-
-  test("grant to a waiter at any server after a lease expires", async () => {
-    claimOf(await here.engine.acquire(ask("expires", { ttlUs: SECOND_US / 4 }), null), "held");
-    const waiter = follower();
-    claimOf(await there.engine.acquire(ask("expires"), waiter), "waiting");
-    const { claim } = await waiter.toldClaim;
-    expect(claim.state).toBe("held");
-    const events = [...here.events, ...there.events].filter((event) => event.kind === "ended");
-    expect(events.some((event) => event.claim.endReason === "expired")).toBe(true);
   });
 
   test("wake the waiters there when a limit is raised here, by name and by pattern", async () => {

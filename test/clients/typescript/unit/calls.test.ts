@@ -153,22 +153,6 @@ describe("a call", () => {
 });
 
 describe("all calls", () => {
-  test("are over when nothing is open", async () => {
-    const { calls, ask, answer } = stage();
-    await calls.idle();
-    calls.begun(connect());
-    ask("one");
-    ask("two");
-    let idle = 0;
-    for (const wait of [calls.idle(), calls.idle()]) void wait.then(() => (idle += 1));
-    answer(1n);
-    await pass(0);
-    expect(idle).toBe(0);
-    answer(2n);
-    await pass(0);
-    expect(idle).toBe(2);
-  });
-
   test("fail together: those that wait for a connection, a retry or an answer", async () => {
     const { calls, ask, answer, said } = stage();
     calls.begun(connect({ commandsMax: 2 }));
@@ -383,15 +367,6 @@ describe("credentials that are refused for now", () => {
     ]);
     expect(said).toHaveLength(1);
   });
-
-  test("of one call of a session fail that call", () => {
-    const { calls, ask, answer, said } = stage();
-    calls.begun(connect());
-    ask("one");
-    ask("a change", { repeat: "unsent" });
-    for (const call of [1n, 2n]) answer(call, EXPIRED);
-    expect(said).toEqual(["one failed: CREDENTIALS_EXPIRED", "a change failed: CREDENTIALS_EXPIRED"]);
-  });
 });
 
 describe("a connection that ends", () => {
@@ -405,16 +380,6 @@ describe("a connection that ends", () => {
     ask("here", { repeat: "on this connection" });
     calls.ended(first, GONE);
     expect(said).toEqual(["there failed: UNKNOWN"]);
-  });
-
-  test("that is left and is not in use takes nothing away from the one in use", () => {
-    const { calls, ask, namesOn } = stage();
-    const [first, second] = [connect(), connect()];
-    calls.begun(first);
-    calls.begun(second);
-    calls.leaving(first, GONE);
-    ask("one");
-    expect(namesOn(second)).toEqual(["one"]);
   });
 
   test("leaves its calls to the next one, in order, before later calls", () => {

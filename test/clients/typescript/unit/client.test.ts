@@ -370,14 +370,6 @@ describe("closing", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("does not wait for calls that were never sent", async () => {
-    const { rowlock } = stage(undefined, { headers: () => new Promise(() => {}) });
-    const lock = rowlock.lock("etl").catch((error: unknown) => error);
-    const look = rowlock.getLock("etl").catch((error: unknown) => error);
-    await rowlock.close();
-    expect(await Promise.all([lock, look])).toMatchObject([{ reason: "CLOSED" }, { reason: "CLOSED" }]);
-  });
-
   test("is final: every verb is refused from then on", async () => {
     const { rowlock } = stage();
     await rowlock.close();

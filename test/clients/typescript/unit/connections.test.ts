@@ -185,19 +185,6 @@ describe("a connection", () => {
     await pass(1);
     expect(latest().address).toBe("b");
   });
-
-  test("stays after its server has answered in time, however long the server is silent", async () => {
-    await stage({ connectTimeout: 500, idleAfter: Number.POSITIVE_INFINITY });
-    open();
-    await pass(1e6);
-    expect([made.length, latest().destroyed]).toEqual([1, 0]);
-  });
-
-  test("may take as long as it likes without a time-out", async () => {
-    await stage({ connectTimeout: Number.POSITIVE_INFINITY });
-    await pass(1e6);
-    expect([made.length, latest().destroyed]).toEqual([1, 0]);
-  });
 });
 
 describe("a server that stops", () => {
@@ -235,15 +222,6 @@ describe("a server that stops", () => {
     expect(made).toHaveLength(1);
     await pass(1);
     expect(made).toHaveLength(2);
-  });
-
-  test("and answers only then has opened nothing", async () => {
-    const { said } = await stage();
-    const [first] = made as [Made];
-    say({ goingAway: true });
-    await pass(0);
-    open(first);
-    expect(said.filter((one) => one.startsWith("connected"))).toEqual([]);
   });
 });
 
@@ -302,12 +280,6 @@ describe("no server accepts this client", () => {
     open();
     end(errorOf("UNAUTHENTICATED"));
     expect(said.filter((one) => one.startsWith("hopeless"))).toEqual([]);
-  });
-
-  test("unless it is only unavailable", async () => {
-    const { said } = await stage();
-    end(AWAY);
-    expect(said.at(-1)).toBe("ended a: UNAVAILABLE");
   });
 });
 
@@ -407,18 +379,6 @@ describe("an unused connection", () => {
     end(AWAY, first);
     expect(said.filter((one) => one.startsWith("ended"))).toEqual([]);
   });
-
-  test("stays while anything is held or requested, or if it may stay for ever", async () => {
-    await stage({ idleAfter: 1_000 });
-    open();
-    await pass(10_000);
-    expect(latest().closedWithin).toEqual([]);
-    const { state } = await stage({ idleAfter: Number.POSITIVE_INFINITY });
-    open();
-    state.isNeeded = false;
-    await pass(1e7);
-    expect(latest().closedWithin).toEqual([]);
-  });
 });
 
 describe("headers", () => {
@@ -462,15 +422,6 @@ describe("headers", () => {
     await pass(498);
     expect(latest().destroyed).toBe(0);
   });
-
-  test("that comes after the close opens nothing", async () => {
-    const answer = Promise.withResolvers<Record<string, string>>();
-    const { connections } = await stage({ headers: () => answer.promise });
-    await connections.close(0);
-    answer.resolve({});
-    await pass(0);
-    expect(made).toEqual([]);
-  });
 });
 
 describe("closing", () => {
@@ -489,14 +440,6 @@ describe("closing", () => {
     end(AWAY);
     await pass(10_000);
     expect(made).toHaveLength(2);
-  });
-
-  test("ends the pause before the next try", async () => {
-    const { connections } = await stage({ addresses: ["a"] });
-    end(AWAY);
-    await connections.close(0);
-    await pass(10_000);
-    expect(made).toHaveLength(1);
   });
 });
 

@@ -39,16 +39,6 @@ function stage() {
 }
 
 describe("a lock", () => {
-  test("is the same for the same lease, and found by its id until it is released", async () => {
-    const { locks, hold, keeper } = stage();
-    const { lease, lock } = hold();
-    expect(locks.add(lease, {})).toBe(lock);
-    expect([locks.find("a"), locks.find("b")]).toEqual([lock, undefined]);
-    await lock.release();
-    expect([locks.find("a"), keeper.size, lock.state]).toEqual([undefined, 0, "released"]);
-    expect(lock.signal.reason).toMatchObject({ reason: "RELEASED" });
-  });
-
   test("is released once, with the first note, until its lease cannot be relied on any more", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
@@ -84,14 +74,6 @@ describe("a lock", () => {
     expect(release).not.toHaveBeenCalled();
   });
 
-  test("that could not be handed over is still held", async () => {
-    const { hold, keeper, renew } = stage();
-    const { lock } = hold();
-    renew.mockRejectedValueOnce(GONE);
-    await expect(lock.handOver()).rejects.toBe(GONE);
-    expect([keeper.size, lock.state]).toEqual([1, "held"]);
-  });
-
   test("ends with its scope, even if no server answers; any other failure is thrown", async () => {
     const { hold, release } = stage();
     release.mockRejectedValueOnce(GONE);
@@ -103,40 +85,7 @@ describe("a lock", () => {
   });
 });
 
-test("a lock notices that its time is over when it is read, even if no timer has noticed", () => {
-  vi.useFakeTimers({ toFake: ["performance"] });
-  try {
-    const { hold } = stage();
-    const [first, second] = [hold("a").lock, hold("b").lock];
-    expect(first.remainingMs).toBe(TTL_MS - 2_000);
-    vi.advanceTimersByTime(TTL_MS);
-    expect(first.signal.aborted).toBe(true);
-    expect([second.state, second.remainingMs]).toEqual(["lost", 0]);
-  } finally {
-    vi.useRealTimers();
-  }
-});
-
-test("a lock calls back with each new state", async () => {
-  const { hold } = stage();
-  const { lease, lock } = hold();
-  const states: string[] = [];
-  lock.onState((state) => states.push(state));
-  lease.orphaned();
-  lease.lose(GONE_LEASE);
-  await turn();
-  expect(states).toEqual(["uncertain", "lost"]);
-});
-
 describe("a lock that was lost", () => {
-  test("is given back silently, because its server may still keep it", async () => {
-    const { hold, release } = stage();
-    const { lease, lock } = hold();
-    lease.lose(GONE_LEASE);
-    expect(await lock.release({ status: "done" })).toBe(false);
-    expect(release.mock.calls).toEqual([["a", {}, ...UNASKED]]);
-  });
-
   test.each([{ statusIfLost: "" }, { lockDelay: 0 }, { minInterval: 0 }])(
     "and whose record shall show it (%j) has to end by itself",
     async (asked) => {
@@ -222,13 +171,4 @@ describe("an unwanted lease", () => {
     expect([keeper.size, lease.isLost, locks.find("a")]).toEqual([0, true, undefined]);
     expect(release.mock.calls).toEqual([["a", {}, ...UNASKED]]);
   });
-});
-
-test("all locks are released, though one of them fails", async () => {
-  const { locks, hold, release } = stage();
-  for (const id of ["a", "b"]) hold(id);
-  release.mockRejectedValueOnce(GONE);
-  locks.releaseAll();
-  await turn();
-  expect(release.mock.calls.map(([id]) => id)).toEqual(["a", "b"]);
 });

@@ -1,21 +1,10 @@
 // What the listings of the past and the explanation of a wait put into requests and read from answers, without a server.
 
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { Verbs } from "../../../../clients/typescript/src/verbs.ts";
-import {
-  ChangeKind,
-  type ChangeSchema,
-  ClaimState,
-  EndReason,
-  LimitSource,
-  Mode,
-} from "../../../../proto/gen/rowlock/v1/lock_pb.js";
-import {
-  ExplainWaitResponseSchema,
-  ListChangesResponseSchema,
-  ListClaimsResponseSchema,
-} from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
+import { ClaimState, EndReason, LimitSource, Mode } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { ExplainWaitResponseSchema } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 import { stageCalls, turn } from "./fake-connection.ts";
 
 function stage() {
@@ -55,141 +44,6 @@ describe("a listing of claims", () => {
       pageSize: 7,
       pageToken: "",
     });
-  });
-
-  test("shows how a claim ended, and who ended it", async () => {
-    const { verbs, answer } = stage();
-    const found = Array.fromAsync(verbs.listClaims({}));
-    await turn();
-    const ended = {
-      lockName: "etl",
-      ticketNumber: 4n,
-      state: ClaimState.ENDED,
-      mode: Mode.SHARED,
-      permits: 1,
-      owner: "o",
-      requestedAt: at(1),
-      grantedAt: at(2),
-      fencingToken: 8n,
-      end: {
-        reason: EndReason.FORCE_RELEASED,
-        endedAt: at(3),
-        endedBy: "token:ops",
-        note: "stuck",
-      },
-      replica: "r1",
-    };
-    const neverGranted = {
-      lockName: "etl",
-      ticketNumber: 3n,
-      state: ClaimState.ENDED,
-      end: { reason: EndReason.TIMED_OUT, endedAt: at(3) },
-    };
-    answer({
-      case: "listClaims",
-      value: create(ListClaimsResponseSchema, { claims: [ended, neverGranted] }),
-    });
-    expect(await found).toEqual([
-      {
-        lockName: "etl",
-        ticketNumber: 4n,
-        state: "ended",
-        mode: "shared",
-        permits: 1,
-        owner: "o",
-        labels: {},
-        token: 8n,
-        requestedAt: new Date(1_000),
-        grantedAt: new Date(2_000),
-        end: {
-          reason: "FORCE_RELEASED",
-          endedAt: new Date(3_000),
-          endedBy: "token:ops",
-          note: "stuck",
-        },
-        replica: "r1",
-      },
-      {
-        lockName: "etl",
-        ticketNumber: 3n,
-        state: "ended",
-        mode: "permit",
-        permits: 0,
-        owner: "",
-        labels: {},
-        end: { reason: "TIMED_OUT", endedAt: new Date(3_000) },
-      },
-    ]);
-  });
-});
-
-describe("a listing of changes", () => {
-  test("asks for what its options say, page after page", async () => {
-    const { verbs, asked, answer } = stage();
-    const searched: Date[] = [];
-    const found = Array.fromAsync(
-      verbs.listChanges({
-        name: "etl",
-        kinds: ["limit", "record", "forced release", "policy"],
-        from: new Date(1_000),
-        until: new Date(2_000),
-        changedBy: "ops",
-        pageSize: 3,
-        searched: (backTo) => searched.push(backTo),
-      }),
-    );
-    await turn();
-    const said = {
-      locks: { case: "lockName", value: "etl" },
-      kinds: [ChangeKind.LIMIT, ChangeKind.RECORD, ChangeKind.FORCED_RELEASE, ChangeKind.POLICY],
-      from: at(1),
-      until: at(2),
-      changedBy: "ops",
-      pageSize: 3,
-    };
-    expect(asked[0]?.command.value).toMatchObject({ ...said, pageToken: "" });
-    const change = { changedAt: at(5), changedBy: "ops", reason: "night" };
-    const lock = { case: "lockName", value: "etl" } as const;
-    const claim = { ticketNumber: 7n, state: ClaimState.WAITING, owner: "anna" };
-    const changes: MessageInitShape<typeof ChangeSchema>[] = [
-      {
-        ...change,
-        target: { case: "pattern", value: "e*" },
-        what: { case: "limit", value: { from: 1, to: 2 } },
-      },
-      { ...change, target: lock, what: { case: "limit", value: {} } },
-      { ...change, target: lock, what: { case: "forcedRelease", value: { claim } } },
-      {
-        ...change,
-        target: lock,
-        what: { case: "record", value: { to: { status: "new", attemptsLeft: 4, version: 8n } } },
-      },
-      { what: { case: "policy", value: { from: "", to: "a hash" } } },
-      {},
-    ];
-    answer({
-      case: "listChanges",
-      value: create(ListChangesResponseSchema, { changes, nextPageToken: "t", searchedBackTo: at(9) }),
-    });
-    await turn();
-    expect(asked[1]?.command.value).toMatchObject({ ...said, pageToken: "t" });
-    answer({ case: "listChanges", value: create(ListChangesResponseSchema, {}) });
-    const view = { changedAt: new Date(5_000), changedBy: "ops", reason: "night" };
-    expect(await found).toEqual([
-      { ...view, kind: "limit", pattern: "e*", from: 1, to: 2 },
-      { ...view, kind: "limit", name: "etl" },
-      {
-        ...{ ...view, kind: "forced release", name: "etl" },
-        claim: { ticketNumber: 7n, state: "waiting", owner: "anna" },
-      },
-      {
-        ...{ ...view, kind: "record", name: "etl" },
-        to: { status: "new", attemptsLeft: 4, version: 8n },
-      },
-      { kind: "policy", changedBy: "", reason: "", from: "", to: "a hash" },
-      { kind: "unknown", changedBy: "", reason: "" },
-    ]);
-    expect(searched).toEqual([new Date(9_000)]);
   });
 });
 

@@ -111,13 +111,6 @@ describe("leases are renewed", () => {
     expect(renewals()).toEqual([["b"]]);
   });
 
-  test("never if they have no end", async () => {
-    const { keep, renewals } = stage();
-    keep("a", null, 0);
-    await pass(100_000);
-    expect(renewals()).toEqual([]);
-  });
-
   test("by the next connection if there is none: until then one is requested", async () => {
     const { keep, state, renewals } = stage();
     state.isOpen = false;
@@ -205,16 +198,6 @@ describe("a renewal", () => {
     expect(state.left).toEqual([]);
   });
 
-  test("whose answer does not mention a lease leaves it as it is, to be renewed again", async () => {
-    const { keep, renewed, renewals } = stage();
-    const lease = keep("a");
-    await pass(1_000);
-    renewed();
-    expect([lease.state, lease.isRenewing]).toEqual(["held", false]);
-    await pass(1);
-    expect(renewals()).toHaveLength(2);
-  });
-
   test("that comes after the client's own deadline revives nothing", async () => {
     const { keep, renewed } = stage();
     const lease = keep("a");
@@ -264,18 +247,6 @@ describe("a lease in the keeper", () => {
     keeper.orphaned();
     expect(leases.map(({ state }) => state)).toEqual(["uncertain", "uncertain"]);
   });
-
-  test("is left alone once the keeper has stopped, or has nothing to keep", async () => {
-    const { keeper, keep, renewals } = stage();
-    const lease = keep("a");
-    expect(vi.getTimerCount()).toBe(1);
-    keeper.drop(lease);
-    expect(vi.getTimerCount()).toBe(0);
-    keep("b");
-    keeper.stop();
-    await pass(10_000);
-    expect(renewals()).toEqual([]);
-  });
 });
 
 describe("an observer", () => {
@@ -319,15 +290,6 @@ describe("an observer", () => {
     renewed(["a", 3_000]);
     expect(observer.late).toHaveBeenCalledOnce();
   });
-});
-
-test("an answered renewal is over, so that nothing waits for it when the client is closed", async () => {
-  const { calls, keep, renewed } = stage();
-  keep("a", 3_000);
-  await pass(1_000);
-  expect(calls.size).toBe(1);
-  renewed(["a", 3_000]);
-  expect(calls.size).toBe(0);
 });
 
 test("a lease that nothing renews is uncertain and lost to the millisecond, and checked no more often than that takes", async () => {

@@ -131,11 +131,6 @@ describe("a polled wait", () => {
     expect((await stage({ first }).end).response.update).toMatchObject(outcome);
   });
 
-  test("leaves any other answer to its reader", async () => {
-    const first = create(AcquireResponseSchema, {});
-    expect((await stage({ first }).end).response.update).toEqual({ case: undefined });
-  });
-
   test("ends when it is given up", async () => {
     const { giveUp, end, asked } = stage();
     await pass(10);
@@ -143,14 +138,6 @@ describe("a polled wait", () => {
     await expect(end).rejects.toThrow("enough");
     await pass(5_000);
     expect(asked).toHaveLength(1);
-  });
-
-  test("is for a request alone", async () => {
-    const wait = create(WaitInQueueRequestSchema, { target: { case: "ticketId", value: "t" } });
-    const acquire = vi.fn();
-    const options = { clock: new Clock(), count: () => 1, signal: new AbortController().signal, moved() {} };
-    await expect(waitByPolling(wait, { ...options, acquire })).rejects.toThrow("Only a request");
-    expect(acquire).not.toHaveBeenCalled();
   });
 });
 

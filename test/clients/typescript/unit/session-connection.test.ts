@@ -162,15 +162,6 @@ describe("requests", () => {
     await pass(10_000);
     expect(requests).toHaveLength(3);
   });
-
-  test("are not sent once it has ended", async () => {
-    const { connection, requests } = stage();
-    await pass(1);
-    connection.destroy();
-    connection.send(1n, release("a"));
-    await pass(10);
-    expect(requests).toHaveLength(1);
-  });
 });
 
 describe("a command that is larger than the bound", () => {
@@ -239,21 +230,6 @@ describe("a server's response", () => {
     expect(results?.[0]?.result).toMatchObject({ case: "release" });
     for (const one of results?.slice(1) ?? []) expect(one.result).toMatchObject({ code: "NOT_FOUND" });
   });
-
-  test("with its bounds a second time opens nothing again", () => {
-    const { news, open, connection } = stage();
-    open({ replica: "7" });
-    open({ replica: "8" });
-    expect(news.map(({ opened }) => opened)).toEqual([true, false]);
-    expect(connection.opened?.replica).toBe("7");
-  });
-
-  test("is ignored once the session has ended", () => {
-    const { news, open, connection } = stage();
-    connection.destroy();
-    open();
-    expect(news).toEqual([]);
-  });
 });
 
 describe("a server that falls silent", () => {
@@ -297,12 +273,6 @@ describe("the end", () => {
     stream.emit("end");
     expect(endings).toMatchObject([{ code: "UNAVAILABLE", message: "gone" }]);
     expect(ends).toEqual({ ended: 0, cancelled: 1, closed: 1 });
-  });
-
-  test("in good order by the server is an end, too", () => {
-    const { stream, endings } = stage();
-    stream.emit("end");
-    expect(endings).toMatchObject([{ code: "UNAVAILABLE", message: "The session has ended." }]);
   });
 
   test("from here is not reported, and can be repeated", () => {

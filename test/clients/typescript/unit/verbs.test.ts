@@ -4,18 +4,13 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, test, vi } from "vitest";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { Verbs } from "../../../../clients/typescript/src/verbs.ts";
-import {
-  ClaimState,
-  EndReason,
-  LimitSource,
-  LockSchema,
-  Mode,
-} from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { ClaimState, LimitSource } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
   GetLockResponseSchema,
+  ListLimitsResponseSchema,
+  ListLocksResponseSchema,
   ListOrder,
   ReleaseResponseSchema,
-  UpdateRecordResponseSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 import { FakeConnection, GONE, stageCalls, turn } from "./fake-connection.ts";
 
@@ -144,111 +139,9 @@ describe("a record", () => {
       newNotBefore: { case: "notBefore", value: at(1, 500_000_000) },
     });
   });
-
-  test("is shown with all that the server returns, and how its last run went", async () => {
-    const { verbs, answer } = stage();
-    const changed = verbs.updateRecord("job", {});
-    const lastRun = {
-      owner: "etl",
-      fencingToken: 4n,
-      grantedAt: at(1),
-      endedAt: at(2, 3_999_999),
-      endReason: EndReason.EXPIRED,
-      status: "lost",
-    };
-    const record = { notBefore: at(9), attemptsLeft: 0, status: "new", lastRun, version: 6n };
-    answer({ case: "updateRecord", value: create(UpdateRecordResponseSchema, { record }) });
-    expect(await changed).toEqual({
-      notBefore: new Date(9_000),
-      attemptsLeft: 0,
-      status: "new",
-      version: 6n,
-      lastRun: {
-        owner: "etl",
-        token: 4n,
-        grantedAt: new Date(1_000),
-        endedAt: new Date(2_003),
-        endReason: "EXPIRED",
-        status: "lost",
-      },
-    });
-    const bare = verbs.updateRecord("job", {});
-    const short = create(UpdateRecordResponseSchema, {
-      record: { lastRun: { endReason: EndReason.RELEASED } },
-    });
-    answer({ case: "updateRecord", value: short });
-    expect(await bare).toEqual({
-      status: "",
-      version: 0n,
-      lastRun: { owner: "", token: 0n, endReason: "RELEASED", status: "" },
-    });
-  });
 });
 
 describe("a lock is shown", () => {
-  const waiter = {
-    lockName: "a",
-    ticketNumber: 8n,
-    state: ClaimState.WAITING,
-    mode: Mode.SHARED,
-    permits: 2,
-    owner: "w",
-    labels: { job: "7" },
-    fencingToken: 5n,
-    requestedAt: at(3),
-  };
-  const holder = {
-    ...waiter,
-    state: ClaimState.HELD,
-    mode: Mode.EXCLUSIVE,
-    grantedAt: at(4),
-    expiresAt: at(5),
-    provisional: true,
-  };
-
-  test("with its limit, holders, waiters and record", async () => {
-    const { verbs, latest, answer } = stage();
-    const shown = verbs.getLock("a");
-    expect(latest().command).toMatchObject({ case: "getLock", value: { name: "a" } });
-    const lock = create(LockSchema, {
-      name: "a",
-      limit: { permits: 3, source: LimitSource.PATTERN, pattern: "a*", version: 2n, reason: "why" },
-      heldPermits: 2n,
-      holderCount: 1,
-      waiterCount: 1,
-      draining: true,
-      lastFencingToken: 5n,
-      holders: [holder],
-      waiters: [waiter],
-      record: { status: "new", version: 1n },
-    });
-    answer({ case: "getLock", value: create(GetLockResponseSchema, { lock }) });
-    const view = { lockName: "a", ticketNumber: 8n, permits: 2, owner: "w", labels: { job: "7" } };
-    expect(await shown).toEqual({
-      name: "a",
-      limit: { permits: 3, source: "pattern", pattern: "a*", version: 2n, reason: "why" },
-      heldPermits: 2,
-      holderCount: 1,
-      waiterCount: 1,
-      draining: true,
-      lastToken: 5n,
-      holders: [
-        {
-          ...view,
-          state: "held",
-          mode: "exclusive",
-          token: 5n,
-          requestedAt: new Date(3_000),
-          grantedAt: new Date(4_000),
-          expiresAt: new Date(5_000),
-          provisional: true,
-        },
-      ],
-      waiters: [{ ...view, state: "waiting", mode: "shared", requestedAt: new Date(3_000) }],
-      record: { status: "new", version: 1n },
-    });
-  });
-
   test.each([
     [LimitSource.NAME, "name"],
     [LimitSource.DEFAULT, "default"],
@@ -282,6 +175,35 @@ describe("a lock is shown", () => {
 });
 
 describe("a listing", () => {
+  test("reads page after page, until a page names no next one", async () => {
+    const { verbs, asked, answer } = stage();
+    const names: string[] = [];
+    const read = (async () => {
+      for await (const { name } of verbs.listLocks({
+        prefix: "a",
+        busyOnly: true,
+        order: "most waiters",
+        pageSize: 2,
+      }))
+        names.push(name);
+    })();
+    const page = (...locks: string[]) => locks.map((name) => ({ name, limit: { permits: 1 } }));
+    const said = { prefix: "a", busyOnly: true, order: ListOrder.MOST_WAITERS, pageSize: 2 };
+    await turn();
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.command).toMatchObject({ case: "listLocks", value: { ...said, pageToken: "" } });
+    answer({
+      case: "listLocks",
+      value: create(ListLocksResponseSchema, { locks: page("a1", "a2"), nextPageToken: "t" }),
+    });
+    await turn();
+    expect(asked).toHaveLength(2);
+    expect(asked[1]?.command).toMatchObject({ value: { ...said, pageToken: "t" } });
+    answer({ case: "listLocks", value: create(ListLocksResponseSchema, { locks: page("a3") }) });
+    await read;
+    expect(names).toEqual(["a1", "a2", "a3"]);
+  });
+
   test.each([
     [{}, ListOrder.NAME],
     [{ order: "longest wait" }, ListOrder.LONGEST_WAIT],
@@ -294,6 +216,30 @@ describe("a listing", () => {
     await turn();
     expect(asked).toHaveLength(1);
     expect(asked[0]?.command.value).toMatchObject({ prefix: "", busyOnly: false, pageSize: 0, order });
+  });
+
+  test("of limits names each one's target", async () => {
+    const { verbs, asked, answer } = stage();
+    const all: object[] = [];
+    const read = (async () => {
+      for await (const one of verbs.listLimits("a")) all.push(one);
+    })();
+    await turn();
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.command).toMatchObject({ case: "listLimits", value: { prefix: "a", pageToken: "" } });
+    const limits = [{ target: { case: "name" as const, value: "a" }, limit: 1, version: 2n, reason: "x" }];
+    answer({ case: "listLimits", value: create(ListLimitsResponseSchema, { limits, nextPageToken: "t" }) });
+    await turn();
+    expect(asked).toHaveLength(2);
+    expect(asked[1]?.command.value).toMatchObject({ prefix: "a", pageToken: "t" });
+    const rest = [{ target: { case: "pattern" as const, value: "a*" } }, {}];
+    answer({ case: "listLimits", value: create(ListLimitsResponseSchema, { limits: rest }) });
+    await read;
+    expect(all).toEqual([
+      { name: "a", limit: 1, version: 2n, reason: "x" },
+      { pattern: "a*", limit: 0, version: 0n, reason: "" },
+      { limit: 0, version: 0n, reason: "" },
+    ]);
   });
 });
 
