@@ -373,13 +373,6 @@ describe.runIf(PYTHON)("the chart", () => {
     expect(files.get("/etc/rowlock/database/password")).toBe("secret rowlock-database password");
   });
 
-  it("writes large numbers as the server reads them", () => {
-    expect(envOf(podOf(workload(of("everything"))) as PodSpec)).toMatchObject({
-      ROWLOCK_HISTORY_ROWS_MAX: "50000000",
-      ROWLOCK_AUDIT_LOG: "true",
-    });
-  });
-
   it("replaces servers one after the other, but a server with a file before the next one starts", () => {
     expect(workload(of("smallest")).spec.strategy).toEqual({
       type: "RollingUpdate",

@@ -9,7 +9,6 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { newToken } from "../../server/access/tokens-file.ts";
 import { BareSession } from "../support/session-client.ts";
 import { TestCalls } from "../support/test-calls.ts";
-import { certificateAuthority, selfSignedCertificate, signedCertificate } from "./certificate.ts";
 import { processStage } from "./stage.ts";
 
 const stage = processStage();
@@ -131,29 +130,6 @@ test("a session ends when its JWT expires, and its lease goes on under a new one
   expect(lease?.lockName).toBe("held");
   const { lock } = await second.call("getLock", { name: "held" });
   expect(lock?.holders).toMatchObject([{ principal: "jwt:loader" }]);
-});
-
-test("a client certificate names its caller", async () => {
-  const authority = certificateAuthority();
-  const own = selfSignedCertificate();
-  const client = signedCertificate(authority, "loader", { uris: ["spiffe://example.org/etl/loader"] });
-  const server = await stage.serving(
-    "sqlite::memory:",
-    ...["--tls-cert", put("server.crt", own.cert), "--tls-key", put("server.key", own.key)],
-    ...["--tls-client-ca", put("clients.crt", authority.cert), "--certificate-names", "spiffe"],
-    ...[
-      "--policy-file",
-      put("policy", policyOf('{ who: "cert:spiffe://example.org/etl/*", may: [read, use], on: etl/* }')),
-    ],
-  );
-  const calls = new TestCalls(server.grpcAddress.replace("127.0.0.1", "localhost"), {
-    tls: { ca: own.cert, ...client },
-  });
-  stage.afterwards(() => calls.close());
-  await calls.lease({ name: "etl/a", terms: { lasting: { case: "ttl", value: TTL } } });
-  const { lock } = await calls.call("getLock", { name: "etl/a" });
-  expect(lock?.holders).toMatchObject([{ principal: "cert:spiffe://example.org/etl/loader" }]);
-  await expect(calls.lease({ name: "web/a" })).rejects.toMatchObject({ reason: "RIGHT_MISSING" });
 });
 
 test("a server that others can reach says who may do what, or that it will not start", async () => {

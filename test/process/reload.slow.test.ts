@@ -101,29 +101,6 @@ test("a new certificate is shown to new connections of both listeners, and old o
   expect(Number(expires)).toBeGreaterThan(Date.now() / 1e3);
 });
 
-test("a broken, missing or expired certificate changes nothing, and is reported once", async () => {
-  const server = await serving();
-  const expired = selfSignedCertificate("localhost", Date.now() - 60_000);
-  const broken: [() => void, RegExp][] = [
-    [() => server.write({ ...server.first, key: selfSignedCertificate().key }), /is not the key of/],
-    [() => rmSync(server.path("server.key")), /ENOENT/],
-    [() => server.write(expired), /expired at/],
-  ];
-  for (const [breakIt, fault] of broken) {
-    breakIt();
-    await server.process.logged(new RegExp(`"files":"certificate","faults":\\[[^\\]]*${fault.source}`));
-    expect(await shown(server.grpc)).toBe(server.first.cert);
-    expect(gauge((await scrape(server.metrics, FIRST_TOKEN)).text, "certificate")).toBe("1");
-  }
-  // Each look in between would have reported it again.
-  const renewed = selfSignedCertificate();
-  server.write(renewed);
-  await server.process.logged(new RegExp(IN_FORCE));
-  expect(await shown(server.grpc)).toBe(renewed.cert);
-  expect(gauge((await scrape(server.metrics, FIRST_TOKEN)).text, "certificate")).toBe("0");
-  expect(count(server.process, "files cannot be used")).toBe(broken.length);
-});
-
 test("SIGHUP reads the files at once, and reports faults again", async () => {
   const server = await serving();
   const hangUp = async (times: number) => {

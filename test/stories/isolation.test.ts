@@ -167,17 +167,6 @@ describe.each(mysqlFamily())(
       claimOf(await acquired, "held");
     });
 
-    test("only the lock that stays held is unavailable", async () => {
-      const held = await lease("unavailable");
-      const free = await hold(held.lockId);
-      await expect(here.engine.ask(asks.renew(held, undefined))).rejects.toMatchObject({
-        kind: "unavailable",
-        reason: "lock_wait_timeout",
-      });
-      await free();
-      claimOf(await here.engine.ask(asks.renew(held, undefined)), "held");
-    });
-
     test("another server notifies the waiters of other locks at once, although a due lock is held", async () => {
       const held = await lease("due", { ttlUs: SECOND_US });
       claimOf(await there.engine.acquire(ask("due"), follower()), "waiting");

@@ -109,25 +109,6 @@ describe("a call", () => {
     expect(calls.size).toBe(0);
   });
 
-  test("stays open as long as its answers are not the last", () => {
-    const { calls, ask, answer } = stage();
-    calls.begun(connect());
-    const results: number[] = [];
-    ask("wait", {
-      kind: "wait",
-      answered: (_, basisMs) => {
-        results.push(basisMs);
-        return results.length === 2;
-      },
-    });
-    answer(1n);
-    expect(calls.size).toBe(1);
-    answer(1n);
-    expect(calls.size).toBe(0);
-    answer(1n);
-    expect(results).toHaveLength(2);
-  });
-
   test("counts from its request if the response has heard more; later answers count from their response", async () => {
     const { calls, clock, ask, answer } = stage();
     calls.begun(connect());

@@ -162,15 +162,6 @@ describe("a lock", () => {
     expect(asked("acquire")).toHaveLength(1);
   });
 
-  test("with an impossible mode or margin is refused before anything is sent", async () => {
-    const { rowlock, played } = stage();
-    await expect(rowlock.lock("etl", { mode: "write" as "permit" })).rejects.toThrow(RangeError);
-    await expect(rowlock.lock("etl", { ttl: 1_000, margin: 500 })).rejects.toThrow(RangeError);
-    await turn();
-    expect(played.asked).toEqual([]);
-    expect((await rowlock.lock("etl", { mode: undefined } as object)).leaseId).toBe("lease 1");
-  });
-
   test("that the server ends is lost with its reason, and what the server confirms lasts", async () => {
     const { rowlock, played } = stage();
     const lock = await rowlock.lock("etl");
@@ -185,17 +176,6 @@ describe("a lock", () => {
 });
 
 describe("work under a lock", () => {
-  test("that was lost before its end has failed, whatever its result", async () => {
-    const { rowlock, played } = stage();
-    const done = rowlock.withLock("etl", (lock) => {
-      played.say({
-        lost: [{ leaseId: lock.leaseId, lockName: "etl", end: { reason: EndReason.FORCE_RELEASED } }],
-      });
-      return "done";
-    });
-    await expect(done).rejects.toMatchObject({ reason: "LEASE_LOST" });
-  });
-
   test("whose release finds the lease ended has failed, unless the work has released it itself", async () => {
     const { rowlock } = stage((asked) =>
       asked.case === "release" ? { case: "release", value: { released: false } } : "as usual",
@@ -368,30 +348,6 @@ describe("closing", () => {
     await turn();
     expect(done).toHaveBeenCalledOnce();
     expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test("is final: every verb is refused from then on", async () => {
-    const { rowlock } = stage();
-    await rowlock.close();
-    const verbs = [
-      () => rowlock.lock("etl"),
-      () => rowlock.tryLock("etl"),
-      () => rowlock.capture({ prefix: "" }),
-      async () => rowlock.release("a"),
-      async () => rowlock.renew("a"),
-      async () => rowlock.getLock("a"),
-      async () => rowlock.setLimit({ name: "a" }, 1),
-      async () => rowlock.updateRecord("a", {}),
-      async () => rowlock.deleteRecord("a"),
-      async () => rowlock.forceRelease({ name: "a" }, ""),
-      async () => rowlock.listLocks().next(),
-      async () => rowlock.listLimits().next(),
-      async () => rowlock.listClaims().next(),
-      async () => rowlock.listChanges().next(),
-      async () => rowlock.explainWait({ name: "a" }),
-      async () => rowlock.watchLocks().next(),
-    ];
-    for (const verb of verbs) await expect(verb()).rejects.toMatchObject({ reason: "CLOSED" });
   });
 });
 

@@ -326,28 +326,6 @@ describe("a server that stops", () => {
 });
 
 describe("a wait in the queue", () => {
-  test("is requested as in the session, and ends with the grant", async () => {
-    const { send, news, clock } = await stage();
-    const askedMs = clock.now();
-    const acquire = create(QueueRequestSchema, { name: "etl" });
-    send(1n, { case: "waitInQueue", value: { target: { case: "request", value: acquire } } });
-    await pass(0);
-    expect(bare.asked[0]).toMatchObject({
-      method: "acquire",
-      request: { name: "etl", terms: { owner: "tester" } },
-    });
-    bare.asked[0]?.resolve({ outcome: { case: "ticket", value: { ticketId: "t", ahead: 1 } } });
-    await pass(0);
-    expect(news[0]?.results?.[0]?.result).toMatchObject({
-      case: "waitInQueue",
-      value: { update: { case: "position", value: { ahead: 1 } } },
-    });
-    expect(news[0]?.basisMs).toBe(askedMs);
-    connection?.cancel(1n);
-    await pass(0);
-    expect(news).toHaveLength(1);
-  });
-
   test("is requested with fifty others at a time, and no more", async () => {
     const { send } = await stage();
     const acquire = create(QueueRequestSchema, { name: "etl" });

@@ -68,25 +68,6 @@ describe("a watch", () => {
     expect(told((await first).value as WatchUpdate)).toEqual({ ...NEWS, beganAnew: true });
   });
 
-  test("goes on through another connection, and begins anew by that", async () => {
-    const { calls, connection, updates, said } = stage();
-    const first = updates.next();
-    said({ locks: [lock("a")] });
-    await first;
-    calls.leaving(connection, GONE);
-    calls.ended(connection, GONE);
-    const next = new FakeConnection();
-    calls.begun(next);
-    const call = next.asked[0]?.call as bigint;
-    said({ locks: [lock("b")] }, call);
-    said({ locks: [lock("c")] }, call);
-    expect(told((await updates.next()).value as WatchUpdate)).toEqual({
-      ...NEWS,
-      beganAnew: true,
-      locks: ["b:0", "c:0"],
-    });
-  });
-
   test("that had no message before its connection was lost does not begin anew", async () => {
     const { calls, connection, updates, said } = stage();
     const first = updates.next();
