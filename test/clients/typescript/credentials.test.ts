@@ -1,33 +1,13 @@
-// How a client shows who it is to a server that asks: with a token that changes while locks are held, or a certificate
-// that is renewed. The server is behind a proxy that asks as a server does.
+// How a client shows who it is to a server that asks: what is wrong with a token or a certificate is said, and no secret is.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import type { ConnectOptions } from "../../../clients/typescript/src/index.ts";
 import { certificateAuthority, signedCertificate } from "../../process/certificate.ts";
-import { startAskingProxy } from "../../support/asking-proxy.ts";
+import { knownCallers } from "../../support/known-callers.ts";
 import { afterwards, client, start } from "./stage.ts";
-
-/** A server that knows the token "first", and a file with it. */
-async function stage(denied: readonly string[] = []) {
-  const server = await start();
-  const proxy = await startAskingProxy(server.address, ["first"], denied);
-  afterwards(() => proxy.close());
-  const folder = mkdtempSync(join(tmpdir(), "rowlock-credentials-"));
-  afterwards(() => rmSync(folder, { recursive: true }));
-  const write = (name: string, content: string) => {
-    writeFileSync(join(folder, name), content);
-    return join(folder, name);
-  };
-  const file = write("token", "first\n");
-  const operator = client(server.address);
-  const connected = (options: Omit<ConnectOptions, "addresses">, address = proxy.address) =>
-    client(address, options);
-  return { server, proxy, file, write, operator, connected };
-}
 
 describe("a call", () => {
   test.each([
@@ -37,8 +17,8 @@ describe("a call", () => {
     ["CREDENTIALS_MISSING", { token: { file: "/no/such/file" } }],
     ["CREDENTIALS_MISSING", { token: () => "unknown-secret\n\nunknown-secret" }],
   ])("fails at once as %s with %j, and the error does not show the token", async (reason, options) => {
-    const { connected } = await stage();
-    const rowlock = connected({ giveUpAfter: Number.POSITIVE_INFINITY, ...options });
+    const { address } = await start({ grpc: { gate: knownCallers(["known"], null).access } });
+    const rowlock = client(address, { giveUpAfter: Number.POSITIVE_INFINITY, ...options });
     const error = await rowlock.lock("job").catch((error: unknown) => error);
     expect(error).toMatchObject({ reason, code: "UNAUTHENTICATED" });
     expect(inspect([error, rowlock], { depth: 9, showHidden: true })).not.toContain("secret");
@@ -47,7 +27,12 @@ describe("a call", () => {
 
 describe("a certificate in files", () => {
   async function secured() {
-    const { write } = await stage();
+    const folder = mkdtempSync(join(tmpdir(), "rowlock-credentials-"));
+    afterwards(() => rmSync(folder, { recursive: true }));
+    const write = (name: string, content: string) => {
+      writeFileSync(join(folder, name), content);
+      return join(folder, name);
+    };
     const authority = certificateAuthority();
     const own = signedCertificate(authority, "localhost");
     const tls = { certificate: own.cert, key: own.key, clientCa: authority.cert };
