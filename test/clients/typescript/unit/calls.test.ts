@@ -1,5 +1,7 @@
 // How calls share the bounds of a connection, wait for their turn, and are retried, with the test's own timers.
 
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Clock } from "../../../../clients/typescript/src/clock.ts";
 import type { Ask } from "../../../../clients/typescript/src/connection/call.ts";
@@ -384,6 +386,108 @@ describe("a connection that ends", () => {
     calls.ended(first, GONE);
     expect(said).toEqual(["one failed: CONNECTION_LOST"]);
   });
+});
+
+describe("a call that a server may have got", () => {
+  /** A connection whose server has not answered yet; its first request may contain commands all the same. */
+  function unanswered() {
+    const connection = connect();
+    const { opened } = connection;
+    connection.opened = undefined;
+    connection.send = (call, command) => connection.asked.push({ call, command }) > 0;
+    return { connection, opened };
+  }
+
+  test("and must not be repeated is sent only to a server that has answered, and is in doubt from then on", () => {
+    const { calls, said, ask, namesOn } = stage();
+    const { connection, opened } = unanswered();
+    calls.begun(connection);
+    ask("once", { repeat: "unsent" });
+    expect(namesOn(connection)).toEqual([]);
+    connection.opened = opened;
+    calls.opened();
+    expect(namesOn(connection)).toEqual(["once"]);
+    calls.ended(connection, GONE);
+    expect(said).toEqual(["once failed: CONNECTION_LOST"]);
+  });
+
+  test("and whose second try would not tell what the first one did is sent first to a server that has answered", () => {
+    const { calls, said, ask, answer, namesOn } = stage();
+    const { connection: unreached } = unanswered();
+    calls.begun(unreached);
+    ask("release", { repeat: "once open" });
+    calls.leaving(unreached, GONE);
+    calls.ended(unreached, GONE);
+    const [reached, next] = [connect(), connect()];
+    calls.begun(reached);
+    calls.leaving(reached, GONE);
+    calls.ended(reached, GONE);
+    calls.begun(next);
+    answer(next.asked[0]?.call as bigint);
+    expect([namesOn(unreached), namesOn(reached)]).toEqual([[], ["release"]]);
+    expect(said).toEqual(["release answered"]);
+  });
+
+  test("and must not be repeated fails with the server's error, unless that means that nothing was done", async () => {
+    const { calls, said, ask, answer, namesOn } = stage();
+    const connection = connect();
+    calls.begun(connection);
+    ask("once", { repeat: "unsent" });
+    answer(1n, no("UNKNOWN"));
+    expect(said.splice(0)).toEqual(["once failed: UNKNOWN"]);
+    ask("again", { repeat: "unsent" });
+    answer(2n, new RowlockError("OVERLOADED", "RESOURCE_EXHAUSTED", "no"));
+    await pass(10_000);
+    ask("always");
+    answer(4n, no("UNKNOWN"));
+    await pass(10_000);
+    expect([namesOn(connection), said]).toEqual([["once", "again", "again", "always", "always"], []]);
+  });
+
+  test("is not in doubt if its connection had reached no server", () => {
+    const { calls, ask } = stage();
+    const [away, there] = [connect(), connect()];
+    away.wasReached = false;
+    calls.begun(away);
+    const call = ask("repeated");
+    expect([calls.isOwed, call.timesSent]).toEqual([false, 1]);
+    calls.leaving(away, GONE);
+    calls.ended(away, GONE);
+    expect(call.mayBeKnown).toBe(false);
+    calls.begun(there);
+    expect(calls.isOwed).toBe(true);
+    calls.leaving(there, GONE);
+    calls.ended(there, GONE);
+    expect([calls.isOwed, call.mayBeKnown]).toEqual([true, true]);
+  });
+
+  test("is ended at its server, too, if it gets no answer in time", async () => {
+    const { calls, said, ask } = stage();
+    const connection = connect();
+    calls.begun(connection);
+    ask("late", { giveUpAfterMs: () => 20 });
+    await pass(20);
+    expect([connection.cancelled, said]).toEqual([[1n], ["late failed: NO_SERVER"]]);
+  });
+});
+
+test("a call that is cancelled while there is no server is forgotten at once", async () => {
+  vi.useRealTimers();
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc");
+  const { calls, ask, namesOn } = stage();
+  const cancelled = (() => {
+    const call = ask("nobody's");
+    ask("somebody's");
+    calls.cancel(call);
+    return new WeakRef(call);
+  })();
+  await new Promise(setImmediate);
+  collectGarbage();
+  expect(cancelled.deref()).toBeUndefined();
+  const connection = connect();
+  calls.begun(connection);
+  expect(namesOn(connection)).toEqual(["somebody's"]);
 });
 
 test("before a server has named its bounds, a connection accepts any number of calls", () => {
