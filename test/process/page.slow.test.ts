@@ -1,17 +1,14 @@
 // The page of a real server: who has signed in, what the log and the metrics say of it, files that change, and its stop.
 
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { newToken } from "../../server/access/tokens-file.ts";
-import { pageFiles } from "../../server/page/page-files.ts";
 import { EventReader } from "../page/event-reader.ts";
-import { type Answered, answered, OWN, posted, sent } from "../page/requests.ts";
+import { type Answered, answered, posted, sent } from "../page/requests.ts";
 import { freshSqlite } from "../support/database.ts";
 import { TestCalls } from "../support/test-calls.ts";
-import { selfSignedCertificate } from "./certificate.ts";
 import { type RunningServer, screenOf, serveArgs } from "./server-process.ts";
 import { metric, processStage } from "./stage.ts";
 
@@ -91,33 +88,6 @@ test("operators act under their names, everybody sees what the policy lets them,
   expect((await call(server, "ListLocks", {}, reader.token)).status).toBe(401);
   put("policy.yaml", POLICY.replace("read, use, operate", "read"));
   expect(await byOps.end()).toMatchObject({ code: "PERMISSION_DENIED", reason: "RIGHT_MISSING" });
-});
-
-test("the page is served over TLS, too", async () => {
-  const { cert, key } = selfSignedCertificate();
-  const flags = [
-    "--tls-cert",
-    put("server.crt", cert),
-    "--tls-key",
-    put("server.key", key),
-    "--metrics-tls",
-    "true",
-  ];
-  const process = stage.rowlock(serveArgs(await stage.database(freshSqlite), ...flags));
-  const [, url = ""] = await process.said(/page +(https:\S+)/);
-  const get = async (path: string) => {
-    const response = Promise.withResolvers<Parameters<typeof answered>[0]>();
-    const asked = request(new URL(path, url), {
-      ca: cert,
-      headers: OWN,
-      servername: "localhost",
-      agent: false,
-    });
-    asked.once("response", response.resolve).once("error", response.reject).end();
-    return answered(await response.promise);
-  };
-  expect((await get("/")).text).toBe(pageFiles().get("index.html")?.toString());
-  expect((await get("/api/about")).json).toMatchObject({ ready: true, signIn: "none", mayAct: true });
 });
 
 test("ROWLOCK_PAGE=false leaves only the pages for programs", async () => {

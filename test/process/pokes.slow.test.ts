@@ -1,17 +1,15 @@
 // Two servers over one database that poll each other's changes only once a minute: a waiter at one server is notified
 // at once of a grant by the other. If no poke gets through, only the latency grows, up to the poll.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { freshDatabase, mysqlFamily } from "../support/database.ts";
 import { type GaleraCluster, startGaleraCluster } from "../support/mysql-family/galera-cluster.ts";
 import { openPlainConnection } from "../support/mysql-stage.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import type { TestCalls } from "../support/test-calls.ts";
 import { until } from "../support/until.ts";
-import { selfSignedCertificate } from "./certificate.ts";
-import { screenOf, serveArgs } from "./server-process.ts";
 import { metric, processStage } from "./stage.ts";
 
 const stage = processStage("after all");
@@ -46,28 +44,6 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       await until(async () => (await metric(near, 'rowlock_pokes_total{event="sent"}')) === 5);
       expect(await metric(near, 'rowlock_pokes_total{event="received"}')).toBe(5);
       expect(await metric(near, "rowlock_replicas")).toBe(2);
-    });
-
-    test("servers with certificates poke each other, even if they ask clients for one", async () => {
-      const { cert, key } = selfSignedCertificate();
-      const file = (name: string, text: string) => {
-        writeFileSync(join(folder, name), text);
-        return join(folder, name);
-      };
-      const pair = ["--tls-cert", file("server.crt", cert), "--tls-key", file("server.key", key)];
-      const both = [...SELDOM, ...pair, "--tls-client-ca", file("clients.crt", cert)];
-      const url = await fresh();
-      const clients: TestCalls[] = [];
-      for (let server = 0; server < 2; server++) {
-        const { grpcAddress } = await screenOf(stage.rowlock(serveArgs(url, ...both)));
-        const address = grpcAddress.replace("127.0.0.1", "localhost");
-        const client = new TestCalls(address, { tls: { ca: cert, cert, key } });
-        stage.afterwards(() => client.close());
-        clients.push(client);
-      }
-      const [near, far] = clients as [TestCalls, TestCalls];
-      await handOver(near, far, "there");
-      await handOver(far, near, "back");
     });
   },
 );

@@ -99,3 +99,26 @@ describe.skipIf(!HAS_PTY)("rowlock watch on a terminal", () => {
     expect(pty.screen).toMatch(/␛\[\?25h␛\[\?1049l$/);
   });
 });
+
+describe("rowlock top", () => {
+  test("prints again and again until a signal, and survives the absence of the server", async () => {
+    const database = await stage.database(freshSqlite);
+    const server = await stage.serving(database);
+    await server.client.lease({
+      name: "etl/load",
+      terms: { owner: "nightly", lasting: { case: "noExpiry", value: {} } },
+    });
+    const flags = ["--every", "1s", "--json", "--give-up-after", "2s", "--addr", server.grpcAddress];
+    const watching = stage.rowlock(["top", "--by", "owner", ...flags], {});
+    await watching.said(/"group":"nightly"[\s\S]*"group":"nightly"/);
+    server.process.kill("SIGTERM");
+    await server.process.exited;
+    await watching.logged(/No Rowlock server answered within 2 s/);
+    const again = await stage.serving(database, "--listen", server.grpcAddress);
+    await again.client.lease({ name: "etl/orders", terms: { owner: "hourly" } });
+    await watching.said(/"group":"hourly","held":1/);
+    watching.kill("SIGINT");
+    const { code, err } = await watching.exited;
+    expect([code, err.match(/No Rowlock server/g)?.length]).toEqual([0, 1]);
+  });
+});

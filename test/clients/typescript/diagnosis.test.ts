@@ -13,12 +13,10 @@ import {
   type Socket,
 } from "node:net";
 import { Worker } from "node:worker_threads";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { canHeal, type DiagnosisKind, diagnose } from "../../../clients/typescript/src/diagnosis.ts";
-import { RowlockError } from "../../../clients/typescript/src/index.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type DiagnosisKind, diagnose } from "../../../clients/typescript/src/diagnosis.ts";
 import { selfSignedCertificate } from "../../process/certificate.ts";
 import { startServer } from "../../support/harness.ts";
-import { client } from "./stage.ts";
 
 const own = selfSignedCertificate();
 const other = selfSignedCertificate("other");
@@ -130,35 +128,4 @@ test.each(TABLE)("%s, with %s, is found to be %s: %s", async (what, tls, kind, w
   const address = addresses[what] as string;
   const found = await diagnose([address], TLS[tls]);
   expect(found).toEqual([{ address, kind, sentence: expect.stringContaining(words) }]);
-});
-
-describe("a call", () => {
-  test.each(TABLE.filter(([, , kind]) => !canHeal(kind)))(
-    "to %s, with %s, fails at once as %s: %s",
-    async (what, tls, kind, words) => {
-      const address = addresses[what] as string;
-      const rowlock = client(address, {
-        ...(TLS[tls] && { tls: { serverName: "localhost", ...TLS[tls] } }),
-      });
-      const failed = await rowlock.lock("etl").catch((error) => error);
-      expect(failed).toMatchObject({
-        reason: "NO_SERVER",
-        code: "UNAVAILABLE",
-        message: expect.stringContaining(`${address}: `),
-        diagnoses: [{ address, kind }],
-      });
-      expect(failed.message).toContain(words);
-      expect(failed.message).not.toContain("No answer within");
-    },
-  );
-
-  test("waits if one of its addresses may heal, and then says what is at all of them", async () => {
-    const both = [addresses.SSH, addresses["a closed port"]] as string[];
-    const failed = await client(both, { giveUpAfter: 3_000 })
-      .lock("etl")
-      .catch((error) => error);
-    expect(failed).toBeInstanceOf(RowlockError);
-    expect(failed.message).toMatch(/^No answer within 3000 ms .*SSH.*nobody listens/);
-    expect(failed.diagnoses).toMatchObject([{ kind: "other_protocol" }, { kind: "nobody_listens" }]);
-  });
 });

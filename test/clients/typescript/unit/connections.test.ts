@@ -334,27 +334,6 @@ describe("credentials", () => {
     expect(hopeless(said)).toEqual([]);
     expect(latest().options.headers).toEqual({ authorization: "Bearer t7" });
   });
-
-  test("that cannot be read are asked for again, and then fail the calls", async () => {
-    let count = 0;
-    const token = () => (++count <= 2 ? Promise.reject(new Error("away")) : "t");
-    const { said } = await stage({ ...local, token });
-    await pass(1);
-    expect([count, made.length, hopeless(said)]).toEqual([2, 0, ["hopeless for now: UNAUTHENTICATED"]]);
-    await pass(100);
-    expect([count, made.length]).toEqual([3, 1]);
-  });
-
-  test("whose source is slow are asked for again like a server that is late", async () => {
-    const { connections, said } = await stage({
-      addresses: "localhost:1",
-      connectTimeout: 500,
-      token: () => new Promise(() => {}),
-    });
-    await pass(500);
-    expect(connections.lastError?.message).toBe("The token's source did not return within 500 ms.");
-    expect(hopeless(said)).toEqual([]);
-  });
 });
 
 describe("an unused connection", () => {

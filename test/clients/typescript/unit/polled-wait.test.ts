@@ -61,18 +61,6 @@ function stage({ intervalMs = 0, count = 1, first = ticket(1) } = {}) {
 }
 
 describe("a polled wait", () => {
-  test("asks each second for a place, under its request id", async () => {
-    const { asked, times } = stage();
-    await pass(2_500);
-    expect(times()).toEqual([0, 1_000, 2_000]);
-    expect(asked[0]?.request).toMatchObject({
-      name: "etl",
-      requestId: "r",
-      terms: { owner: "me" },
-      whenBusy: { case: "enqueue", value: { maxWait: { seconds: 60n } } },
-    });
-  });
-
   test.each([
     ["as often as places are wanted", { intervalMs: 250 }, 250],
     ["ten times a second at the most", { intervalMs: 10 }, 100],
