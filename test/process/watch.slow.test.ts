@@ -1,4 +1,4 @@
-// `rowlock watch`, with and without a terminal.
+// `rowlock watch`, with and without a terminal, and `rowlock top`, which look again and again.
 
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";

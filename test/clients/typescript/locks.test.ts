@@ -45,10 +45,11 @@ describe("a wait", () => {
 
 describe("closing", () => {
   test("a client without a server reports it", async () => {
-    const away = client(["127.0.0.1:9", "127.0.0.1:10"], { giveUpAfter: 300 });
+    const away = client(["127.0.0.1:9", "unix:/no/such/socket"], { giveUpAfter: 300 });
     const failed = await away.lock("away").catch((error: unknown) => error);
-    expect(failed).toMatchObject({ reason: "NO_SERVER", code: "UNAVAILABLE" });
-    expect(String(failed)).toContain("127.0.0.1:9, 127.0.0.1:10");
+    const diagnoses = [{ kind: "nobody_listens" }, { kind: "nobody_listens" }];
+    expect(failed).toMatchObject({ reason: "NO_SERVER", code: "UNAVAILABLE", diagnoses });
+    expect(String(failed)).toContain("127.0.0.1:9, unix:/no/such/socket");
     expect(String(failed)).toContain("nobody listens there");
   });
 });
