@@ -1,5 +1,4 @@
-// The Grafana dashboard and the alerts use only metrics and labels that a server has; panels do not overlap, and each
-// describes what it shows.
+// The Grafana dashboard and the alerts use only metrics and labels that a server has, and show all of them.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// A real server that asks who calls: tokens, JWTs and certificates, and what happens to sessions, waits and leases when
+// A real server that asks who calls: tokens and JWTs, and what happens to sessions, waits and leases when
 // files change while it runs.
 
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";

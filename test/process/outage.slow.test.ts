@@ -1,15 +1,14 @@
-// A server whose database goes away and comes back: calls fail as UNAVAILABLE and say when to retry, streams stay
-// open, waiters are granted afterwards, and the log reports it without repetition. Also schemas that the server must
-// not touch.
+// A server that is stopped while its database does not answer.
 
 import { describe, expect, test } from "vitest";
-import { type FoundServer, freshDatabase, mysqlFamily } from "../support/database.ts";
+import { type FoundServer, freshDatabase, mysqlFamily, reportLeftOut } from "../support/database.ts";
 import { startDroppingProxy } from "../support/dropping-proxy.ts";
 import { processStage } from "./stage.ts";
 
 const STOPS_WITHIN_MS = 10_000;
 
 const { afterwards, serving } = processStage();
+reportLeftOut(mysqlFamily());
 
 describe.each(mysqlFamily())("on $flavour $version, a database", (database) => {
   test("that is frozen prevents neither the server's stop nor the notice to its waiters", async () => {

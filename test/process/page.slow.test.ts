@@ -1,4 +1,4 @@
-// The page of a real server: who has signed in, what the log and the metrics say of it, files that change, and its stop.
+// The page of a real server: who has signed in, what the log and the metrics say of it, and files that change.
 
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
 // Two servers over one database that poll each other's changes only once a minute: a waiter at one server is notified
-// at once of a grant by the other. If no poke gets through, only the latency grows, up to the poll.
+// at once of a grant by the other.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// A server whose files change while it runs: certificate, key, authorities, and the tokens of /metrics.
+// A server whose files change while it runs: certificate, key and authorities.
 
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// A place outlives a lost connection by the grace period and no longer. A lease granted to a client that does not
-// listen ends after the grace period, however long its TTL.
+// Heartbeats keep a place for as long as its client is there. A lease granted to a client that does not listen ends after
+// the grace period, however long its TTL, whichever server has granted it.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as asks from "../support/asks.ts";

@@ -1,4 +1,4 @@
-// Lock records from the shell: an operator sets, shows and deletes them; a script captures and releases.
+// Lock records from the shell: a script captures and releases; what is wrong with a command line is said.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ranInProcess } from "../../cli/in-process.ts";

@@ -1,8 +1,11 @@
-// What a user does with the client and one server: takes locks, tries them, waits, gives up, and changes limits.
+// What only a real server shows of a lock: one that was lost by the client's count alone, waits that are given up before they
+// have a place, and who is not there. What all clients promise is in conformance/.
 
 import { describe, expect, test } from "vitest";
+import type { RowlockError } from "../../../clients/typescript/src/index.ts";
 import { replacing, until } from "../../support/harness.ts";
-import { aborted, client, start } from "./stage.ts";
+import { startRefusingProxy } from "../../support/refusing-proxy.ts";
+import { aborted, afterwards, client, start } from "./stage.ts";
 
 describe("a request id that one client uses twice", () => {
   test("is a lock of its own if the first one was lost by the client's count alone", async () => {
@@ -52,4 +55,15 @@ describe("closing", () => {
     expect(String(failed)).toContain("127.0.0.1:9, unix:/no/such/socket");
     expect(String(failed)).toContain("nobody listens there");
   });
+});
+
+test("a watch is refused if a proxy lets none through", async () => {
+  const server = await start();
+  const proxy = await startRefusingProxy(server.address, "UNIMPLEMENTED", ["Session", "WatchLocks"]);
+  afterwards(() => proxy.close());
+  const error = await client(proxy.address)
+    .watchLocks()
+    .next()
+    .catch((why: RowlockError) => why);
+  expect(error).toMatchObject({ reason: "UNKNOWN", code: "UNIMPLEMENTED" });
 });
