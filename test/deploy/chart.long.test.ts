@@ -494,15 +494,6 @@ describe.runIf(PYTHON)("the chart", () => {
     const env = (name: string) => envOf(podOf(workload(of(name))) as PodSpec).ROWLOCK_MIGRATE;
     expect(["everything", "bare", "smallest"].map(env)).toEqual(["false", "false", undefined]);
   });
-
-  it("says in its notes how to see that it works, where clients connect, and what is open", () => {
-    expect(of("smallest").notes).toContain("kubectl -n prod rollout status deployment/locks-rowlock");
-    expect(of("smallest").notes).toContain("helm -n prod test locks");
-    expect(of("smallest").notes).toContain("locks-rowlock.prod.svc:50051    (plain text");
-    expect(of("smallest").notes.match(/^WARNING/gm)).toHaveLength(2);
-    expect(of("secured").notes).not.toContain("WARNING");
-    expect(of("bare").notes).not.toContain("helm -n prod test");
-  });
 });
 
 const servers = PYTHON ? testServers() : [];

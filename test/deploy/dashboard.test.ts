@@ -8,13 +8,6 @@ import { Metrics, type StoreSource } from "../../server/metrics/metrics.ts";
 import { ACQUIRE, CLAIM } from "../support/claims.ts";
 
 interface Panel {
-  readonly id: number;
-  readonly title: string;
-  readonly type: string;
-  readonly description?: string;
-  readonly datasource?: { readonly uid: string };
-  readonly fieldConfig?: { readonly defaults: { readonly unit?: string } };
-  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly targets?: readonly { readonly expr: string; readonly legendFormat?: string }[];
 }
 

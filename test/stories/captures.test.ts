@@ -18,7 +18,6 @@ import { type Replica, type Replicas, startReplicas } from "../support/replicas.
 import { seed } from "../support/seed.ts";
 import { until } from "../support/until.ts";
 
-const TASKS = 200;
 const WORKERS = 12;
 /** Tasks in the test of short waits; 2,000 take a minute. */
 const SHORT_WAITS = Number(process.env.ROWLOCK_TEST_SHORT_WAITS ?? 60);
@@ -91,24 +90,6 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     for await (const view of there.engine.views(query)) found.push(...view.holders);
     return found;
   }
-
-  test("by many callers of two replicas take every lock, each once", async () => {
-    const all = Array.from({ length: TASKS }, (_, index) => `many/${1_000 + index}`);
-    await put(there.engine, ...all);
-    const taken: string[] = [];
-    const work = async (engine: Engine) => {
-      for (;;) {
-        const own = namesOf(await engine.capture(wanting("many/")));
-        if (own.length > 0) taken.push(...own);
-        // Another caller may have taken the locks that this capture found.
-        else if (taken.length >= TASKS) return;
-      }
-    };
-    await Promise.all(
-      Array.from({ length: WORKERS }, (_, index) => work(index % 2 ? here.engine : there.engine)),
-    );
-    expect(taken.toSorted()).toEqual(all);
-  });
 
   test(`that are repeated over an unreliable database take what one of them would (seed ${seed})`, async () => {
     const all = Array.from({ length: 60 }, (_, index) => `unlucky/${1_000 + index}`);
