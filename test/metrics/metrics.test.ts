@@ -520,29 +520,6 @@ describe("the gauges of locks", () => {
     vi.useRealTimers();
   });
 
-  test("rest for nine times as long as a count took", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-    let counts = 0;
-    const metrics = reported({
-      busyLocks: async () => {
-        counts += 1;
-        await new Promise((resolve) => setTimeout(resolve, 1_000));
-      },
-    });
-    for (const [afterMs, expected] of [
-      [0, 1],
-      [8_000, 1],
-      [1_500, 2],
-    ] as const) {
-      await vi.advanceTimersByTimeAsync(afterMs);
-      const rendered = metrics.render();
-      await vi.advanceTimersByTimeAsync(1_000);
-      await rendered;
-      expect(counts).toBe(expected);
-    }
-    vi.useRealTimers();
-  });
-
   function reportedBusy() {
     const busy = {
       hangs: false,

@@ -138,11 +138,6 @@ describe("a request", () => {
     calls.begun(third);
     expect(third.asked[0]?.command).toMatchObject({ value: { target: { case: "request" } } });
   });
-
-  test("for an invalid mode fails alone", async () => {
-    const { outcome } = stage({ mode: "write" as "permit" });
-    await expect(outcome).rejects.toMatchObject({ reason: "BAD_REQUEST" });
-  });
 });
 
 describe("without an answer", () => {

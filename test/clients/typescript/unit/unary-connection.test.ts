@@ -325,20 +325,6 @@ describe("a server that stops", () => {
   });
 });
 
-describe("a wait in the queue", () => {
-  test("is requested with fifty others at a time, and no more", async () => {
-    const { send } = await stage();
-    const acquire = create(QueueRequestSchema, { name: "etl" });
-    for (let call = 1; call <= 60; call++)
-      send(BigInt(call), { case: "waitInQueue", value: { target: { case: "request", value: acquire } } });
-    await pass(0);
-    expect(bare.asked).toHaveLength(50);
-    bare.asked[0]?.resolve({ outcome: { case: "lease", value: { leaseId: "a" } } });
-    await pass(0);
-    expect(bare.asked).toHaveLength(51);
-  });
-});
-
 describe("a watch", () => {
   test("is a stream, whose messages are passed on, and whose end is that of its connection", async () => {
     const { send, news, endings } = await stage();
