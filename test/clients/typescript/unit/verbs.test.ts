@@ -6,7 +6,10 @@ import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.t
 import { Verbs } from "../../../../clients/typescript/src/verbs.ts";
 import { ClaimState, LimitSource } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
+  ForceReleaseResponseSchema,
   GetLockResponseSchema,
+  ListChangesResponseSchema,
+  ListClaimsResponseSchema,
   ListLimitsResponseSchema,
   ListLocksResponseSchema,
   ListOrder,
@@ -240,6 +243,40 @@ describe("a listing", () => {
       { pattern: "a*", limit: 0, version: 0n, reason: "" },
       { limit: 0, version: 0n, reason: "" },
     ]);
+  });
+
+  test.each(["listClaims", "listChanges"] as const)("by %s reads page after page, too", async (verb) => {
+    const { verbs, asked, answer } = stage();
+    const read = Array.fromAsync<object>(verbs[verb]({ name: "a" }));
+    const page = (nextPageToken: string) =>
+      verb === "listClaims"
+        ? create(ListClaimsResponseSchema, { claims: [{ lockName: "a" }], nextPageToken })
+        : create(ListChangesResponseSchema, {
+            changes: [{ target: { case: "lockName", value: "a" } }],
+            nextPageToken,
+          });
+    for (const nextPageToken of ["t", ""]) {
+      await turn();
+      answer({ case: verb, value: page(nextPageToken) });
+    }
+    expect(await read).toHaveLength(2);
+    expect(asked.map(({ command }) => (command.value as { pageToken: string }).pageToken)).toEqual(["", "t"]);
+  });
+});
+
+test("a forced release is of a name or of one claim, and returns what it has ended", async () => {
+  const { verbs, latest, answer } = stage();
+  const forced = verbs.forceRelease({ name: "a" }, "it hangs");
+  expect(latest().command).toMatchObject({
+    case: "forceRelease",
+    value: { target: { case: "name", value: "a" }, reason: "it hangs" },
+  });
+  const ended = [{ lockName: "a", ticketNumber: 3n }];
+  answer({ case: "forceRelease", value: create(ForceReleaseResponseSchema, { ended, remaining: 4 }) });
+  expect(await forced).toMatchObject({ ended: [{ lockName: "a", ticketNumber: 3n }], remaining: 4 });
+  verbs.forceRelease({ name: "a", ticketNumber: 0n }, "").catch(() => {});
+  expect(latest().command.value).toMatchObject({
+    target: { case: "claim", value: { lockName: "a", ticketNumber: 0n } },
   });
 });
 
