@@ -39,6 +39,16 @@ function stage() {
 }
 
 describe("a lock", () => {
+  test("is the same for the same lease, and found by its id until it is released", async () => {
+    const { locks, hold, keeper } = stage();
+    const { lease, lock } = hold();
+    expect(locks.add(lease, {})).toBe(lock);
+    expect([locks.find("a"), locks.find("b")]).toEqual([lock, undefined]);
+    await lock.release();
+    expect([locks.find("a"), keeper.size, lock.state]).toEqual([undefined, 0, "released"]);
+    expect(lock.signal.reason).toMatchObject({ reason: "RELEASED" });
+  });
+
   test("is released once, with the first note, until its lease cannot be relied on any more", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
@@ -85,7 +95,29 @@ describe("a lock", () => {
   });
 });
 
+test("a lock notices that its time is over when it is read, even if no timer has noticed", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  try {
+    const { hold } = stage();
+    const [first, second] = [hold("a").lock, hold("b").lock];
+    expect(first.remainingMs).toBe(TTL_MS - 2_000);
+    vi.advanceTimersByTime(TTL_MS);
+    expect(first.signal.aborted).toBe(true);
+    expect([second.state, second.remainingMs]).toEqual(["lost", 0]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 describe("a lock that was lost", () => {
+  test("is given back silently, because its server may still keep it", async () => {
+    const { hold, release } = stage();
+    const { lease, lock } = hold();
+    lease.lose(GONE_LEASE);
+    expect(await lock.release({ status: "done" })).toBe(false);
+    expect(release.mock.calls).toEqual([["a", {}, ...UNASKED]]);
+  });
+
   test.each([{ statusIfLost: "" }, { lockDelay: 0 }, { minInterval: 0 }])(
     "and whose record shall show it (%j) has to end by itself",
     async (asked) => {
