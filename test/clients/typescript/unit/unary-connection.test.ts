@@ -383,4 +383,14 @@ describe("a server that falls silent", () => {
     }
     expect(endings).toEqual([]);
   });
+
+  test("is not heard by a cancelled call", async () => {
+    const { connection, send, endings } = await stage();
+    send(1n, { case: "getLock", value: {} });
+    send(2n, { case: "getLock", value: {} });
+    await pass(3 * 1_250);
+    connection.cancel(2n);
+    await pass(1_250);
+    expect(endings).toHaveLength(1);
+  });
 });
