@@ -241,6 +241,17 @@ describe("a lease in the keeper", () => {
     expect(renewals()).toEqual([["a"]]);
   });
 
+  test("is confirmed from when the client heard of it, or from before that, and never from a later response", async () => {
+    const { keeper, keep, clock } = stage();
+    const [late, early] = [keep("late", 60_000, 6_000), keep("early", 60_000, 6_000)];
+    const heardMs = clock.now();
+    await pass(900);
+    // The server may have heard more requests by this response than by the one that told of the lease.
+    keeper.confirmed([messageOf("late", 60_000)], clock.now());
+    keeper.confirmed([messageOf("early", 60_000)], heardMs - 500);
+    expect([late, early].map(({ deadlineMs }) => deadlineMs - heardMs)).toEqual([54_000, 53_500]);
+  });
+
   test("is uncertain when the connection is gone", () => {
     const { keeper, keep } = stage();
     const leases = [keep("a"), keep("b")];
@@ -290,6 +301,15 @@ describe("an observer", () => {
     renewed(["a", 3_000]);
     expect(observer.late).toHaveBeenCalledOnce();
   });
+});
+
+test("no lease is renewed before one is due, however often the clock is read", async () => {
+  const { keep, renewals } = stage();
+  keep("a", 9_000);
+  await pass(2_999);
+  expect(renewals()).toEqual([]);
+  await pass(1);
+  expect(renewals()).toEqual([["a"]]);
 });
 
 test("a lease that nothing renews is uncertain and lost to the millisecond, and checked no more often than that takes", async () => {
