@@ -185,6 +185,19 @@ describe("a connection", () => {
     await pass(1);
     expect(latest().address).toBe("b");
   });
+
+  test("stays after its server has answered in time, however long the server is silent", async () => {
+    await stage({ connectTimeout: 500, idleAfter: Number.POSITIVE_INFINITY });
+    open();
+    await pass(1e6);
+    expect([made.length, latest().destroyed]).toEqual([1, 0]);
+  });
+
+  test("may take as long as it likes without a time-out", async () => {
+    await stage({ connectTimeout: Number.POSITIVE_INFINITY });
+    await pass(1e6);
+    expect([made.length, latest().destroyed]).toEqual([1, 0]);
+  });
 });
 
 describe("a server that stops", () => {
@@ -222,6 +235,15 @@ describe("a server that stops", () => {
     expect(made).toHaveLength(1);
     await pass(1);
     expect(made).toHaveLength(2);
+  });
+
+  test("and answers only then has opened nothing", async () => {
+    const { said } = await stage();
+    const [first] = made as [Made];
+    say({ goingAway: true });
+    await pass(0);
+    open(first);
+    expect(said.filter((one) => one.startsWith("connected"))).toEqual([]);
   });
 });
 
@@ -281,6 +303,12 @@ describe("no server accepts this client", () => {
     end(errorOf("UNAUTHENTICATED"));
     expect(said.filter((one) => one.startsWith("hopeless"))).toEqual([]);
   });
+
+  test("unless it is only unavailable", async () => {
+    const { said } = await stage();
+    end(AWAY);
+    expect(said.at(-1)).toBe("ended a: UNAVAILABLE");
+  });
 });
 
 describe("credentials", () => {
@@ -334,6 +362,27 @@ describe("credentials", () => {
     expect(hopeless(said)).toEqual([]);
     expect(latest().options.headers).toEqual({ authorization: "Bearer t7" });
   });
+
+  test("that cannot be read are asked for again, and then fail the calls", async () => {
+    let count = 0;
+    const token = () => (++count <= 2 ? Promise.reject(new Error("away")) : "t");
+    const { said } = await stage({ ...local, token });
+    await pass(1);
+    expect([count, made.length, hopeless(said)]).toEqual([2, 0, ["hopeless for now: UNAUTHENTICATED"]]);
+    await pass(100);
+    expect([count, made.length]).toEqual([3, 1]);
+  });
+
+  test("whose source is slow are asked for again like a server that is late", async () => {
+    const { connections, said } = await stage({
+      addresses: "localhost:1",
+      connectTimeout: 500,
+      token: () => new Promise(() => {}),
+    });
+    await pass(500);
+    expect(connections.lastError?.message).toBe("The token's source did not return within 500 ms.");
+    expect(hopeless(said)).toEqual([]);
+  });
 });
 
 describe("an unused connection", () => {
@@ -357,6 +406,18 @@ describe("an unused connection", () => {
     expect(made).toHaveLength(2);
     end(AWAY, first);
     expect(said.filter((one) => one.startsWith("ended"))).toEqual([]);
+  });
+
+  test("stays while anything is held or requested, or if it may stay for ever", async () => {
+    await stage({ idleAfter: 1_000 });
+    open();
+    await pass(10_000);
+    expect(latest().closedWithin).toEqual([]);
+    const { state } = await stage({ idleAfter: Number.POSITIVE_INFINITY });
+    open();
+    state.isNeeded = false;
+    await pass(1e7);
+    expect(latest().closedWithin).toEqual([]);
   });
 });
 
@@ -401,6 +462,15 @@ describe("headers", () => {
     await pass(498);
     expect(latest().destroyed).toBe(0);
   });
+
+  test("that comes after the close opens nothing", async () => {
+    const answer = Promise.withResolvers<Record<string, string>>();
+    const { connections } = await stage({ headers: () => answer.promise });
+    await connections.close(0);
+    answer.resolve({});
+    await pass(0);
+    expect(made).toEqual([]);
+  });
 });
 
 describe("closing", () => {
@@ -419,6 +489,14 @@ describe("closing", () => {
     end(AWAY);
     await pass(10_000);
     expect(made).toHaveLength(2);
+  });
+
+  test("ends the pause before the next try", async () => {
+    const { connections } = await stage({ addresses: ["a"] });
+    end(AWAY);
+    await connections.close(0);
+    await pass(10_000);
+    expect(made).toHaveLength(1);
   });
 });
 
