@@ -9,7 +9,7 @@ export default defineConfig({
   test: {
     include,
     // Patches of the code's text do not fit code into which Stryker has planted its faults.
-    exclude: ["**/*.slow.test.ts", "**/*.long.test.ts", "test/core/mutants.test.ts"],
+    exclude: ["**/*.slow.test.ts", "**/*.long.test.ts", "proof/core/planted.test.ts"],
     // Each mutant then loads the modules once, and not for each file. What vitest.config.ts isolates or runs apart cannot.
     isolate: globSync(include).some((path) =>
       /\bvi\.(mock|doMock)\(|\bawait import\(|useFakeTimers/.test(readFileSync(path, "utf8")),
