@@ -182,7 +182,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "does not write what has changed",
     file: "decide-batch.ts",
-    from: "changed.push(...draft.changed)",
+    from: "for (const claim of draft.changed) changed.push(claim)",
     to: "changed.push()",
   },
   {

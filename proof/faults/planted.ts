@@ -151,14 +151,14 @@ export const PLANTED: readonly Planted[] = [
     caughtBy: [EXCLUSION],
     patches: [
       {
-        file: "engine/transaction/batch.ts",
+        file: "engine/transaction/transaction.ts",
         from: '} else if ("ref" in command) claims.push(command.ref);',
         to: '} else if (command.verb === "release") holdersOf.push(lockId); else if ("ref" in command) claims.push(command.ref);',
       },
       {
         file: "core/decide.ts",
         from: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const claim = find(draft, command.ref);',
-        to: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const held = [...draft.claims.values()].find(({ state }) => state === "held");\n  const claim = held ?? find(draft, command.ref);',
+        to: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const held = draft.claims.find(({ state }) => state === "held");\n  const claim = held ?? find(draft, command.ref);',
       },
     ],
   },
@@ -169,8 +169,8 @@ export const PLANTED: readonly Planted[] = [
     patches: [
       {
         file: "engine/engine.ts",
-        from: "        : keptRequestId(markOf(caller?.principal), input.requestId);",
-        to: "        : SERVER_MADE_PREFIX + newSecret();",
+        from: "            : keptRequestId(markOf(caller?.principal), requestId),",
+        to: "            : SERVER_MADE_PREFIX + newSecret(),",
       },
     ],
   },

@@ -19,8 +19,8 @@ export const DIFFERENCES: readonly Difference[] = [
     patches: [
       {
         file: "core/decide.ts",
-        from: "const claim = draft.claims.get(ref.ticketNumber);\n  return claim && sameSecret(claim.secret, ref.secret) ? claim : undefined;",
-        to: 'return [...draft.claims.values()].find(({ state }) => state === "held") ?? draft.claims.get(ref.ticketNumber);',
+        from: "const claim = claimOf(draft, ref.ticketNumber);\n  return claim && sameSecret(claim.secret, ref.secret) ? claim : undefined;",
+        to: 'return draft.claims.find(({ state }) => state === "held") ?? claimOf(draft, ref.ticketNumber);',
       },
     ],
   },

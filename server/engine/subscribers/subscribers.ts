@@ -6,7 +6,7 @@
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Store } from "../../storage/store.ts";
 import type { EngineObserver } from "../lock-engine.ts";
-import type { Batch } from "../transaction/batch.ts";
+import type { Attempt } from "../transaction/transaction.ts";
 import { DecisionFeed } from "./decision-feed.ts";
 import { Followers, HeldLeases } from "./followers.ts";
 import { LockWatches, type LockWatchesOptions } from "./lock-watches.ts";
@@ -70,9 +70,10 @@ export class Subscribers {
    * This replica has committed the batch. Runs in the same tick of the event loop as the answers: a client that gets
    * both together sends its next commands together, and one transaction carries them together.
    */
-  committed({ locks, events, limitRules }: Pick<Batch, "locks" | "events" | "limitRules">): void {
-    for (const { lock, revisionBefore } of locks.values())
+  committed({ locks, events, limitRules }: Pick<Attempt, "locks" | "events" | "limitRules">): void {
+    locks.forEach(({ lock, revisionBefore }) => {
       this.followers.decided(lock, revisionBefore, limitRules);
+    });
     this.followers.queueSpans.committed(events);
     for (const { event, nowUs } of events) {
       if (event.kind === "granted" || event.kind === "ended") this.followers.settled(event.claim, nowUs);

@@ -4,7 +4,7 @@
 
 import { type Linked, RecentList } from "../../core/recent-list.ts";
 import { LOCKS_REMEMBERED_MAX } from "../engine-bounds.ts";
-import type { Job } from "./attempts.ts";
+import type { Ask } from "./ask.ts";
 import { HeldUp } from "./held-up.ts";
 
 /** What happens to the commands of a lock that were taken from the queue. */
@@ -24,7 +24,7 @@ export class LockEntry implements Linked<LockEntry> {
   lastToken = 0n;
   epoch = 0n;
   /** Commands whose transaction has not begun: first the urgent ones. */
-  queued: Job[] = [];
+  queued: Ask[] = [];
   /** null: all commands that were taken from the queue have their answers. */
   underWay: UnderWay | null = null;
   /** Whether another transaction held its rows lately. */

@@ -1,7 +1,7 @@
 // The table of what a server knows of locks: found by id and by name, bounded, and forgetting what nothing is known of.
 
 import { describe, expect, test } from "vitest";
-import type { Job } from "../../../server/engine/transaction/attempts.ts";
+import type { Ask } from "../../../server/engine/transaction/ask.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 
 describe("the table of locks", () => {
@@ -26,7 +26,7 @@ describe("the table of locks", () => {
     locks.named("a");
     locks.learn(3n, "c");
     expect([locks.named("a")?.id, locks.named("b"), locks.known(2n)]).toEqual([1n, undefined, undefined]);
-    locks.get(3n).queued.push({} as Job);
+    locks.get(3n).queued.push({} as Ask);
     locks.get(1n).underWay = { kind: "in_lane" };
     locks.learn(4n, "d");
     expect([locks.known(1n)?.id, locks.known(3n)?.id, locks.size]).toEqual([1n, 3n, 3]);
