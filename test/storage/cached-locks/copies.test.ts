@@ -58,8 +58,6 @@ describe("a decision", () => {
 });
 
 describe("the head of a queue", () => {
-  const queue = [held(1), waiting(2), waiting(3), waiting(4)];
-
   test("is empty for a lock without waiters", () => {
     expect(copies.take(knownOf({ holders: 1 }, held(1)), 5)).toBe(true);
     expect(copies.queues.size).toBe(0);
