@@ -4,13 +4,7 @@ import type { Claim } from "../../../../server/core/claim.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/connection.ts";
 import { type SqlValue, withValues } from "../../../../server/storage/mysql/connection/sql-text.ts";
-import {
-  bytesOf,
-  claimValues,
-  END_REASON_CODES,
-  lockValues,
-  type Value,
-} from "../../../../server/storage/rows/values.ts";
+import { bytesOf, lockValues, type Value } from "../../../../server/storage/rows/values.ts";
 import { CLAIM, FREE_LOCK } from "../../../support/claims.ts";
 
 export const LOCK: Lock = { ...FREE_LOCK, name: "etl/a", revision: 1n };
@@ -26,23 +20,6 @@ export function waiting(ticketNumber: number, more: Partial<Claim> = {}): Claim 
 
 export function ended(ticketNumber: number, more: Partial<Claim> = {}): Claim {
   return held(ticketNumber, { state: "ended", ...more });
-}
-
-/** As a store reads it: a live claim has no values for how it ended. */
-export function asRead(claim: Claim): Claim {
-  return claim.state === "ended"
-    ? claim
-    : { ...claim, endedAtUs: null, endReason: null, endNote: "", endedBy: "" };
-}
-
-/** A row of CLAIM_LIST, HOLDER_LIST or HISTORY_LIST. */
-export function claimRow(claim: Claim): Value[] {
-  const { state, endedAtUs, endReason, endNote, endedBy } = claim;
-  const end = endReason && END_REASON_CODES[endReason];
-  return [
-    ...claimValues(claim),
-    ...(state === "ended" ? [endedAtUs, end, bytesOf(endNote), bytesOf(endedBy)] : [null, null, null, null]),
-  ];
 }
 
 /** A row of LOCK_LIST. */
