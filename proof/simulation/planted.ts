@@ -1,7 +1,7 @@
 // Faults to plant into the simulated servers and their stores: the simulation must catch each within a number of seeds,
 // except for those that it is known to miss.
 
-import { corePatch } from "../../test/core/mutants.ts";
+import { corePatch } from "../core/planted.ts";
 import { patchesOf } from "../faults/planted.ts";
 import type { Difference } from "./seeds.ts";
 

@@ -3,7 +3,6 @@
 
 import type { ClaimKey, ClaimRef } from "../../core/claim.ts";
 import { HAS_HOLDER, RECORD_LIST } from "../rows/columns.ts";
-import { bytesOf } from "../rows/values.ts";
 import type { SqlValue } from "./connection/sql-text.ts";
 
 /** Value: the ids of locks that have records. */
@@ -53,23 +52,22 @@ export function claimsByKey(lists: ClaimLists, keys: readonly ClaimKey[]): Branc
 /** Selects claims by the request ids of clients, as `claimsByKey` does. */
 export function claimsByRequest(lists: ClaimLists, requestIds: readonly string[]): Branch[] {
   if (requestIds.length === 0) return [];
-  const ids = requestIds.map(bytesOf);
   const from = "FROM rowlock_request r FORCE INDEX (PRIMARY)";
   return [
     [
       `(SELECT ${lists.holder} ${from} STRAIGHT_JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = r.lock_id
         WHERE r.request_id IN (?) AND ${HAS_HOLDER} AND l.holder_ticket_number = r.ticket_number)`,
-      ids,
+      requestIds,
     ],
     [
       `(SELECT ${lists.claim} ${from} STRAIGHT_JOIN rowlock_claim c FORCE INDEX (PRIMARY)
         ON c.lock_id = r.lock_id AND c.ticket_number = r.ticket_number WHERE r.request_id IN (?))`,
-      ids,
+      requestIds,
     ],
     [
       `(SELECT ${lists.history} ${from} STRAIGHT_JOIN ${HISTORY}
         ON h.lock_id = r.lock_id AND h.ticket_number = r.ticket_number WHERE r.request_id IN (?))`,
-      ids,
+      requestIds,
     ],
   ];
 }
@@ -100,7 +98,7 @@ export function hasSecret(claims: readonly ClaimRef[]): KeyCondition {
   const { sql, values } = hasKey(claims);
   return {
     sql: `${sql} AND secret IN (?)`,
-    values: [...values, claims.map(({ secret }) => bytesOf(secret))],
+    values: [...values, claims.map(({ secret }) => secret)],
   };
 }
 

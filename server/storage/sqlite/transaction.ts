@@ -10,6 +10,7 @@ import { boundOf, claimFromRow, isAskedFor, mayBeDue, type Row } from "../rows/f
 import { changeValues } from "../rows/kept-changes.ts";
 import { movesOf } from "../rows/placement.ts";
 import {
+  asIs,
   bytesOf,
   changingClaimValues,
   claimValuesBy,
@@ -31,7 +32,6 @@ import {
   type SqliteStatements,
   waitersOf,
 } from "./statements.ts";
-import { asIs } from "./text-places.ts";
 
 /**
  * Runs the transaction. Throws the error of `decide`, or SQLite's; nothing was committed unless the error's kind is

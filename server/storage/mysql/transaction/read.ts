@@ -24,7 +24,7 @@ import {
   mayBeDue,
   recordsOf,
 } from "../../rows/from-rows.ts";
-import { bytesOf, prefixRange } from "../../rows/values.ts";
+import { prefixRange } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
 import type { Loaded, LoadPlan, LockPlan } from "../../store.ts";
 import { LOCKS_PER_RULE_MAX } from "../../store.ts";
@@ -186,7 +186,7 @@ function branchesOf(plan: LoadPlan, planned: ReadonlySet<bigint>): Branch[] {
   );
   const serverMade = plan.requestIds.filter(isServerMade);
   if (serverMade.length > 0 && planned.size > 0)
-    branches.push([BY_SERVER_MADE_REQUEST, [...planned], serverMade.map(bytesOf)]);
+    branches.push([BY_SERVER_MADE_REQUEST, [...planned], serverMade]);
   for (const id of plan.holdersOf) branches.push([HOLDERS, id, id]);
   for (const { id, heads, likelyQueue } of plan.locks)
     if (likelyQueue) branches.push([QUEUE_HEAD, id, id, heads]);

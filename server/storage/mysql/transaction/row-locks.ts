@@ -6,7 +6,6 @@
 import type { Claim } from "../../../core/claim.ts";
 import type { Lock } from "../../../core/lock.ts";
 import type { Moves } from "../../rows/placement.ts";
-import { bytesOf } from "../../rows/values.ts";
 import type { Connection, Trip } from "../connection/connection.ts";
 import type { SqlValue } from "../connection/sql-text.ts";
 import { hasKey } from "../statements.ts";
@@ -46,7 +45,7 @@ export function addRowLocks(
   const rows = guards.length + claims.length + records.length;
   const locks =
     rows > ROWS_ONE_BY_ONE_MAX ? lists(claims, guards, records) : rowByRow(claims, guards, records);
-  const requests = moves.requests.map(({ requestId }) => bytesOf(requestId));
+  const requests = moves.requests.map(({ requestId }) => requestId);
   if (requests.length > 0) locks.push([REQUESTS, requests]);
   if (locks.length === 0) return;
   trip.add(`DO ${locks.map(([sql]) => sql).join(", ")}`, ...locks.flatMap(([, ...values]) => values));

@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { seed } from "../support/seed.ts";
-import { CORE, MUTANTS, type Mutant, patched } from "./mutants.ts";
-import type { Core } from "./rows-in-memory.ts";
-import { simulate } from "./simulation.ts";
-import { history } from "./steps.ts";
+import type { Core } from "../../test/core/rows-in-memory.ts";
+import { simulate } from "../../test/core/simulation.ts";
+import { history } from "../../test/core/steps.ts";
+import { seed } from "../../test/support/seed.ts";
+import { CORE, MUTANTS, type Mutant, patched } from "./planted.ts";
 
 const RUNS_MAX = 1_000;
 let directory: string;
