@@ -134,6 +134,25 @@ test("a caller hears of its own leases alone, and one that does not listen is an
   expect(stage.seen.filter((kind) => kind === "answered")).toHaveLength(5);
 });
 
+test("a waiter with a follower is followed and notified, even of a grant in the same transaction", async () => {
+  const stage = scene();
+  const told: bigint[] = [];
+  const follower = { settled: (claim: Claim) => void told.push(claim.ticketNumber) };
+  const force: Command = { verb: "force_release", name: "lock 5", ticketNumber: 1n, reason: "" };
+  await answered(stage, {
+    5: [
+      { command: acquire("one"), follower },
+      { command: acquire("two"), follower },
+      { command: acquire("three"), follower },
+      { command: acquire("four", { replica: null }), follower: null },
+      { command: force, follower: null },
+    ],
+  });
+  expect(told).toEqual([2n]);
+  expect(stage.followers.count).toBe(1);
+  expect([...stage.followers.claims()].map(({ ticketNumber }) => ticketNumber)).toEqual([3n]);
+});
+
 test("every answer is observed with the name of its lock, and unanswered commands are not", async () => {
   const seen: { kind: string; lockName?: string; commands?: number; locks?: number; seconds?: number }[] = [];
   const stage = scene((event) => void seen.push(event));

@@ -60,6 +60,24 @@ async function repeated(): Promise<number[]> {
 }
 
 describe("a follower that left", () => {
+  test("is reported at once, and not again once the database knows", async () => {
+    leave(1);
+    expect(told).toEqual([1]);
+    await turn();
+    expect(await repeated()).toEqual([]);
+  });
+
+  test("is reported again while the database is away, until it knows", async () => {
+    answer = () => AWAY;
+    leave(1);
+    await turn();
+    expect(await repeated()).toEqual([1]);
+    answer = () => undefined;
+    expect(await repeated()).toEqual([1]);
+    expect(await repeated()).toEqual([]);
+    expect(failures).toEqual([]);
+  });
+
   test("is not reported a second time during the first report", async () => {
     answersLater();
     leave(1);
@@ -68,6 +86,19 @@ describe("a follower that left", () => {
     await turn();
     answer = () => undefined;
     expect(await repeated()).toEqual([1]);
+  });
+
+  test("is not reported any more when it is back, even if a report failed before", async () => {
+    followed.add(1);
+    leave(1);
+    expect(told).toEqual([]);
+    answer = () => AWAY;
+    leave(2);
+    await turn();
+    followed.add(2);
+    expect(await repeated()).toEqual([]);
+    followed.clear();
+    expect(await repeated()).toEqual([]);
   });
 
   test("has its claim withdrawn if no client can act on it, whoever still follows", async () => {
