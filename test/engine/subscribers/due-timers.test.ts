@@ -3,9 +3,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { DueTimers } from "../../../server/engine/subscribers/decision-feed.ts";
 import { Followers } from "../../../server/engine/subscribers/followers.ts";
-import { Places } from "../../../server/engine/subscribers/places.ts";
-import { Waiters } from "../../../server/engine/subscribers/waiters.ts";
 import { CLAIM } from "../../support/claims.ts";
+import { polled, waitersOver } from "../../support/scripted-waiters.ts";
 
 const LOCK = 7n;
 
@@ -19,34 +18,26 @@ function waiting(lease: { endMs: number }, lockIds = [LOCK]) {
   const looked: (readonly bigint[])[] = [];
   const advanced: { lockId: bigint; atMs: number }[] = [];
   let looks = 0;
-  const store = {
-    poll: async (lockIds: readonly bigint[], aheadUs: number) => {
-      looks += 1;
-      looked.push(lockIds);
-      const inUs = (lease.endMs - Date.now()) * 1_000;
-      return {
-        revisions: new Map(lockIds.map((id) => [id, 1n])),
-        due: inUs <= 0 ? [...lockIds] : [],
-        dueSoon: new Map(inUs > 0 && inUs <= aheadUs ? lockIds.map((id) => [id, inUs]) : []),
-        rulesRevision: 0n,
-      };
-    },
-    claims: async () => ({ nowUs: 0, claims: [] }),
-    limitRules: async () => [],
+  const poll = async (lockIds: readonly bigint[], aheadUs: number) => {
+    looks += 1;
+    looked.push(lockIds);
+    const inUs = (lease.endMs - Date.now()) * 1_000;
+    return polled({
+      revisions: new Map(lockIds.map((id) => [id, 1n])),
+      due: inUs <= 0 ? [...lockIds] : [],
+      dueSoon: new Map(inUs > 0 && inUs <= aheadUs ? lockIds.map((id) => [id, inUs]) : []),
+    });
   };
-  const queue = async () => ({ nowUs: 0, places: [] });
-  const waiters = new Waiters({
-    store,
+  const waiters = waitersOver(
     followers,
-    places: new Places({ store: { queue }, followers, onFailure() {} }),
-    advances: { start: async (lockId) => void advanced.push({ lockId, atMs: Date.now() }) },
-    rulesInForce: { saw() {} },
-    intervalMs: 86_400_000,
-    onRulesChanged() {},
-    onFailure(loop, error) {
-      throw new Error(loop, { cause: error });
+    { poll },
+    {
+      advances: { start: async (lockId) => void advanced.push({ lockId, atMs: Date.now() }) },
+      onFailure(loop, error) {
+        throw new Error(loop, { cause: error });
+      },
     },
-  });
+  );
   return { waiters, advanced, looked, looks: () => looks };
 }
 

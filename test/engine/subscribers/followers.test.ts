@@ -4,8 +4,7 @@
 import { describe, expect, test } from "vitest";
 import type { Claim, ClaimKey } from "../../../server/core/claim.ts";
 import { Followers } from "../../../server/engine/subscribers/followers.ts";
-import { Places } from "../../../server/engine/subscribers/places.ts";
-import { Waiters } from "../../../server/engine/subscribers/waiters.ts";
+import { polled, waitersOver } from "../../support/scripted-waiters.ts";
 
 const LOCK = 7n;
 const claim = (ticketNumber: bigint, state: Claim["state"] = "waiting", secret = "own") =>
@@ -37,13 +36,7 @@ describe("the followers of a replica", () => {
     // has read that.
     let reads = 0;
     const store = {
-      poll: async () => ({
-        revisions: new Map([[LOCK, 8n]]),
-        due: [],
-        dueSoon: new Map(),
-        rulesRevision: 0n,
-      }),
-      limitRules: async () => [],
+      poll: async () => polled({ revisions: new Map([[LOCK, 8n]]) }),
       claims: async (keys: readonly ClaimKey[]) => {
         reads += 1;
         if (reads === 1) {
@@ -54,18 +47,7 @@ describe("the followers of a replica", () => {
         return { nowUs: 0, claims: keys.map((key) => claim(key.ticketNumber, state(key))) };
       },
     };
-    const queue = async () => ({ nowUs: 0, places: [] });
-    const places = new Places({ store: { queue }, followers, onFailure() {} });
-    const waiters = new Waiters({
-      store,
-      followers,
-      places,
-      advances: { start: async () => {} },
-      rulesInForce: { saw() {} },
-      intervalMs: 86_400_000,
-      onRulesChanged() {},
-      onFailure() {},
-    });
+    const waiters = waitersOver(followers, store);
     await waiters.look();
     expect(told).toEqual([]);
     await waiters.look();
@@ -114,27 +96,10 @@ describe("the followers of a replica", () => {
         const own = follow("own", told);
         followers.add(own.claim, own.follower, 5n);
         const store = {
-          poll: async () => ({
-            revisions: new Map([[LOCK, 8n]]),
-            due: [],
-            dueSoon: new Map(),
-            rulesRevision: 0n,
-          }),
-          limitRules: async () => [],
+          poll: async () => polled({ revisions: new Map([[LOCK, 8n]]) }),
           claims: async () => ({ nowUs: 0, claims: [{ ...claim(1n, state, "other"), provisional: true }] }),
         };
-        const queue = async () => ({ nowUs: 0, places: [] });
-        const places = new Places({ store: { queue }, followers, onFailure() {} });
-        await new Waiters({
-          store,
-          followers,
-          places,
-          advances: { start: async () => {} },
-          rulesInForce: { saw() {} },
-          intervalMs: 86_400_000,
-          onRulesChanged() {},
-          onFailure() {},
-        }).look();
+        await waitersOver(followers, store).look();
         expect(told).toMatchObject([GONE]);
       },
     );

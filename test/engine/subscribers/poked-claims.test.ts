@@ -5,9 +5,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Claim, ClaimKey } from "../../../server/core/claim.ts";
 import { POKED_AGAIN_MS, POKED_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Followers } from "../../../server/engine/subscribers/followers.ts";
-import { Places } from "../../../server/engine/subscribers/places.ts";
-import { Waiters } from "../../../server/engine/subscribers/waiters.ts";
+import type { WaitersOptions } from "../../../server/engine/subscribers/waiters.ts";
 import { CLAIM } from "../../support/claims.ts";
+import { polled, waitersOver } from "../../support/scripted-waiters.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -33,32 +33,22 @@ function scene(count = 2n, start = true) {
   });
   for (let ticketNumber = 1n; ticketNumber <= count; ticketNumber++)
     followers.add(claim(ticketNumber), { settled: (now) => told.push(now.ticketNumber) }, 1n);
-  const waiters = new Waiters({
-    store: {
-      poll: async () => {
-        looks += 1;
-        return { revisions: new Map([[CLAIM.lockId, 1n]]), due: [], dueSoon: new Map(), rulesRevision: 0n };
-      },
-      limitRules: async () => [],
-      claims: async (keys: readonly ClaimKey[]) => {
-        reads.push(keys.map(({ ticketNumber }) => ticketNumber));
-        await gate.promise;
-        const { next } = fault;
-        fault.next = null;
-        if (next) throw next;
-        return { nowUs: 0, claims: keys.map(({ ticketNumber }) => claim(ticketNumber)) };
-      },
+  const store: Partial<WaitersOptions["store"]> = {
+    poll: async () => {
+      looks += 1;
+      return polled({ revisions: new Map([[CLAIM.lockId, 1n]]) });
     },
-    followers,
-    places: new Places({
-      store: { queue: async () => ({ nowUs: 0, places: [] }) },
-      followers,
-      onFailure() {},
-    }),
-    advances: { start: async () => {} },
-    rulesInForce: { saw() {} },
+    claims: async (keys: readonly ClaimKey[]) => {
+      reads.push(keys.map(({ ticketNumber }) => ticketNumber));
+      await gate.promise;
+      const { next } = fault;
+      fault.next = null;
+      if (next) throw next;
+      return { nowUs: 0, claims: keys.map(({ ticketNumber }) => claim(ticketNumber)) };
+    },
+  };
+  const waiters = waitersOver(followers, store, {
     intervalMs: 2 * LONG_MS,
-    onRulesChanged() {},
     onFailure: (loop, error) => void failures.push([loop, error]),
   });
   if (start) waiters.start();

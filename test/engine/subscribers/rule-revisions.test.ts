@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { LimitRule } from "../../../server/core/limit.ts";
 import { Followers } from "../../../server/engine/subscribers/followers.ts";
-import { Places } from "../../../server/engine/subscribers/places.ts";
-import { RuleRevisions, Waiters } from "../../../server/engine/subscribers/waiters.ts";
+import { RuleRevisions, type WaitersOptions } from "../../../server/engine/subscribers/waiters.ts";
+import { polled, waitersOver } from "../../support/scripted-waiters.ts";
 
 const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => {
   return { prefix, limit, version, reason: "", changeMark: 0n };
@@ -31,31 +31,18 @@ function scene(rules: readonly LimitRule[]) {
   let reads = 0;
   const seen: bigint[] = [];
   const changed: (readonly string[])[] = [];
-  const waiters = new Waiters({
-    store: {
-      poll: async (ids) => ({
-        revisions: new Map(ids.map((id) => [id, 1n])),
-        due: [],
-        dueSoon: new Map(),
-        rulesRevision: now.revision,
-      }),
-      claims: async () => ({ nowUs: 0, claims: [] }),
-      limitRules: async () => {
-        reads += 1;
-        return now.rules;
-      },
+  const store: Partial<WaitersOptions["store"]> = {
+    poll: async (ids) =>
+      polled({ revisions: new Map(ids.map((id) => [id, 1n])), rulesRevision: now.revision }),
+    limitRules: async () => {
+      reads += 1;
+      return now.rules;
     },
-    followers,
-    places: new Places({
-      store: { queue: async () => ({ nowUs: 0, places: [] }) },
-      followers,
-      onFailure() {},
-    }),
+  };
+  const waiters = waitersOver(followers, store, {
     advances: { start: async (lockId) => void started.push(lockId) },
     rulesInForce: { saw: (revision) => void seen.push(revision) },
-    intervalMs: 86_400_000,
     onRulesChanged: (prefixes) => void changed.push(prefixes),
-    onFailure() {},
   });
   return {
     now,

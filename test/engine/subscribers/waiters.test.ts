@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Claim, ClaimKey } from "../../../server/core/claim.ts";
 import { DUE_AHEAD_US, POLL_LOCKS_MAX, POLL_REST_MS_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Followers } from "../../../server/engine/subscribers/followers.ts";
-import { Places } from "../../../server/engine/subscribers/places.ts";
-import { Waiters } from "../../../server/engine/subscribers/waiters.ts";
+import type { WaitersOptions } from "../../../server/engine/subscribers/waiters.ts";
 import { CLAIM } from "../../support/claims.ts";
+import { waitersOver } from "../../support/scripted-waiters.ts";
 
 const TICK_MS = 100;
 
@@ -31,36 +31,24 @@ function scene(locks: number) {
   const looks: (readonly bigint[])[] = [];
   const reads: (readonly bigint[])[] = [];
   const advanced: bigint[] = [];
-  const changed: bigint[] = [];
   const failures: unknown[] = [];
   const aheads: number[] = [];
-  const places = new Places({
-    store: { queue: async () => ({ nowUs: 0, places: [] }) },
-    followers,
-    onFailure() {},
-  });
-  vi.spyOn(places, "changed").mockImplementation((lockId) => void changed.push(lockId));
-  const waiters = new Waiters({
-    store: {
-      poll: async (ids, aheadUs) => {
-        looks.push(ids);
-        aheads.push(aheadUs);
-        if (database.fails) throw new Error("A fault made by a test.");
-        const { revisions, due, dueSoon } = database;
-        return { revisions, due, dueSoon, rulesRevision: 1n };
-      },
-      limitRules: async () => [],
-      claims: async (keys: readonly ClaimKey[]) => {
-        reads.push(keys.map(({ lockId }) => lockId));
-        return { nowUs: 9, claims: keys.flatMap(({ lockId }) => database.claims.get(lockId) ?? []) };
-      },
+  const store: Partial<WaitersOptions["store"]> = {
+    poll: async (ids, aheadUs) => {
+      looks.push(ids);
+      aheads.push(aheadUs);
+      if (database.fails) throw new Error("A fault made by a test.");
+      const { revisions, due, dueSoon } = database;
+      return { revisions, due, dueSoon, rulesRevision: 1n };
     },
-    followers,
-    places,
+    claims: async (keys: readonly ClaimKey[]) => {
+      reads.push(keys.map(({ lockId }) => lockId));
+      return { nowUs: 9, claims: keys.flatMap(({ lockId }) => database.claims.get(lockId) ?? []) };
+    },
+  };
+  const waiters = waitersOver(followers, store, {
     advances: { start: async (lockId) => void advanced.push(lockId) },
-    rulesInForce: { saw() {} },
     intervalMs: TICK_MS,
-    onRulesChanged() {},
     onFailure: (loop, error) => void failures.push([loop, error]),
   });
   const becomes = (lockId: bigint, state: Claim["state"], revision: bigint) => {
@@ -75,7 +63,6 @@ function scene(locks: number) {
     looks,
     reads,
     advanced,
-    changed,
     failures,
     aheads,
     told,
