@@ -73,20 +73,6 @@ function scene(...claims: Claim[]) {
   return { returned, comesBack, byTicket, byRequest, heartbeats, failures, reads, fault, kept };
 }
 
-test("a place is kept for a waiter that comes back by ticket or request id, until a transaction has decided", async () => {
-  const [one, two] = [waiting(1n), waiting(2n)];
-  const { byTicket, byRequest, heartbeats, kept } = scene(one, two);
-  const first = byTicket(one);
-  const second = byRequest(two.requestId);
-  await turn();
-  expect(kept()).toEqual([1n, 2n]);
-  expect(heartbeats.flat().map(({ ticketNumber }) => ticketNumber)).toEqual([1n, 2n]);
-  first.isOver = true;
-  second.isOver = true;
-  await turn();
-  expect(kept()).toEqual([]);
-});
-
 test("a place is kept for an Acquire whose request id the server made, if an earlier attempt made that place", async () => {
   const own = waiting(1n, { requestId: `${SERVER_MADE_PREFIX}own` });
   const another = waiting(2n, { requestId: `${SERVER_MADE_PREFIX}another` });
@@ -167,12 +153,4 @@ test("commands that arrive during a read are read together, after it", async () 
   await turn();
   expect(reads.filter((count) => count > 0)).toEqual([1, 2]);
   expect(kept()).toEqual([1n, 2n, 3n]);
-});
-
-test("a waiter answered during the read needs no kept place", async () => {
-  const { byTicket, kept } = scene(waiting(1n));
-  const ask = byTicket(waiting(1n));
-  ask.isOver = true;
-  await turn();
-  expect(kept()).toEqual([]);
 });

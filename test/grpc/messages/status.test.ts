@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 import { fromBinary } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { status } from "@grpc/grpc-js";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import { StatusSchema } from "#proto/google/rpc/status_pb.js";
 import { ClaimEndSchema, EndReason } from "#proto/rowlock/v1/lock_pb.js";
@@ -12,6 +12,7 @@ import { rightMissing } from "../../../server/access/access-error.ts";
 import type { Claim } from "../../../server/core/claim.ts";
 import { Fault, type FaultKind } from "../../../server/engine/faults.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
+import { FAULT_LOG_INTERVAL_MS } from "../../../server/grpc/grpc-bounds.ts";
 import * as callErrors from "../../../server/grpc/messages/call-error.ts";
 import { failureOf } from "../../../server/grpc/messages/status.ts";
 import type { Logger } from "../../../server/log/log.ts";
@@ -190,6 +191,8 @@ describe("the log", () => {
     return { lines, logger, faultLog: new FaultLog(logger) };
   }
 
+  const away = () => new Fault("unavailable", "connection_lost", "It is away.", { retryAfterMs: 1 });
+
   test("has every bug, with its incident and its cause", () => {
     const { lines, faultLog } = recording();
     for (const cause of [new Error("one"), new Error("two")]) {
@@ -228,6 +231,29 @@ describe("the log", () => {
     new FaultLog({ debug: ignore, info: ignore, error: ignore, warn }).failed("Renew", failureOf(byId), byId);
     expect(lines.at(-1)?.[0]).toMatchObject({ on: '"a"' });
     expect(inspect(failureOf(byId), { depth: null })).not.toContain('"a"');
+  });
+
+  test("has failures caused by the environment now and then, with the number of suppressed lines", () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const { lines, faultLog } = recording();
+    for (let call = 0; call < 3; call++) faultLog.failed("Acquire", failureOf(away()), away());
+    vi.advanceTimersByTime(FAULT_LOG_INTERVAL_MS);
+    faultLog.failed("Renew", failureOf(away()), away());
+    vi.useRealTimers();
+    const reason = "DATABASE_UNAVAILABLE";
+    expect(lines).toMatchObject([
+      { level: "warn", fields: { method: "Acquire", reason, suppressed: 0 } },
+      { level: "warn", fields: { method: "Renew", reason, suppressed: 2 } },
+    ]);
+  });
+
+  test.each([true, false])("leaves an outage to its own log if that accepts it (%s)", (isTaken) => {
+    const { lines, logger } = recording();
+    const failed = vi.fn(() => isTaken);
+    const error = away();
+    new FaultLog(logger, { failed }).failed("Acquire", failureOf(error), error);
+    expect(failed.mock.calls).toEqual([[{ method: "Acquire" }, error]]);
+    expect(lines).toHaveLength(isTaken ? 0 : 1);
   });
 
   test("has no mistakes of callers", () => {

@@ -2,10 +2,9 @@
 // none.
 
 import { afterEach, describe, expect, test } from "vitest";
-import type { RequestOf, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
+import type { RequestOf } from "../../../clients/typescript/src/bare/index.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, startServer, until } from "../../support/harness.ts";
-import { violationsIn } from "../../support/test-calls.ts";
 
 type Request<Name extends "updateRecord" | "capture"> = Exclude<RequestOf<Name>, Uint8Array>;
 
@@ -305,58 +304,5 @@ describe("a capture that waits", () => {
     const failure = waiting.catch((error: unknown) => error);
     await server.grpc.drain(1_000);
     expect(await failure).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
-  });
-});
-
-describe("an invalid capture is refused with all its violations", () => {
-  test.each<[string, Partial<Request<"capture">>, string[]]>([
-    ["neither prefix nor names, and no number", { maxLeases: 0 }, ["from", "max_leases"]],
-    ["too many leases", { ...under("t/"), maxLeases: 101 }, ["max_leases"]],
-    ["a prefix of 256 bytes", { from: { case: "prefix", value: "p".repeat(256) } }, ["prefix"]],
-    [
-      "a name twice, an empty one and a long one",
-      among(["a", "b", "a", "", "n".repeat(256)]),
-      ["names.names[2]", "names.names[3]", "names.names[4]"],
-    ],
-    [
-      "too many names",
-      { from: { case: "names", value: { names: Array.from({ length: 1_001 }, (_, index) => `n${index}`) } } },
-      ["names.names"],
-    ],
-    [
-      "times and statuses",
-      {
-        ...under("t/"),
-        maxWait: seconds(-1),
-        terms: {
-          lasting: { case: "ttl", value: { seconds: 0n, nanos: 0 } },
-          minInterval: seconds(-1),
-          lockDelay: seconds(400_000_000),
-          statusIfLost: "s".repeat(64),
-          ifStatus: Array.from({ length: 17 }, (_, index) => `${index}`),
-        },
-      },
-      [
-        "max_wait",
-        "terms.if_status",
-        "terms.lock_delay",
-        "terms.min_interval",
-        "terms.status_if_lost",
-        "terms.ttl",
-      ],
-    ],
-    [
-      "an id of 101 bytes, and an owner of 256",
-      { ...under("t/"), requestId: "r".repeat(101), terms: { owner: "o".repeat(256) } },
-      ["request_id", "terms.owner"],
-    ],
-    ["an id that begins with a NUL", { ...under("t/"), requestId: "\0x" }, ["request_id"]],
-  ])("%s", async (_, request, fields) => {
-    server = await startServer();
-    await put({ "t/1": {} });
-    const failure = await capture(request).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: "INVALID_ARGUMENT", reason: "BAD_REQUEST" });
-    expect(Object.keys(violationsIn(failure as RowlockError)).sort()).toEqual(fields);
-    expect((await server.client.call("listLocks", { busyOnly: true })).locks).toEqual([]);
   });
 });
