@@ -137,18 +137,6 @@ describe("sweeps", () => {
     expect(reads[1]).toMatchObject({ from: next, untilUs: START_US + TICK_MS * 1_000 });
   });
 
-  test("that fail are reported, and made up for by the next one", async () => {
-    const { reads, database, failures, heard } = await begun();
-    database.fails = true;
-    await pass(TICK_MS);
-    expect(failures).toEqual([["watches", expect.objectContaining({ message: "A fault made by a test." })]]);
-    database.fails = false;
-    await pass(POLL_REST_MS_MAX);
-    expect(reads).toHaveLength(2);
-    expect(reads[1]?.from.atUs).toBeLessThan(START_US - DECIDED_AT_STEP_US);
-    expect(heard).toEqual([]);
-  });
-
   test("rest for a multiple of the time that they took, and no longer than a second", async () => {
     const { reads, database } = await begun();
     database.takesMs = 20;

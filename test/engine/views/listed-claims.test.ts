@@ -79,20 +79,6 @@ describe("a listing", () => {
 });
 
 describe("a listing of a time", () => {
-  test("has what ended then, and live claims unless its end is past", async () => {
-    const store = new PastStore();
-    for (const at of [10, 20, 30]) store.add("a", ended(at));
-    store.add("a", HELD);
-    for (const lockName of ["a", null]) {
-      expect(await found(store, { lockName, fromUs: 20 })).toEqual(["held a 4", "ended a 3", "ended a 2"]);
-      expect(await found(store, { lockName, untilUs: 20 })).toEqual(["ended a 1"]);
-      expect(await found(store, { lockName, fromUs: 20, untilUs: 30 })).toEqual(["ended a 2"]);
-      expect(await found(store, { lockName, fromUs: 30, untilUs: NOW_US + 1 })).toEqual([
-        "held a 4",
-        "ended a 3",
-      ]);
-    }
-  });
 
   test("begins and ends where its order allows it", async () => {
     const store = new PastStore();
