@@ -189,3 +189,30 @@ test("a caller sees its answer after its follower is registered and everyone has
   await answered(stage, { 5: [{ command: acquire("one"), follower: null, settle }] });
   expect(told).toEqual(["answered", "batch", "event", "seen"]);
 });
+
+test("waiters here are notified, and other servers hear of their own waiters alone", () => {
+  const { after, batch, followers, poked } = scene();
+  const told: bigint[] = [];
+  const follow = (ticketNumber: bigint) =>
+    followers.add(
+      { ...held(ticketNumber, OWN), state: "waiting" },
+      { settled: (claim) => told.push(claim.ticketNumber) },
+      1n,
+    );
+  for (const ticketNumber of [1n, 2n, 3n]) follow(ticketNumber);
+  const granted = (claim: Claim, queued: boolean) => ({
+    event: { kind: "granted" as const, claim, queued, waitedUs: 0 },
+    lockName: "lock",
+    nowUs: 0,
+  });
+  batch.events = [
+    granted(held(1n, OWN), true),
+    granted(held(2n, 2n), true),
+    granted(held(4n, null), true),
+    granted(held(5n, 2n), false),
+  ] as Attempt["events"];
+  after.wake(batch);
+  expect(told).toEqual([1n, 2n]);
+  expect(followers.count).toBe(1);
+  expect(poked).toEqual([{ replica: 2n, lockId: 5n, ticketNumber: 2n }]);
+});

@@ -13,7 +13,7 @@ import type { CaptureEvent, CaptureInput } from "../../../server/engine/lock-eng
 import type { Commands } from "../../../server/engine/transaction/commands.ts";
 import { findFree } from "../../../server/storage/rows/free-locks.ts";
 import { type FreeSelector, ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
-import { CLAIM } from "../../support/claims.ts";
+import { CLAIM, TERMS } from "../../support/claims.ts";
 import { FreeIndex } from "../../support/free-index.ts";
 
 const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "" } as const;
@@ -188,6 +188,14 @@ describe("a capture", () => {
     isBroken = false;
     expect((await capture({ max: 2 })).leases).toHaveLength(2);
   });
+
+  test("goes on behind locks that refuse it, that are gone, and that another transaction holds", async () => {
+    const answers = [BUSY, null, fault(ROW_LOCKED, false), { kind: "held", claim: CLAIM } as const];
+    const { capture, tried } = scene(9, () => answers.shift() as (typeof answers)[number]);
+    const { leases } = await capture();
+    expect(leases.map(({ lockName }) => lockName)).toEqual(["t/10003"]);
+    expect(tried).toHaveLength(4);
+  });
 });
 
 describe("what a capture requests of a lock", () => {
@@ -197,6 +205,27 @@ describe("what a capture requests of a lock", () => {
     expect((await capture({ max: 3, requestId: "r" })).leases).toHaveLength(3);
     const ids = commands.map(({ requestId }) => requestId);
     expect(ids).toEqual([0, 1, 2, 0, 2, 2].map((index) => keptRequestId("", "r", index)));
+  });
+
+  test("is one permit at once, with its caller's terms, and whether it has waited", async () => {
+    const { capture, commands } = scene(1);
+    const terms = { ...TERMS, ifStatus: [""] };
+    const asked = { ttlUs: 5, owner: "anna", labels: { a: "b" }, terms };
+    await capture(asked, { afterWait: true, caller: cancelled(false) });
+    expect(commands).toMatchObject([
+      {
+        ...asked,
+        name: "t/10000",
+        mode: "permit",
+        permits: 1,
+        mayWait: false,
+        maxWaitUs: null,
+        isOneOfMany: true,
+        afterWait: true,
+        replica: null,
+      },
+    ]);
+    expect(commands[0]?.caller?.getPeer()).toBe("1.2.3.4:5");
   });
 });
 
@@ -240,6 +269,15 @@ describe("a capture that is refused", () => {
       { kind: "captured", outcome: "some", refused: 1 },
       { kind: "captured", outcome: "none", refused: 2 },
     ]);
+  });
+
+  test("reads the patterns if these may be the reason, and not otherwise", async () => {
+    const busy = scene(3, () => BUSY);
+    await busy.capture();
+    expect(busy.times.rulesRead).toBe(0);
+    const paused = scene(3, () => refused("never_fits"));
+    await paused.capture();
+    expect(paused.times.rulesRead).toBeGreaterThan(0);
   });
 });
 
@@ -298,6 +336,17 @@ describe("a capture with an unknown outcome", () => {
     const { capture, withdrawn } = oneOfTwo();
     expect((await capture({ max: 2 })).leases).toHaveLength(1);
     expect(withdrawn).toEqual(["t/10000"]);
+  });
+});
+
+describe("a capture that fails", () => {
+  test("at one lock begins no others, and returns what it has", async () => {
+    const away = fault("connection_lost", false);
+    const answers = [HELD, away, HELD];
+    const { capture, tried, withdrawn } = scene(9, () => answers.shift() as (typeof answers)[number]);
+    expect((await capture({ max: 3 })).leases).toHaveLength(2);
+    expect(tried).toHaveLength(3);
+    expect(withdrawn).toEqual([]);
   });
 });
 

@@ -94,3 +94,10 @@ test("of two times for one key the earlier one counts, and a cleared one does no
   await vi.advanceTimersByTimeAsync(50);
   expect(due.at(-1)).toEqual(["a", 1_050]);
 });
+
+test("many polls before the end make one look at it", async () => {
+  const { waiters, looks } = waiting({ endMs: Date.now() + 400 });
+  for (let polls = 0; polls < 5; polls++) await waiters.look();
+  await vi.advanceTimersByTimeAsync(405);
+  expect(looks()).toBe(6);
+});

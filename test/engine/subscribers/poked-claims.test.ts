@@ -160,3 +160,19 @@ test("nothing is read before the start or after the stop, which waits for what i
   expect(reads).toEqual([[1n, 2n]]);
   expect(vi.getTimerCount()).toBe(0);
 });
+
+test("nothing is read again after the stop", async () => {
+  const { waiters, reads, poke } = scene();
+  await poke(1n);
+  await waiters.stop();
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(reads).toHaveLength(1);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a poke without claims changes nothing for the next one", async () => {
+  const { poke, reads } = scene();
+  await poke();
+  await poke(1n);
+  expect(reads).toEqual([[1n]]);
+});

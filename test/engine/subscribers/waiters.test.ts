@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Claim, ClaimKey } from "../../../server/core/claim.ts";
 import { DUE_AHEAD_US, POLL_LOCKS_MAX, POLL_REST_MS_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Followers } from "../../../server/engine/subscribers/followers.ts";
+import { Places } from "../../../server/engine/subscribers/places.ts";
 import type { WaitersOptions } from "../../../server/engine/subscribers/waiters.ts";
 import { CLAIM } from "../../support/claims.ts";
 import { waitersOver } from "../../support/scripted-waiters.ts";
@@ -46,7 +47,12 @@ function scene(locks: number) {
       return { nowUs: 9, claims: keys.flatMap(({ lockId }) => database.claims.get(lockId) ?? []) };
     },
   };
+  const queue = async () => ({ nowUs: 0, places: [] });
+  const places = new Places({ store: { queue }, followers, onFailure() {} });
+  const changed: bigint[] = [];
+  vi.spyOn(places, "changed").mockImplementation((lockId) => void changed.push(lockId));
   const waiters = waitersOver(followers, store, {
+    places,
     advances: { start: async (lockId) => void advanced.push(lockId) },
     intervalMs: TICK_MS,
     onFailure: (loop, error) => void failures.push([loop, error]),
@@ -63,6 +69,7 @@ function scene(locks: number) {
     looks,
     reads,
     advanced,
+    changed,
     failures,
     aheads,
     told,
@@ -92,6 +99,19 @@ describe("a look", () => {
     await waiters.look();
     expect(looks.map((ids) => ids.length)).toEqual([POLL_LOCKS_MAX, 1]);
     expect(reads.map((ids) => ids.length)).toEqual([POLL_LOCKS_MAX, 1]);
+  });
+
+  test("reads the claims of changed locks alone, and notifies those that no longer wait", async () => {
+    const { waiters, becomes, reads, told, changed } = scene(4);
+    becomes(2n, "waiting", 2n);
+    becomes(3n, "held", 2n);
+    await waiters.look();
+    expect(reads).toEqual([[2n, 3n]]);
+    expect(told).toEqual([[3n, "held"]]);
+    expect(changed).toEqual([2n, 3n]);
+    await waiters.look();
+    expect(reads).toHaveLength(1);
+    expect(changed).toHaveLength(2);
   });
 });
 

@@ -178,6 +178,14 @@ describe("the feed of other servers' decisions", () => {
     await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
     expect(wait.answered).toBe(LEASE);
   });
+
+  test("is not opened by a capture that has left before", async () => {
+    const { waits, feed } = scene();
+    const gone = AbortSignal.abort(new Error("gone"));
+    await expect(waits.wait(wanting(), null, gone, async () => LEASE)).rejects.toThrow("gone");
+    expect(feed.begin).not.toHaveBeenCalled();
+    expect(waits.count).toBe(0);
+  });
 });
 
 describe("a line looks by itself", () => {

@@ -168,4 +168,25 @@ describe("a watch", () => {
     watch.send([view("a", 1n, 2n)], 10);
     expect(await changes).toMatchObject({ locks: [{ lock: { id: 2n } }] });
   });
+
+  test("sends a lock that is gone, and not one that has come back", async () => {
+    const { watch } = scene(page(null, "a", "b"));
+    await watch.next();
+    watch.changed(row("a", 2n));
+    watch.gone("a");
+    watch.gone("b");
+    watch.changed(row("b", 1n, 7n));
+    const changes = watch.next();
+    watch.send([view("b", 1n, 7n)], 10);
+    expect(await changes).toMatchObject({ deleted: ["a"], locks: [{ lock: { id: 7n } }] });
+  });
+
+  test("does not repeat what its snapshot has sent in the same state", async () => {
+    const { watch } = scene(page("a", "a"), page(null, "b"));
+    watch.changed(row("a"));
+    watch.changed(row("b", 2n));
+    await watch.next();
+    await watch.next();
+    expect([...watch.pending.keys()]).toEqual(["b"]);
+  });
 });
