@@ -140,6 +140,26 @@ describe("a change of a limit for many names", () => {
     expect(granted).toHaveLength(count);
     expect(store.begun).toHaveLength(2);
   });
+
+  test("is refused if the version is another one than expected, and then waits for no server", async () => {
+    const { store, begin, everywhere } = scene();
+    store.limitRules = [theirs(5, 2n)];
+    const answer = begin({ expectedVersion: 1n });
+    await turn();
+    await store.at(0).commit();
+    expect(await answer).toEqual({ kind: "version_mismatch", version: 2n });
+    expect(store.limitRules).toEqual([theirs(5, 2n)]);
+    expect(everywhere).toEqual([]);
+    const expected = begin({ expectedVersion: 2n });
+    await turn();
+    await store.at(1).commit();
+    expect(await expected).toMatchObject({ kind: "limit_rule", version: 3n });
+    const first = scene();
+    const made = first.begin({ expectedVersion: 0n });
+    await turn();
+    await first.store.at(0).commit();
+    expect(await made).toMatchObject({ version: 1n });
+  });
 });
 
 describe("a change whose commit got no answer", () => {
