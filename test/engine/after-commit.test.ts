@@ -1,6 +1,6 @@
 // What follows a commit: which followers are told, what other servers are told, and which locks are looked at again.
 
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Command } from "../../server/core/command.ts";
 import { AfterCommit, type AfterCommitOptions } from "../../server/engine/after-commit.ts";
@@ -32,10 +32,8 @@ function scene(observer?: AfterCommitOptions["observer"]) {
   const { followers, leases } = subscribers;
   const owed: bigint[] = [];
   const poked: unknown[] = [];
-  const changed: bigint[] = [];
   const seen: unknown[] = [];
   const answers: unknown[] = [];
-  vi.spyOn(subscribers.places, "changed").mockImplementation((lockId) => void changed.push(lockId));
   const options = {
     observer: observer ?? ((event: { kind: string }) => void seen.push(event.kind)),
     poke: (granted: unknown) => void poked.push(granted),
@@ -46,7 +44,7 @@ function scene(observer?: AfterCommitOptions["observer"]) {
   const batch = new Attempt(new Map(), policy, []);
   return {
     after: new AfterCommit(options),
-    ...{ batch, followers, leases, owed, poked, changed, seen, answers },
+    ...{ batch, followers, leases, owed, poked, seen, answers },
   };
 }
 

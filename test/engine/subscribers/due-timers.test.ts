@@ -15,12 +15,10 @@ afterEach(() => void vi.useRealTimers());
 function waiting(lease: { endMs: number }, lockIds = [LOCK]) {
   const followers = new Followers();
   for (const lockId of lockIds) followers.add({ ...CLAIM, lockId, state: "waiting" }, { settled() {} }, 1n);
-  const looked: (readonly bigint[])[] = [];
   const advanced: { lockId: bigint; atMs: number }[] = [];
   let looks = 0;
   const poll = async (lockIds: readonly bigint[], aheadUs: number) => {
     looks += 1;
-    looked.push(lockIds);
     const inUs = (lease.endMs - Date.now()) * 1_000;
     return polled({
       revisions: new Map(lockIds.map((id) => [id, 1n])),
@@ -38,7 +36,7 @@ function waiting(lease: { endMs: number }, lockIds = [LOCK]) {
       },
     },
   );
-  return { waiters, advanced, looked, looks: () => looks };
+  return { waiters, advanced, looks: () => looks };
 }
 
 test("a lease is ended within some milliseconds of its end", async () => {

@@ -47,11 +47,8 @@ async function check(): Promise<void> {
 function scene() {
   const rows = new Map<string, Row>();
   const events: WatchEvent[] = [];
-  const failures: unknown[] = [];
-  const looks: (readonly bigint[])[] = [];
   const reads: (readonly WaitedLock[])[] = [];
   const feed = { begin: vi.fn(async () => {}), end: vi.fn() };
-  const untilPage = { promise: Promise.resolve() };
   const claimsOf = (row: Row) => ({
     holders: Array.from({ length: row.holders }),
     waiters: Array.from({ length: row.waiting }),
@@ -61,7 +58,6 @@ function scene() {
   const watches = new LockWatches({
     store: {
       poll: async (ids) => {
-        looks.push(ids);
         const there = [...rows.values()].filter(({ id }) => ids.includes(id));
         const revisions = new Map(there.map(({ id, revision }) => [id, revision]));
         return { revisions, due: [], dueSoon: new Map(), rulesRevision: 1n };
@@ -70,7 +66,6 @@ function scene() {
     feed,
     views: {
       async *views({ prefix, afterName, max }: LocksQuery) {
-        await untilPage.promise;
         const names = [...rows.keys()].filter((name) => name.startsWith(prefix)).sort();
         const from = names.filter((name) => afterName === null || name > afterName).slice(0, max);
         for (const name of from) yield viewOf(rows.get(name) as Row);
@@ -85,7 +80,7 @@ function scene() {
       },
     },
     observer: (event) => void events.push(event),
-    onFailure: (loop, error) => void failures.push([loop, error]),
+    onFailure() {},
   });
   let ids = 0n;
   /** Creates or changes the lock without announcing it. */
@@ -105,7 +100,7 @@ function scene() {
   const commit = (...written: Row[]) => {
     for (const row of written) watches.decided(row);
   };
-  return { watches, rows, events, failures, looks, reads, feed, untilPage, fault, write, commit };
+  return { watches, rows, events, reads, feed, fault, write, commit };
 }
 
 const by = (owner: string) => ({ getPeer: () => owner });

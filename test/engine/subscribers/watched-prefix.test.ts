@@ -20,21 +20,16 @@ const page = (next: string | null, ...names: string[]): SnapshotPage => ({
 
 /** A source whose pages the test supplies, one for each request. */
 function scene(...pages: (SnapshotPage | Error | Promise<SnapshotPage>)[]) {
-  const asked: (string | null)[] = [];
   const told: WatchUpdate[] = [];
   const closed: WatchedPrefix[] = [];
   let behind = 0;
-  let hungry = 0;
   const source: WatchSource = {
-    async page(_, afterName) {
-      asked.push(afterName);
+    async page() {
       const next = await pages.shift();
       if (!next || next instanceof Error) throw next ?? new Error("no more pages were expected");
       return next;
     },
-    hungry() {
-      hungry += 1;
-    },
+    hungry() {},
     again: async (error) => {
       if (!(error instanceof Fault)) throw error;
     },
@@ -45,7 +40,7 @@ function scene(...pages: (SnapshotPage | Error | Promise<SnapshotPage>)[]) {
     closed: (watch) => void closed.push(watch),
   };
   const watch = new WatchedPrefix("", source);
-  return { watch, asked, pages, told, closed, behind: () => behind, hungry: () => hungry };
+  return { watch, pages, told, closed, behind: () => behind };
 }
 
 describe("a watch", () => {

@@ -10,6 +10,7 @@ import type { ViewedLock } from "../../../server/engine/lock-engine.ts";
 import { ListingTurns } from "../../../server/engine/views/listing-turns.ts";
 import { Views } from "../../../server/engine/views/views.ts";
 import { StoreError } from "../../../server/storage/store.ts";
+import { FREE_LOCK } from "../../support/claims.ts";
 
 const ROWS_PER_STEP = 200;
 const ALL = { prefix: "", afterName: null, max: 1_000, busyOnly: false, order: "name" } as const;
@@ -64,27 +65,7 @@ class CountingStore {
 }
 
 function lockOf(id: bigint, live: Pick<Lock, "holders" | "waiting">): Lock {
-  const name = String(id).padStart(6, "0");
-  return {
-    id,
-    name,
-    limit: null,
-    limitVersion: 0n,
-    limitReason: "",
-    nextTicket: 1n,
-    lastToken: 0n,
-    heldPermits: live.holders,
-    sharedHolders: 0,
-    exclusiveHolders: 0,
-    waitingPermits: live.waiting,
-    changeMark: 0n,
-    recordFloor: 0n,
-    firstHolder: null,
-    queueFrom: 1n,
-    record: null,
-    revision: 1n,
-    ...live,
-  };
+  return { ...FREE_LOCK, ...live, id, name: String(id).padStart(6, "0"), revision: 1n };
 }
 
 const claims = (count: number, shown: number) =>
@@ -217,18 +198,11 @@ test("listings that were cancelled before their turn read nothing, and the next 
 /** A store of two locks, which records its queries. */
 function smallStore() {
   const asked: unknown[] = [];
-  const locks = [
-    lockOf(1n, { holders: 1, waiting: 0 }),
-    { ...lockOf(2n, { holders: 0, waiting: 0 }), limit: 7 },
-  ];
+  const locks = [1n, 2n].map((id) => lockOf(id, { holders: 1, waiting: 0 }));
   const view = (lock: Lock) => ({ lock, holders: claims(lock.holders, 10), waiters: [] });
   const store = {
-    limitRules: async () => [{ prefix: "etl/", limit: 3, version: 1n, reason: "night", changeMark: 0n }],
-    view: async (name: string, shown: number) => {
-      asked.push(["view", name, shown]);
-      const lock = locks.find((each) => each.name === name);
-      return lock ? view(lock) : null;
-    },
+    limitRules: async () => [],
+    view: async () => null,
     list: async ({ which }: { which: string }) => {
       asked.push(["list", which]);
       return {
@@ -237,10 +211,7 @@ function smallStore() {
       };
     },
     views: async (ids: readonly bigint[]) => locks.filter(({ id }) => ids.includes(id)).map(view),
-    waitedLocks: async (prefix: string, order: string, max: number) => {
-      asked.push(["waited", prefix, order, max]);
-      return [{ id: 1n, holders: 1, waiting: 0 }];
-    },
+    waitedLocks: async () => [],
   };
-  return { store, asked, views: new Views(store, new ListingTurns(1)) };
+  return { store, asked };
 }

@@ -27,6 +27,7 @@ import {
   spanText,
   timestampMessage,
 } from "../../../server/grpc/messages/times.ts";
+import { CLAIM, FREE_LOCK } from "../../support/claims.ts";
 
 const NOW_US = 1_790_000_000_123_456;
 const SECRET = "abcdefghijklmnopqrstuv";
@@ -34,57 +35,19 @@ const SECOND_US = 1_000_000;
 
 function claim(overrides: Partial<Claim> = {}): Claim {
   return {
-    lockId: 36n,
-    ticketNumber: 7n,
-    secret: SECRET,
-    requestId: "request-1",
-    mode: "permit",
-    permits: 3,
-    owner: "nightly",
-    principal: "token/nightly",
-    labels: { host: "a1" },
-    requestedAtUs: NOW_US - 5 * SECOND_US,
-    waitUntilUs: null,
-    terms: null,
-    state: "held",
-    ttlUs: 30 * SECOND_US,
-    deadlineUs: NOW_US + 12 * SECOND_US,
-    replica: null,
-    provisional: false,
+    ...{ ...CLAIM, lockId: 36n, ticketNumber: 7n, secret: SECRET, requestId: "request-1", permits: 3 },
+    ...{ owner: "nightly", principal: "token/nightly", labels: { host: "a1" } },
+    ...{ requestedAtUs: NOW_US - 5 * SECOND_US, grantedAtUs: NOW_US - SECOND_US, endedAtUs: null },
+    ...{ ttlUs: 30 * SECOND_US, deadlineUs: NOW_US + 12 * SECOND_US, endReason: null },
     fencingToken: 2n ** 53n + 1n,
-    grantedAtUs: NOW_US - SECOND_US,
-    endedAtUs: null,
-    endReason: null,
-    endNote: "",
-    endedBy: "",
     ...overrides,
   };
 }
 
-function lock(overrides: Partial<Lock> = {}): Lock {
-  return {
-    id: 36n,
-    name: "etl/load",
-    limit: 4,
-    limitVersion: 2n,
-    limitReason: "",
-    nextTicket: 9n,
-    lastToken: 5n,
-    heldPermits: 3,
-    sharedHolders: 0,
-    exclusiveHolders: 0,
-    holders: 1,
-    waiting: 1,
-    waitingPermits: 1,
-    changeMark: 0n,
-    recordFloor: 0n,
-    firstHolder: null,
-    queueFrom: 1n,
-    record: null,
-    revision: 1n,
-    ...overrides,
-  };
-}
+const LOCK: Lock = {
+  ...{ ...FREE_LOCK, limit: 4, limitVersion: 2n, lastToken: 5n, nextTicket: 9n },
+  ...{ heldPermits: 3, holders: 1, waiting: 1, waitingPermits: 1 },
+};
 
 describe("times", () => {
   test.each([
@@ -164,7 +127,7 @@ describe("the public part", () => {
     const holders = { nowUs: NOW_US, claims: [claim()] };
     const shown = [
       toBinary(ClaimSchema, claimMessage(claim(), "a")),
-      toBinary(LockSchema, lockMessage({ lock: lock(), limit, holders: [claim()], waiters: [waiter] })),
+      toBinary(LockSchema, lockMessage({ lock: LOCK, limit, holders: [claim()], waiters: [waiter] })),
       toBinary(RefusalSchema, refusedMessage("a", busy(1), 1, holders)),
       toBinary(ClaimEndSchema, endedMessage("a", claim({ endReason: "timed_out" }), holders)),
     ].map((bytes) => Buffer.from(bytes).toString("latin1"));

@@ -11,22 +11,19 @@ const held = { ...waiting, state: "held" } as Claim;
 
 function scene() {
   const detached: [claim: Claim, who: unknown, canReturn: boolean][] = [];
-  const holds: Claim[] = [];
   let stop = (_why: Error) => {};
-  let left = 0;
   const { client } = fakeCall();
   const enter = (_call: unknown, end: (why: Error) => void) => {
     stop = end;
-    return () => void left++;
+    return () => {};
   };
   const wait = new Wait(
     { detach: (...args: [Claim, unknown, boolean]) => void detached.push(args) } as never,
     fakeCall({
       client: { ...client, waits: { enter } },
-      holds: (claim) => void holds.push(claim),
     }),
   );
-  return { wait, detached, holds, stop: (why: string) => stop(new Error(why)), left: () => left };
+  return { wait, detached, stop: (why: string) => stop(new Error(why)) };
 }
 
 test("a grant before the wait is not missed", async () => {
