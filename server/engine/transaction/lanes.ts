@@ -160,10 +160,7 @@ export class Lanes {
       const byLock = this.#take();
       if (byLock.size === 0) break;
       this.#busy += 1;
-      void this.#run({ byLock, earlier: [] }).finally(() => {
-        this.#busy -= 1;
-        this.#goOn();
-      });
+      void this.#run({ byLock, earlier: [] }, true);
     }
   };
 
@@ -240,19 +237,27 @@ export class Lanes {
     return part;
   }
 
-  async #run(all: TransactionAsks): Promise<void> {
-    const locks = all.byLock.size;
-    let attempt: Attempt;
+  /** `isLane`: this is all that the lane does. */
+  async #run(asks: TransactionAsks, isLane = false): Promise<void> {
+    let attempt: Attempt | null = null;
     try {
-      attempt = await decideAsks(all, true, this.#options);
+      attempt = await decideAsks(asks, true, this.#options);
     } catch (error) {
-      if (isRowLocked(error)) await this.#meet(all);
-      else if (error instanceof Fault || locks === 1) this.#failed(all, error);
-      // An unexpected error. One lock must not spoil the transaction for the others, so each lock gets its own.
-      else for (const part of parts(all, locks)) await this.#run(part);
-      return;
+      await this.#failedWith(asks, error);
     }
-    this.#done(all, attempt);
+    if (attempt) this.#done(asks, attempt);
+    if (!isLane) return;
+    this.#busy -= 1;
+    this.#goOn();
+  }
+
+  /** Handles a transaction that was not committed. */
+  async #failedWith(all: TransactionAsks, error: unknown): Promise<void> {
+    const locks = all.byLock.size;
+    if (isRowLocked(error)) await this.#meet(all);
+    else if (error instanceof Fault || locks === 1) this.#failed(all, error);
+    // An unexpected error. One lock must not spoil the transaction for the others, so each lock gets its own.
+    else for (const part of parts(all, locks)) await this.#run(part);
   }
 
   /** Handles a transaction that met a row held by another transaction. */
