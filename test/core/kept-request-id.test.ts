@@ -11,7 +11,7 @@ import {
 } from "../../server/core/claim.ts";
 import { markOf } from "../../server/engine/request-marks.ts";
 
-/** See migrations/0001-locks-and-claims.ts. */
+/** See migrations/0001-tables.ts. */
 const COLUMN_BYTES = 128;
 const IDS = ["a", "a\0b", "a\0", "\u00e9".repeat(REQUEST_ID_BYTES_MAX / 2)];
 const MARKS = [markOf(), markOf("token:anna"), markOf("token:ben"), markOf("p".repeat(255))];

@@ -47,6 +47,7 @@ const UP_TO_DATE: MigrationStatus = {
   pending: [],
   unknown: [],
   breaking: [],
+  isOfTrial: false,
   fleet: { levelMin: { level: 0, by: "" }, members: [] },
 };
 const OBSERVER = { statement() {}, transaction() {}, connection() {} };

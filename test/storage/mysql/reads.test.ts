@@ -15,7 +15,7 @@ import { StoreError } from "../../../server/storage/store.ts";
 import { RECORD, TERMS } from "../../support/claims.ts";
 import { ScriptedPool, written } from "./scripted-pool.ts";
 import * as fixture from "./transaction/lock-fixture.ts";
-import { asRead, ended, LOCK } from "./transaction/lock-fixture.ts";
+import { asRead, ended, keyOf, LOCK } from "./transaction/lock-fixture.ts";
 
 const bytes = (text: string) => Buffer.from(text);
 /** As the driver returns it: a value too large for a number comes as text. */
@@ -127,14 +127,19 @@ describe("claims that are read", () => {
     const all = [held(9), waiting(10), held(3, { lockId: 2n }), ended(8), ended(4, { lockId: 2n })];
     const read = scene((sql) => (sql.includes("rowlock_claim") ? all.map(claimRow) : undefined));
     const inOrder = ["1.8", "1.9", "1.10", "2.3", "2.4"];
-    for (const { claims } of [await read.claims(all), await read.claimsByRequest(["r"])])
+    const requestIds = all.map(({ requestId }) => requestId);
+    for (const { claims } of [await read.claims(all), await read.claimsByRequest(requestIds)])
       expect(claims.map(({ lockId, ticketNumber }) => `${lockId}.${ticketNumber}`)).toEqual(inOrder);
   });
 
   test("by key are searched in all tables by one statement, so that none moves meanwhile", async () => {
-    for (const [keys, condition] of [
-      [[held(4)], "(lock_id = 1 AND ticket_number = 4)"],
-      [[held(4), held(5)], "(lock_id, ticket_number) IN ((1, 4), (1, 5))"],
+    for (const [keys, condition, places] of [
+      [[held(4)], "(lock_id = 1 AND ticket_number = 4)", "(1, 0, 4), (1, 4, 4)"],
+      [
+        [held(4), held(5)],
+        "(lock_id, ticket_number) IN ((1, 4), (1, 5))",
+        "(1, 0, 4), (1, 4, 4), (1, 0, 5), (1, 5, 5)",
+      ],
     ] as const) {
       const { scripted, claims } = scene();
       await claims(keys);
@@ -142,13 +147,8 @@ describe("claims that are read", () => {
       const branches = scripted.sql[0]?.split(" UNION ALL ");
       expect(branches).toEqual([
         expect.stringMatching(/FROM rowlock_lock l WHERE l\.holder_state = 2 AND l\.id IN \(1(, 1)?\) AND /),
-        expect.stringMatching(/FROM rowlock_claim c WHERE /),
-        expect.stringMatching(/FROM rowlock_history h WHERE /),
-      ]);
-      expect(branches?.map((sql) => sql.slice(-condition.length - 1))).toEqual([
-        expect.stringContaining("ticket_number"),
-        `${condition})`,
-        `${condition})`,
+        expect.stringContaining(`FROM rowlock_claim c WHERE (lock_id, place, ticket_number) IN (${places})`),
+        expect.stringContaining(`FROM rowlock_history h WHERE ${condition})`),
       ]);
       const ofGuard = condition.replace("lock_id", "l.id").replace("ticket_number", "l.holder_ticket_number");
       expect(branches?.[0]?.endsWith(`AND ${ofGuard})`)).toBe(true);
@@ -160,13 +160,14 @@ describe("claims that are read", () => {
     await claimsByRequest(["a", "b"]);
     const branches = scripted.sql[0]?.split(" UNION ALL ");
     expect(branches?.map((sql) => / STRAIGHT_JOIN (\w+) /.exec(sql)?.[1])).toEqual([
-      "rowlock_lock",
-      "rowlock_claim",
-      "rowlock_history",
+      ...["rowlock_lock", "rowlock_claim", "rowlock_claim", "rowlock_history"],
+    ]);
+    expect(branches?.map((sql) => / c\.place = (\S+) /.exec(sql)?.[1])).toEqual([
+      ...[undefined, "0", "r.ticket_number", undefined],
     ]);
     for (const sql of branches ?? []) {
       expect(sql).toContain("FROM rowlock_request r ");
-      expect(sql).toContain("r.request_id IN ('a', 'b')");
+      expect(sql).toContain(`r.request_key IN (${keyOf("a")}, ${keyOf("b")})`);
     }
   });
 
@@ -191,7 +192,7 @@ describe("claims that are read", () => {
     const row = claimRow({ ...claim, replica: null, grantedAtUs: null });
     expect([row[14], row[17]].map(Number)).toEqual([0, 0]);
     const { claimsByRequest } = scene((sql) => (sql.includes("rowlock_claim") ? [row] : undefined));
-    expect((await claimsByRequest(["r"])).claims).toEqual([{ ...claim, replica: null }]);
+    expect((await claimsByRequest([claim.requestId])).claims).toEqual([{ ...claim, replica: null }]);
   });
 
   test("are none if none are requested, and the time is known all the same", async () => {
@@ -203,7 +204,7 @@ describe("claims that are read", () => {
 
   test("of a queue and holders come with the time after they were read", async () => {
     const { scripted, queue, holders } = scene((sql) => {
-      if (sql.startsWith("SELECT ticket_number"))
+      if (sql.startsWith("SELECT c.ticket_number"))
         return [
           ["4", 1],
           ["9", 2],
@@ -227,7 +228,7 @@ describe("claims that are read", () => {
       sql.startsWith("(SELECT l.id") ? all.map(claimRow) : undefined,
     );
     expect((await holders(1n, 2)).claims).toEqual([held(3), held(5)]);
-    expect(scripted.sql[0]).toMatch(/ UNION ALL .* c\.ticket_number < \(SELECT q\.queue_from .* LIMIT 2\)$/);
+    expect(scripted.sql[0]).toMatch(/ UNION ALL .* c\.place = 0 ORDER BY c\.ticket_number LIMIT 2\)$/);
   });
 });
 
@@ -394,9 +395,9 @@ describe("a view", () => {
     // The query does not look for holders of the second lock.
     expect(branchesOf(scripted)).toEqual([
       expect.stringMatching(/FROM rowlock_lock l WHERE l\.id = 1 AND l\.holder_state = 2\)$/),
-      expect.stringMatching(/c\.lock_id = 1 AND c\.ticket_number < .* LIMIT 5\)$/),
-      expect.stringMatching(/c\.lock_id = 1 AND c\.ticket_number >= .* LIMIT 5\)$/),
-      expect.stringMatching(/c\.lock_id = 2 AND c\.ticket_number >= .* LIMIT 5\)$/),
+      expect.stringMatching(/c\.lock_id = 1 AND c\.place = 0 .* LIMIT 5\)$/),
+      expect.stringMatching(/c\.lock_id = 1 AND c\.place > 0 .* LIMIT 5\)$/),
+      expect.stringMatching(/c\.lock_id = 2 AND c\.place > 0 .* LIMIT 5\)$/),
     ]);
   });
 

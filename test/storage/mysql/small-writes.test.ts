@@ -49,7 +49,7 @@ describe("a heartbeat of waiters", () => {
     expect(scripted.writes).toBe(1);
     const [update] = scripted.sql;
     expect(update).toMatch(/^UPDATE rowlock_claim .* replica = 7 /);
-    expect(update).toContain("IN ((1, 1), (1, 2), (1, 3))");
+    expect(update).toContain("IN ((1, 1, 1), (1, 2, 2), (1, 3, 3))");
     // No place ends earlier than it did, because the bound of its lock may be that end.
     expect(update).toContain("SET deadline = GREATEST(deadline, LEAST(");
     // And no other claim that has since got one of their numbers.
@@ -78,13 +78,13 @@ describe("a heartbeat of waiters", () => {
     expect(scripted.trips[0]?.sql).toEqual([
       "START TRANSACTION",
       expect.stringMatching(
-        /state = 1 AND \(lock_id, ticket_number\) IN \(\(1, 1\), \(1, 2\), \(1, 3\)\) FOR UPDATE SKIP LOCKED$/,
+        /state = 1 AND \(lock_id, place, ticket_number\) IN \(\(1, 1, 1\), \(1, 2, 2\), \(1, 3, 3\)\) FOR UPDATE SKIP LOCKED$/,
       ),
     ]);
     expect(prolonged).toEqual([[7n, [1n], BEFORE_US + KEEP_US]]);
     const [update, rest, commit] = scripted.trips.at(-1)?.sql ?? [];
-    expect(update).toMatch(/^UPDATE rowlock_claim .*lock_id = 1 AND ticket_number = 1\)/);
-    expect(rest).toContain("IN ((1, 2), (1, 3))");
+    expect(update).toMatch(/^UPDATE rowlock_claim .*lock_id = 1 AND place = 1 AND ticket_number = 1\)/);
+    expect(rest).toContain("IN ((1, 2, 2), (1, 3, 3))");
     expect(commit).toBe("COMMIT");
     expect(scripted.connection.inTransaction).toBe(false);
   });

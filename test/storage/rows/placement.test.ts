@@ -21,8 +21,7 @@ const ended = (number: number, more: Partial<Claim> = {}) =>
   fixture.ended(number, { deadlineUs: 9_000, ...more });
 const lock = (more: Partial<Lock> = {}): Lock => ({ ...LOCK, ...more });
 /** With this first holder; all lower numbers are those of further holders or have ended. */
-const heldBy = (first: number, queueFrom = first + 1) =>
-  lock({ firstHolder: BigInt(first), queueFrom: BigInt(queueFrom) });
+const heldBy = (first: number) => lock({ firstHolder: BigInt(first) });
 
 /** What a decision about one lock writes: ticket numbers by table, and the lock as the store leaves it. */
 function moved(of: Lock, changes: Pick<Partial<Writes>, "added" | "changed">) {
@@ -38,20 +37,19 @@ function moved(of: Lock, changes: Pick<Partial<Writes>, "added" | "changed">) {
     requests: numbers(moves.requests),
     earliestUs: moves.earliestUs,
     first: of.firstHolder === null ? null : Number(of.firstHolder),
-    queueFrom: Number(of.queueFrom),
   };
 }
 
 /** Nothing is written of claims, at a lock without a first holder. */
 const NOTHING = {
   ...{ holder: undefined, added: [], changed: [], removed: [], ended: [], requests: [] },
-  ...{ earliestUs: null, first: null, queueFrom: 1 },
+  ...{ earliestUs: null, first: null },
 };
 
 describe("a decision", () => {
   test("that changes no claim moves none", () => {
     expect(moved(lock(), {})).toEqual(NOTHING);
-    expect(moved(heldBy(4), {})).toEqual({ ...NOTHING, first: 4, queueFrom: 5 });
+    expect(moved(heldBy(4), {})).toEqual({ ...NOTHING, first: 4 });
   });
 
   test("about a claim without its lock is a bug", () => {
@@ -63,7 +61,7 @@ describe("a decision", () => {
   });
 
   test("about several locks places the claims of each apart", () => {
-    const [one, two, three] = [heldBy(1), lock({ id: 2n }), lock({ id: 3n, firstHolder: 1n, queueFrom: 2n })];
+    const [one, two, three] = [heldBy(1), lock({ id: 2n }), lock({ id: 3n, firstHolder: 1n })];
     const ofTwo = { lockId: 2n };
     const ofThree = { lockId: 3n };
     const moves = movesOf(
@@ -83,19 +81,17 @@ describe("a decision", () => {
     expect(moves.added).toEqual([waiting(6, ofTwo)]);
     expect(moves.ended).toEqual([ended(1), ended(1, ofThree)]);
     expect([one, two, three].map(({ firstHolder }) => firstHolder)).toEqual([null, 5n, 2n]);
-    expect([one, two, three].map(({ queueFrom }) => queueFrom)).toEqual([2n, 6n, 3n]);
   });
 });
 
 describe("a claim that takes a lock", () => {
   test("is in the guard row if the lock was free", () => {
-    expect(moved(lock({ queueFrom: 3n }), { added: [held(7)] })).toEqual({
+    expect(moved(lock(), { added: [held(7)] })).toEqual({
       ...NOTHING,
       holder: { isNew: true, holder: 7 },
       requests: [7],
       earliestUs: 2_000,
       first: 7,
-      queueFrom: 8,
     });
   });
 
@@ -106,23 +102,21 @@ describe("a claim that takes a lock", () => {
       requests: [5],
       earliestUs: 2_000,
       first: 4,
-      queueFrom: 6,
     });
   });
 
   test("is in the guard row if only further holders are left", () => {
-    expect(moved(lock({ holders: 2, queueFrom: 4n }), { added: [held(4)] })).toMatchObject({
+    expect(moved(lock({ holders: 2 }), { added: [held(4)] })).toMatchObject({
       holder: { isNew: true, holder: 4 },
       added: [],
       first: 4,
-      queueFrom: 5,
     });
   });
 
   test("takes the place of a holder that goes in the same decision", () => {
     expect(moved(heldBy(4), { changed: [ended(4)], added: [held(5)] })).toMatchObject({
       ...{ holder: { isNew: true, holder: 5 }, added: [], removed: [], ended: [4] },
-      ...{ first: 5, queueFrom: 6 },
+      ...{ first: 5 },
     });
   });
 
@@ -132,7 +126,6 @@ describe("a claim that takes a lock", () => {
       holder: { isNew: true, holder: 5 },
       added: [7, 6],
       first: 5,
-      queueFrom: 7,
     });
   });
 });
@@ -145,29 +138,26 @@ describe("a waiter", () => {
       requests: [3],
       earliestUs: 1_500,
       first: 1,
-      queueFrom: 2,
     });
     expect(moved(lock(), { changed: [waiting(3)] })).toEqual({ ...NOTHING, changed: [3], earliestUs: 1_500 });
   });
 
   test("that is granted a lock without a first holder moves into the guard row", () => {
-    expect(moved(lock({ queueFrom: 3n }), { changed: [held(3)] })).toEqual({
+    expect(moved(lock(), { changed: [held(3)] })).toEqual({
       ...NOTHING,
       holder: { isNew: true, holder: 3 },
       removed: [3],
       earliestUs: 2_000,
       first: 3,
-      queueFrom: 4,
     });
   });
 
   test("that is granted a lock with a first holder stays in its row", () => {
-    expect(moved(heldBy(1, 3), { changed: [held(3)] })).toEqual({
+    expect(moved(heldBy(1), { changed: [held(3)] })).toEqual({
       ...NOTHING,
       changed: [3],
       earliestUs: 2_000,
       first: 1,
-      queueFrom: 4,
     });
   });
 
@@ -177,7 +167,6 @@ describe("a waiter", () => {
       removed: [3],
       ended: [3],
       first: 1,
-      queueFrom: 2,
     });
   });
 
@@ -190,7 +179,6 @@ describe("a waiter", () => {
       ended: [1],
       earliestUs: 2_000,
       first: 3,
-      queueFrom: 6,
     });
   });
 });
@@ -201,7 +189,6 @@ describe("a holder", () => {
       holder: { isNew: false, holder: 4 },
       changed: [],
       first: 4,
-      queueFrom: 5,
     });
     expect(moved(heldBy(4), { changed: [held(2)] })).toMatchObject({
       holder: undefined,
@@ -216,7 +203,6 @@ describe("a holder", () => {
       ...NOTHING,
       holder: { isNew: false, holder: null },
       ended: [4],
-      queueFrom: 5,
     });
   });
 
@@ -226,7 +212,6 @@ describe("a holder", () => {
       removed: [2],
       ended: [2],
       first: 4,
-      queueFrom: 5,
     });
   });
 
@@ -236,9 +221,8 @@ describe("a holder", () => {
       changed: [],
       removed: [2],
       first: 2,
-      queueFrom: 5,
     };
-    expect(moved(lock({ queueFrom: 5n }), { changed: [held(2)] })).toMatchObject(expected);
+    expect(moved(lock(), { changed: [held(2)] })).toMatchObject(expected);
     for (const changed of [
       [ended(4), held(2)],
       [held(2), ended(4)],
@@ -253,7 +237,6 @@ describe("a holder", () => {
       changed: [],
       removed: [2],
       first: 2,
-      queueFrom: 6,
     });
   });
 });
@@ -265,7 +248,6 @@ describe("an ended claim", () => {
       ended: [5],
       requests: [5],
       first: 4,
-      queueFrom: 5,
     });
     // Even with the number of the first holder: that is another claim, and only a bug.
     expect(moved(heldBy(4), { added: [ended(4)] })).toMatchObject({ holder: undefined, first: 4 });
@@ -277,11 +259,10 @@ describe("an ended claim", () => {
     ["is not set", null],
   ])("whose deadline %s is not kept, and its request id is not added", (_, deadlineUs) => {
     const gone = (number: number) => ended(number, { deadlineUs });
-    expect(moved(heldBy(4, 6), { changed: [gone(4), gone(5)], added: [gone(7)] })).toEqual({
+    expect(moved(heldBy(4), { changed: [gone(4), gone(5)], added: [gone(7)] })).toEqual({
       ...NOTHING,
       holder: { isNew: false, holder: null },
       removed: [5],
-      queueFrom: 6,
     });
   });
 
@@ -318,24 +299,6 @@ describe("a request id", () => {
   });
 });
 
-describe("the number from which a queue begins", () => {
-  test("is above every holder, and rises with those that are granted", () => {
-    expect(moved(lock(), { added: [held(1)] }).queueFrom).toBe(2);
-    expect(moved(heldBy(1, 3), { changed: [held(3), held(4)] }).queueFrom).toBe(5);
-  });
-
-  test("is not above a waiter that comes or stays", () => {
-    expect(moved(heldBy(1), { added: [held(2), waiting(3)] }).queueFrom).toBe(3);
-    expect(moved(heldBy(1), { changed: [waiting(2)], added: [waiting(3)] }).queueFrom).toBe(2);
-  });
-
-  test("never falls", () => {
-    for (const changed of [[held(2)], [held(9)], [ended(9)], [waiting(12)], [ended(11)]])
-      expect(moved(heldBy(9), { changed }).queueFrom).toBe(10);
-    expect(moved(lock({ queueFrom: 10n }), { changed: [held(3)] }).queueFrom).toBe(10);
-  });
-});
-
 describe("the earliest deadline of a decision", () => {
   const earliestUs = (of: Lock, changes: Pick<Partial<Writes>, "added" | "changed">) =>
     moved(of, changes).earliestUs;
@@ -343,9 +306,9 @@ describe("the earliest deadline of a decision", () => {
 
   test("is that of all live claims that it writes, in whatever table", () => {
     const [guard, further, added] = [held(1, until(30)), held(2, until(20)), waiting(4, until(10))];
-    expect(earliestUs(heldBy(1, 3), { changed: [guard, further], added: [added] })).toBe(10);
-    expect(earliestUs(heldBy(1, 3), { changed: [guard, further] })).toBe(20);
-    expect(earliestUs(heldBy(1, 3), { changed: [guard] })).toBe(30);
+    expect(earliestUs(heldBy(1), { changed: [guard, further], added: [added] })).toBe(10);
+    expect(earliestUs(heldBy(1), { changed: [guard, further] })).toBe(20);
+    expect(earliestUs(heldBy(1), { changed: [guard] })).toBe(30);
   });
 
   test("is never if none of them ends", () => {
@@ -420,9 +383,9 @@ describe("the bound of a lock's deadlines", () => {
 
   test("only falls at a lock whose only holder is in its own row", () => {
     const changed = [ended(1)];
-    expect(bounds({ holders: 1 }, heldBy(1, 3), { changed })).toEqual(STAYS);
+    expect(bounds({ holders: 1 }, heldBy(1), { changed })).toEqual(STAYS);
     const changes = { changed, added: [held(1, { lockId: 2n })] };
-    expect(bounds({ holders: 1 }, heldBy(1, 3), changes, [lock({ id: 2n })])).toEqual({
+    expect(bounds({ holders: 1 }, heldBy(1), changes, [lock({ id: 2n })])).toEqual({
       ...STAYS,
       atMostUs: 2_000,
     });

@@ -8,8 +8,8 @@ import type { LimitRule } from "../../../core/limit.ts";
 import type { Lock } from "../../../core/lock.ts";
 import type { Before } from "../../cached-locks/live-claims.ts";
 import {
-  CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
+  CLAIM_WRITTEN_COLUMNS,
   HISTORY_COLUMNS,
   HOLDER_COLUMNS,
   LOCK_WRITTEN_COLUMNS,
@@ -19,9 +19,9 @@ import {
 } from "../../rows/columns.ts";
 import { CHANGE_COLUMNS, changeValues } from "../../rows/kept-changes.ts";
 import type { Moves } from "../../rows/placement.ts";
+import { requestKeyOf } from "../../rows/request-key.ts";
 import {
   bytesOf,
-  changingClaimValues,
   changingRecordValues,
   claimValues,
   historyValues,
@@ -30,6 +30,7 @@ import {
   recordValues,
   STATE_CODES,
   type Value,
+  writtenClaimValues,
 } from "../../rows/values.ts";
 import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
 import type { Writes } from "../../store.ts";
@@ -76,7 +77,7 @@ const BOUND = `next_deadline = CASE WHEN holders + waiting = 0 THEN next_deadlin
 const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")})`;
 const REMOVE_CLAIMS = "DELETE c FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE";
 const ADD_TO_HISTORY = `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")})`;
-const ADD_REQUESTS = "INSERT INTO rowlock_request (request_id, lock_id, ticket_number)";
+const ADD_REQUESTS = "INSERT INTO rowlock_request (request_key, lock_id, ticket_number)";
 const ADD_CHANGES = `INSERT INTO rowlock_change (${CHANGE_COLUMNS})`;
 const ADD_RECORDS = `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})`;
 const REMOVE_RECORDS = "DELETE r FROM rowlock_record r FORCE INDEX (PRIMARY) WHERE r.lock_id IN (?)";
@@ -89,7 +90,7 @@ const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, 
 const RAISE_RULES_REVISION = `UPDATE rowlock_meta
   SET rules_revision = rules_revision + 1 + CAST(FLOOR(RAND() * 1048576) AS UNSIGNED) WHERE id = 1 ${WHILE_OPEN}`;
 
-const REQUESTS = "SELECT 1 FROM rowlock_request FORCE INDEX (PRIMARY) WHERE request_id IN (?) LIMIT 1";
+const REQUESTS = "SELECT 1 FROM rowlock_request FORCE INDEX (PRIMARY) WHERE request_key IN (?) LIMIT 1";
 
 /**
  * Sends the trip that writes the changes; returns its results. Throws a StoreError, or an Error if a claim's ticket
@@ -107,7 +108,7 @@ export async function runWrites(connection: Connection, trip: Trip, { added }: W
     const look = new Trip("duplicate_request");
     look.add(
       REQUESTS,
-      added.map(({ requestId }) => bytesOf(requestId)),
+      added.map(({ requestId }) => requestKeyOf(requestId)),
     );
     const [requests] = await connection.run(look);
     if (rowsOf(requests).length > 0) throw error;
@@ -145,7 +146,7 @@ export function addWrites(
   const matching = assumptions ? hasKey : hasSecret;
   addClaimUpdates(chain, moves.changed, before, matching);
   for (const part of partsOf(moves.removed, UPDATE_ROWS_MAX)) {
-    const { sql, values } = matching(part);
+    const { sql, values } = matching(part, before);
     chain.update(part.length, `${REMOVE_CLAIMS} ${sql}`, ...values);
   }
   if (records) addRecordWrites(chain, records, before);
@@ -177,7 +178,7 @@ function addedRows(
 }
 
 function requestValues({ requestId, lockId, ticketNumber }: Claim): Value[] {
-  return [bytesOf(requestId), lockId, ticketNumber];
+  return [requestKeyOf(requestId), lockId, ticketNumber];
 }
 
 function addClaimUpdates(
@@ -213,15 +214,15 @@ function addClaimUpdate(
 ): void {
   const rows = claims.map((claim) => {
     const old = before.claim(claim);
-    return { before: old ? changingClaimValues(old) : [], after: changingClaimValues(claim) };
+    return { before: old ? writtenClaimValues(old) : [], after: writtenClaimValues(claim) };
   });
   const arm = (index: number): Arm => {
     const { lockId, ticketNumber } = claims[index] as Claim;
     return ["WHEN lock_id = ? AND ticket_number = ?", lockId, ticketNumber];
   };
-  const { sets, values } = assignments(CLAIM_CHANGING_COLUMNS, rows, arm, "CASE");
+  const { sets, values } = assignments(CLAIM_WRITTEN_COLUMNS, rows, arm, "CASE");
   if (sets.length === 0) return;
-  const key = matching(claims);
+  const key = matching(claims, before);
   writes.update(
     claims.length,
     `UPDATE rowlock_claim FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE ${key.sql}`,

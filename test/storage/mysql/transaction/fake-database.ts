@@ -1,7 +1,7 @@
 // A database of a few rows behind a connection, which answers the reads of transactions and records everything sent. Its
 // writes change nothing: tests on real databases cover what they do.
 
-import { type Claim, type ClaimKey, isServerMade } from "../../../../server/core/claim.ts";
+import { type Claim, isServerMade, placeOf } from "../../../../server/core/claim.ts";
 import type { Clock, DatabaseClock } from "../../../../server/core/database-clock.ts";
 import type { LimitRule } from "../../../../server/core/limit.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
@@ -13,7 +13,7 @@ import { CLAIM_ROW_LENGTH, NEVER_DUE_US } from "../../../../server/storage/rows/
 import { bytesOf } from "../../../../server/storage/rows/values.ts";
 import type { DecideRows, LoadPlan } from "../../../../server/storage/store.ts";
 import { NO_PLAN } from "../../../support/store-fixture.ts";
-import { claimRow, guardRow, textOf } from "./lock-fixture.ts";
+import { claimRow, guardRow, keyOf, textOf } from "./lock-fixture.ts";
 
 const OPEN = { affectedRows: 1, serverStatus: 0b11 };
 const NO_HOLDER: Row = Array<null>(CLAIM_ROW_LENGTH).fill(null);
@@ -143,13 +143,15 @@ export class FakeDatabase {
   #claims(sql: string): unknown[] {
     const table = /SELECT ([lch])\./.exec(sql)?.[1];
     const keys = [
-      ...sql.matchAll(/\((?:(?:lock_id|l\.id) = )?(\d+)(?: AND (?:l\.holder_)?ticket_number =|,) (\d+)\)/g),
+      ...sql.matchAll(
+        /\((?:(?:lock_id|l\.id) = )?(\d+)(?:(?: AND place =|,) (\d+)(?= AND|, \d+\)))?(?: AND (?:l\.holder_)?ticket_number =|,) (\d+)\)/g,
+      ),
     ];
     const ofLock = /c\.lock_id = (\d+)/.exec(sql)?.[1];
     const ofLocks = /c\.lock_id IN \(([^)]*)\)/.exec(sql)?.[1]?.split(", ");
-    const requestIds = /([cr])\.request_id IN \(([^)]*)\)/.exec(sql);
+    const requestIds = /(c\.request_id|r\.request_key) IN \(([^)]*)\)/.exec(sql);
     const dueBy = /c\.deadline <= (\d+)/.exec(sql)?.[1];
-    const side = /c\.ticket_number (<|>=) \(SELECT q\.queue_from/.exec(sql)?.[1];
+    const side = /c\.place (= 0|> 0|= r\.)/.exec(sql)?.[1];
     const max = Number(/LIMIT (\d+)/.exec(sql)?.[1] ?? 1_000);
     const part = Number(/, (\d) FROM/.exec(sql)?.[1]);
     const isWanted = (claim: Claim) => {
@@ -157,18 +159,22 @@ export class FakeDatabase {
       if (this.#tableOf(claim) !== table) return false;
       if (
         keys.length > 0 &&
-        !keys.some(([, id, number]) => `${lockId}.${ticketNumber}` === `${id}.${number}`)
+        !keys.some(
+          ([, id, place = `${placeOf(claim)}`, number]) =>
+            `${lockId}.${placeOf(claim)}.${ticketNumber}` === `${id}.${place}.${number}`,
+        )
       )
         return false;
       if (ofLock !== undefined && `${lockId}` !== ofLock) return false;
       if (ofLocks && !ofLocks.includes(`${lockId}`)) return false;
       if (requestIds) {
         // A request id that a server made has no row in rowlock_request.
-        if (requestIds[1] === "r" && isServerMade(requestId)) return false;
-        if (!requestIds[2]?.includes(`'${requestId}'`)) return false;
+        const byKey = requestIds[1] === "r.request_key";
+        if (byKey && isServerMade(requestId)) return false;
+        if (!requestIds[2]?.includes(byKey ? keyOf(requestId) : `'${requestId}'`)) return false;
       }
       if (dueBy !== undefined && (deadlineUs === null || deadlineUs > Number(dueBy))) return false;
-      return side === undefined || this.#holds(claim) === (side === "<");
+      return side === undefined || (claim.state === "held") === (side === "= 0");
     };
     return this.claims
       .filter(isWanted)
@@ -180,9 +186,5 @@ export class FakeDatabase {
   #tableOf({ state, lockId, ticketNumber }: Claim): "l" | "c" | "h" {
     if (state === "ended") return "h";
     return this.locks.get(lockId)?.firstHolder === ticketNumber ? "l" : "c";
-  }
-
-  #holds({ lockId, ticketNumber }: ClaimKey): boolean {
-    return ticketNumber < (this.locks.get(lockId)?.queueFrom ?? 1n);
   }
 }

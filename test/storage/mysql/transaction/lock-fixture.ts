@@ -4,10 +4,11 @@ import type { Claim } from "../../../../server/core/claim.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/connection.ts";
 import type { SqlValue } from "../../../../server/storage/mysql/connection/sql-text.ts";
+import { requestKeyOf } from "../../../../server/storage/rows/request-key.ts";
 import {
   bytesOf,
-  claimValues,
   END_REASON_CODES,
+  holderValues,
   lockValues,
   type Value,
 } from "../../../../server/storage/rows/values.ts";
@@ -40,7 +41,8 @@ export function claimRow(claim: Claim): Value[] {
   const { state, endedAtUs, endReason, endNote, endedBy } = claim;
   const end = endReason && END_REASON_CODES[endReason];
   return [
-    ...claimValues(claim),
+    claim.lockId,
+    ...holderValues(claim),
     ...(state === "ended" ? [endedAtUs, end, bytesOf(endNote), bytesOf(endedBy)] : [null, null, null, null]),
   ];
 }
@@ -90,8 +92,18 @@ export function textOf({ sql, values }: Statement): string {
     .trim();
 }
 
+/** Whether these are the bytes of a key, and no text. */
+function isKey(value: Buffer): boolean {
+  return value.length === 16 && value.some((byte) => byte > 0x7f);
+}
+
+/** The key of a request id as such a statement has it. */
+export function keyOf(requestId: string): string {
+  return literalOf(requestKeyOf(requestId));
+}
+
 function literalOf(value: SqlValue): string {
-  if (Buffer.isBuffer(value)) return `'${value}'`;
+  if (Buffer.isBuffer(value)) return isKey(value) ? `x'${value.toString("hex")}'` : `'${value}'`;
   if (!Array.isArray(value)) return String(value);
   return value.map((each) => (Array.isArray(each) ? `(${literalOf(each)})` : literalOf(each))).join(", ");
 }

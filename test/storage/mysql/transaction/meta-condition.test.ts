@@ -13,7 +13,7 @@ import {
 import type { Read } from "../../../../server/storage/mysql/transaction/read.ts";
 import { CLOCK_BEHIND_US_MAX } from "../../../../server/storage/storage-bounds.ts";
 import { NO_CHANGES } from "../../../support/store-fixture.ts";
-import { ended, held, openTrip, textOf, waiting } from "./lock-fixture.ts";
+import { ended, held, keyOf, openTrip, textOf, waiting } from "./lock-fixture.ts";
 
 const NOW_US = 5_000_000;
 const EARLIEST_US = 4_900_000;
@@ -56,7 +56,9 @@ describe("request ids that are assumed to be new", () => {
     const added = [held(1, { requestId: "added" }), held(2, { requestId: "another" })];
     const condition = conditionOf({ newRequestIds: ["added", "never seen", "nor this"], added });
     expect(textOf(condition)).toMatch(
-      /NOT EXISTS .* FROM rowlock_request WHERE request_id IN \('never seen', 'nor this'\)\)$/,
+      new RegExp(
+        `FROM rowlock_request WHERE request_key IN \\(${keyOf("never seen")}, ${keyOf("nor this")}\\)\\)$`,
+      ),
     );
     expect(condition.readsRequests).toBe(true);
     expect(condition.lock).toBe("LOCKED");
@@ -65,7 +67,7 @@ describe("request ids that are assumed to be new", () => {
   test("are not searched if there are none, or all of them are written", () => {
     for (const newRequestIds of [[], ["added"]]) {
       const condition = conditionOf({ newRequestIds, added: [held(1, { requestId: "added" })] });
-      expect(textOf(condition)).not.toContain("request_id");
+      expect(textOf(condition)).not.toContain("request_key");
       expect(condition.readsRequests).toBe(false);
     }
   });

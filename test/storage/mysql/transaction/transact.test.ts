@@ -11,7 +11,7 @@ import { ROW_LOCKED, StoreError } from "../../../../server/storage/store.ts";
 import { RECORD } from "../../../support/claims.ts";
 import { NO_CHANGES, planned, raised } from "../../../support/store-fixture.ts";
 import { FakeDatabase } from "./fake-database.ts";
-import { asRead, ended, held, LOCK, numbers, waiting } from "./lock-fixture.ts";
+import { asRead, ended, held, keyOf, LOCK, numbers, waiting } from "./lock-fixture.ts";
 
 const RULE = { prefix: "etl/", limit: 3, version: 8n, reason: "why", changeMark: 9n };
 
@@ -115,13 +115,14 @@ describe("a transaction", () => {
 
   test("that is impatient locks what it will write before it writes, guard rows only if they are not locked", async () => {
     await learn();
-    await decide({ impatient: true }, { changed: [held(1)] });
+    await decide({ impatient: true });
     expect(database.names).toEqual(["decide_commit"]);
-    expect(database.sqlOf("decide_commit")[1]).toMatch(/^DO \(SELECT 1 FROM rowlock_lock .*rowlock_claim/);
+    expect(database.sqlOf("decide_commit")[1]).toMatch(/^DO \(SELECT 1 FROM rowlock_lock /);
     const other = held(1, { lockId: 2n });
-    await decide({ impatient: true, locks: planned(2n) }, { changed: [other] });
+    database.claims.push(other);
+    await decide({ impatient: true, locks: planned(2n), claims: [other] }, { changed: [other] });
     expect(database.sqlOf("save_commit")[0]).toMatch(/^DO \(SELECT 1 FROM rowlock_claim/);
-    await decide({ locks: planned(2n) }, { changed: [other] });
+    await decide({ locks: planned(2n), claims: [other] }, { changed: [other] });
     expect(database.sqlOf("save_commit").join()).not.toContain("DO (");
   });
 
@@ -137,7 +138,7 @@ describe("claims", () => {
   const SERVER_MADE = "\0made by a server";
   const due = (number: number) => held(number, { deadlineUs: database.nowUs - 1 });
   beforeEach(() => {
-    database.locks.set(1n, { ...LOCK, holders: 2, waiting: 3, firstHolder: 1n, queueFrom: 3n });
+    database.locks.set(1n, { ...LOCK, holders: 2, waiting: 3, firstHolder: 1n });
     database.claims = [held(1), held(2), ...numbers(3, 5).map((number) => waiting(number))];
   });
 
@@ -246,7 +247,7 @@ describe("claims", () => {
     const requestIds = [held(1), held(2), ended(4)].map(({ requestId }) => requestId);
     const { claims } = await decide({ locks: planned(2n), requestIds });
     expect(ticketsOf(claims).sort()).toEqual([1, 2, 4]);
-    expect(database.sqlOf("load")[3]?.match(/FROM rowlock_request r/g)).toHaveLength(3);
+    expect(database.sqlOf("load")[3]?.match(/FROM rowlock_request r/g)).toHaveLength(4);
   });
 
   test.each([
@@ -301,9 +302,10 @@ describe("claims", () => {
     });
     const [guard, ...others] = database.sqlOf("save_commit");
     expect(guard).toContain("holder_ticket_number = 3,");
-    expect(guard).toContain("queue_from = 4,");
     expect(others).toEqual([
-      expect.stringMatching(/^DELETE c FROM rowlock_claim c WHERE \(lock_id = 1 AND ticket_number = 3\)/),
+      expect.stringMatching(
+        /^DELETE c FROM rowlock_claim c WHERE \(lock_id = 1 AND place = 3 AND ticket_number = 3\)/,
+      ),
       expect.stringMatching(/^INSERT INTO rowlock_history .* VALUES \(IF\(ROW_COUNT\(\) = 1, 1, NULL\), 1, /),
       expect.stringMatching(/rules_revision <> 7/),
       "COMMIT",
@@ -311,7 +313,7 @@ describe("claims", () => {
   });
 
   test("that a decision ends and that are not remembered leave their tables only", async () => {
-    database.locks.set(1n, { ...LOCK, holders: 2, firstHolder: 1n, queueFrom: 3n });
+    database.locks.set(1n, { ...LOCK, holders: 2, firstHolder: 1n });
     await database.transact({ locks: HEADS, claims: [held(1)] }, (loaded) => {
       const [holder] = loaded.claims as [Claim];
       Object.assign(holder, { state: "ended", endReason: "released", deadlineUs: loaded.nowUs });
@@ -517,7 +519,7 @@ describe("a claim that exists already", () => {
     database.answers.set("SELECT 1 FROM rowlock_request", [[1]]);
     await expect(add(held(1, { requestId: "a" }), held(2, { requestId: "b" }))).rejects.toBe(TWICE);
     expect(database.sqlOf("duplicate_request")).toEqual([
-      "SELECT 1 FROM rowlock_request WHERE request_id IN ('a', 'b') LIMIT 1",
+      `SELECT 1 FROM rowlock_request WHERE request_key IN (${keyOf("a")}, ${keyOf("b")}) LIMIT 1`,
     ]);
   });
 

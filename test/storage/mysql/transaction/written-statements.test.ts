@@ -22,7 +22,7 @@ import { UPDATE_ROWS_MAX } from "../../../../server/storage/storage-bounds.ts";
 import type { Writes } from "../../../../server/storage/store.ts";
 import { RECORD, TERMS } from "../../../support/claims.ts";
 import { NO_CHANGES } from "../../../support/store-fixture.ts";
-import { ended, held, LOCK, numbers, openTrip, textOf, waiting } from "./lock-fixture.ts";
+import { ended, held, keyOf, LOCK, numbers, openTrip, textOf, waiting } from "./lock-fixture.ts";
 
 const NOW_US = 5_000_000;
 
@@ -73,8 +73,8 @@ const lock = (id: number, more: Partial<Lock> = {}): Lock => ({
 });
 const DECIDED_AT = "decided_at = IF(decided_at BETWEEN 4000000 AND 6000000, decided_at, 5000000)";
 /** A lock with a first holder, and a place for more. */
-const HELD = { holders: 1, firstHolder: 1n, queueFrom: 2n };
-const HELD_TWICE = { ...HELD, holders: 2, queueFrom: 3n };
+const HELD = { holders: 1, firstHolder: 1n };
+const HELD_TWICE = { ...HELD, holders: 2 };
 const LATER_US = NOW_US + 9;
 
 /** How a guard row sets `next_deadline`, if the live claims that are written end at this time at the earliest. */
@@ -190,10 +190,12 @@ describe("guard rows", () => {
       changed: ids.slice(4).map((id) => ended(1, { lockId: BigInt(id) })),
     };
     const updates = (mayReorder: boolean) =>
-      written(changes, { locks: rows }, true, [], mayReorder).filter((sql) => sql.startsWith("UPDATE"));
+      written(changes, { locks: rows, claims: [held(1)] }, true, [], mayReorder).filter((sql) =>
+        sql.startsWith("UPDATE"),
+      );
     const [taken, released, ...others] = updates(true);
     expect(others).toEqual([]);
-    expect(taken).toContain("SET next_ticket = 2, revision = 2, queue_from = 2, ");
+    expect(taken).toContain("SET next_ticket = 2, revision = 2, holder_secret = ");
     expect(taken).toContain(
       "holder_secret = CASE CAST(id AS SIGNED) WHEN 1 THEN 'secret 1' WHEN 2 THEN 'secret 2' WHEN 3 THEN 'secret 3' WHEN 4 THEN 'secret 4' END, ",
     );
@@ -222,7 +224,7 @@ describe("the first holder of a guard row", () => {
     const added = [held(3, { deadlineUs: 9, owner: "me", terms: TERMS })];
     const whole = sets({ added }, [], { nextTicket: 4n });
     expect(whole?.match(/holder_\w+(?= = )/g)?.toSorted()).toEqual(HOLDER_COLUMNS.toSorted());
-    expect(whole).toMatch(/^queue_from = 4, holder_secret = 'secret-of-this-claim__', /);
+    expect(whole).toMatch(/^holder_secret = 'secret-of-this-claim__', /);
     // The ticket is the last one that was made.
     expect(whole).toMatch(/, holder_ticket_number = next_ticket - 1$/);
     for (const part of [
@@ -253,7 +255,7 @@ describe("the first holder of a guard row", () => {
     const of = (lockId: bigint, more: Partial<Claim> = {}) => held(1, { lockId, secret: "s", ...more });
     const changed = [of(1n, { deadlineUs: 8 }), of(2n, { state: "ended" })];
     const added = [of(3n, { deadlineUs: 9 })];
-    const text = sets({ changed, added }, [of(1n)], HELD, HELD, {}, { ...HELD, queueFrom: 5n });
+    const text = sets({ changed, added }, [of(1n)], HELD, HELD, {}, { ...HELD });
     expect(text).toContain(
       "holder_state = CASE CAST(id AS SIGNED) WHEN 2 THEN 0 WHEN 3 THEN 2 ELSE holder_state END,",
     );
@@ -261,7 +263,6 @@ describe("the first holder of a guard row", () => {
       "holder_deadline = CASE CAST(id AS SIGNED) WHEN 1 THEN 8 WHEN 3 THEN 9 ELSE holder_deadline END,",
     );
     expect(text).toContain("holder_secret = CASE CAST(id AS SIGNED) WHEN 3 THEN 's' ELSE holder_secret END,");
-    expect(text).toContain("queue_from = CASE CAST(id AS SIGNED) WHEN 3 THEN 2 ELSE queue_from END,");
   });
 });
 
@@ -275,7 +276,7 @@ describe("the bound of deadlines", () => {
   test("is set last, so that it sees the new values, at a lock that has holders or waiters", () => {
     for (const [from, change, earliestUs] of [
       [{ waiting: 1 }, { added: [waiting(1, { deadlineUs: 7 }), waiting(2, { deadlineUs: 6 })] }, 6],
-      [{ ...HELD, queueFrom: 1n, firstHolder: null }, { added: [held(1, { deadlineUs: 8 })] }, 8],
+      [{ ...HELD, firstHolder: null }, { added: [held(1, { deadlineUs: 8 })] }, 8],
       [HELD_TWICE, { changed: [held(1, { deadlineUs: null })] }, NEVER_DUE_US],
       [HELD, {}, NEVER_DUE_US],
     ] as const)
@@ -300,7 +301,7 @@ describe("claims", () => {
   test("are written only if they are those that were read, and not others with their numbers", () => {
     const sql = writtenBehindGuard({ changed: [waiting(1, { deadlineUs: 9 })] }, [waiting(1)]);
     expect(sql).toEqual([
-      "UPDATE rowlock_claim SET deadline = 9 WHERE (lock_id = 1 AND ticket_number = 1) " +
+      "UPDATE rowlock_claim SET deadline = 9 WHERE (lock_id = 1 AND place = 1 AND ticket_number = 1) " +
         "AND secret IN ('secret-of-this-claim__') AND ROW_COUNT() = 1",
       expect.stringMatching(/ROW_COUNT\(\) <> 1$/),
     ]);
@@ -311,15 +312,20 @@ describe("claims", () => {
     const changed = [waiting(1, { deadlineUs: 9 }), ended(2, { deadlineUs: LATER_US })];
     const sql = written({ locks: [lock(1, { revision: 2n })], changed }, rows, true);
     expect(sql.slice(1, 3)).toEqual([
-      "UPDATE rowlock_claim SET deadline = 9 WHERE (lock_id = 1 AND ticket_number = 1) AND ROW_COUNT() = 1",
-      "DELETE c FROM rowlock_claim c WHERE (lock_id = 1 AND ticket_number = 2) AND ROW_COUNT() = 1",
+      "UPDATE rowlock_claim SET deadline = 9 WHERE (lock_id = 1 AND place = 1 AND ticket_number = 1) AND ROW_COUNT() = 1",
+      "DELETE c FROM rowlock_claim c WHERE (lock_id = 1 AND place = 2 AND ticket_number = 2) AND ROW_COUNT() = 1",
     ]);
   });
 
-  test("that were not read are written whole", () => {
-    const [sql] = writtenBehindGuard({ changed: [waiting(1)] });
-    for (const column of ["state", "ttl", "deadline", "replica", "fencing_token", "granted_at"])
-      expect(sql).toContain(`${column} = `);
+  test("that were never read cannot be written", () => {
+    expect(() => writtenBehindGuard({ changed: [waiting(1)] })).toThrow("never read");
+  });
+
+  test("that hold the lock leave the queue", () => {
+    const changed = [held(2, { deadlineUs: 9 }), held(3, { deadlineUs: 9 })];
+    const [sql] = writtenBehindGuard({ changed }, [held(2), waiting(3)], HELD);
+    expect(sql).toContain("SET place = 0, state = 2, ");
+    expect(sql).toContain("(lock_id, place, ticket_number) IN ((1, 0, 2), (1, 3, 3)) ");
   });
 
   test("that do not change are not written", () => {
@@ -337,8 +343,8 @@ describe("claims", () => {
       writtenBehindGuard({ changed: after.slice(0, count) }, rows, HELD)
         .filter((each) => each.startsWith("UPDATE"))
         .map((each) => /IN \((\(.*?\))\) AND secret/.exec(each)?.[1]);
-    expect(sql(4)).toEqual(["(1, 2), (1, 3), (1, 4), (1, 5)"]);
-    expect(sql(5)).toEqual(["(1, 2), (1, 3), (1, 4)", "(1, 5), (1, 6)"]);
+    expect(sql(4)).toEqual(["(1, 2, 2), (1, 3, 3), (1, 4, 4), (1, 0, 5)"]);
+    expect(sql(5)).toEqual(["(1, 2, 2), (1, 3, 3), (1, 4, 4)", "(1, 0, 5), (1, 0, 6)"]);
     const granted = [waiting(2), held(3)];
     expect(writtenBehindGuard({ changed: granted }, [held(2), waiting(3)], HELD)[0]).toContain(
       "state = CASE WHEN lock_id = 1 AND ticket_number = 2 THEN 1 WHEN lock_id = 1 AND ticket_number = 3 THEN 2 END,",
@@ -356,7 +362,7 @@ describe("claims", () => {
     const changed = [ended(2, { deadlineUs: LATER_US }), held(3)];
     const [sql] = writtenBehindGuard({ changed }, [waiting(2), waiting(3)]);
     expect(sql).toBe(
-      "DELETE c FROM rowlock_claim c WHERE (lock_id, ticket_number) IN ((1, 2), (1, 3)) " +
+      "DELETE c FROM rowlock_claim c WHERE (lock_id, place, ticket_number) IN ((1, 2, 2), (1, 3, 3)) " +
         "AND secret IN ('secret-of-this-claim__', 'secret-of-this-claim__') AND ROW_COUNT() = 1",
     );
   });
@@ -396,8 +402,8 @@ describe("claims", () => {
     expect(sql).toEqual([
       expect.stringMatching(/^INSERT INTO rowlock_claim .*NULL\), 2, .*, \(1, 3, [^()]*\)$/),
       expect.stringMatching(/^INSERT INTO rowlock_history .* VALUES \(IF\(ROW_COUNT\(\) = 2, 1, NULL\), 4, /),
-      "INSERT INTO rowlock_request (request_id, lock_id, ticket_number) " +
-        "VALUES (IF(ROW_COUNT() = 1, 'request 1.1', NULL), 1, 1), ('request 1.2', 1, 2), ('request 1.4', 1, 4)",
+      "INSERT INTO rowlock_request (request_key, lock_id, ticket_number) " +
+        `VALUES (IF(ROW_COUNT() = 1, ${keyOf("request 1.1")}, NULL), 1, 1), (${keyOf("request 1.2")}, 1, 2), (${keyOf("request 1.4")}, 1, 4)`,
     ]);
     // Then only the guard row was written.
     expect(writtenBehindGuard({ added: [{ ...serverMade, state: "held" }] })).toEqual([
@@ -440,7 +446,7 @@ describe("a decision without a read", () => {
     const sql = written({ locks: [lock(1, { revision: 2n })], added: [held(1)] }, rows, true, ["never seen"]);
     expect(sql).toHaveLength(3);
     expect(sql[1]).not.toContain("rules_revision");
-    expect(sql[2]).toMatch(/NOT \(ROW_COUNT\(\) = 1 AND .*'never seen'/);
+    expect(sql[2]).toMatch(new RegExp(`NOT \\(ROW_COUNT\\(\\) = 1 AND .*${keyOf("never seen")}`));
   });
 });
 
@@ -536,7 +542,8 @@ describe("rows that an impatient transaction is about to write", () => {
     const { trip, statements } = openTrip();
     const recordChanges = records && { added: [], changed: [], removed: [], ...records };
     const all = { ...movesOf(NO_CHANGES, NOW_US), ...moves };
-    addRowLocks(trip, { setsPatience } as Connection, all, guards, recordChanges);
+    const before = { lock: () => undefined, claim: () => held(1) };
+    addRowLocks(trip, { setsPatience } as Connection, all, guards, recordChanges, before);
     return statements.map(textOf);
   };
   const ONE = /SELECT 1 FROM rowlock_\w+ WHERE [^()]* FOR UPDATE NOWAIT/g;
@@ -548,7 +555,7 @@ describe("rows that an impatient transaction is about to write", () => {
     expect(locked({ changed: [held(7)] }, [lock(1)], records)).toEqual([sql]);
     expect(sql?.match(ONE)).toEqual([
       "SELECT 1 FROM rowlock_lock WHERE id = 1 FOR UPDATE NOWAIT",
-      "SELECT 1 FROM rowlock_claim WHERE lock_id = 1 AND ticket_number = 7 FOR UPDATE NOWAIT",
+      "SELECT 1 FROM rowlock_claim WHERE lock_id = 1 AND place = 0 AND ticket_number = 7 FOR UPDATE NOWAIT",
       "SELECT 1 FROM rowlock_record WHERE lock_id = 3 FOR UPDATE NOWAIT",
       "SELECT 1 FROM rowlock_record WHERE lock_id = 4 FOR UPDATE NOWAIT",
     ]);
@@ -559,7 +566,7 @@ describe("rows that an impatient transaction is about to write", () => {
     const [sql] = locked({ changed: [held(7)], removed: [held(8)] }, [lock(1)], records);
     expect(sql).toBe(
       "DO (SELECT COUNT(*) FROM rowlock_lock WHERE id IN (1) FOR UPDATE SKIP LOCKED) " +
-        "+ (SELECT COUNT(*) FROM rowlock_claim WHERE (lock_id, ticket_number) IN ((1, 7), (1, 8)) FOR UPDATE SKIP LOCKED) " +
+        "+ (SELECT COUNT(*) FROM rowlock_claim WHERE (lock_id, place, ticket_number) IN ((1, 0, 7), (1, 0, 8)) FOR UPDATE SKIP LOCKED) " +
         "+ (SELECT COUNT(*) FROM rowlock_record WHERE lock_id IN (3, 4) FOR UPDATE SKIP LOCKED) - CAST(5 AS UNSIGNED)",
     );
     expect(
@@ -583,7 +590,7 @@ describe("rows that an impatient transaction is about to write", () => {
   test("are locked with the request ids that callers chose, which others may be adding", () => {
     const own = held(1, { requestId: "a caller's own" });
     expect(locked({ requests: [own] })).toEqual([
-      "DO (SELECT COUNT(*) FROM rowlock_request WHERE request_id IN ('a caller's own') FOR UPDATE NOWAIT)",
+      `DO (SELECT COUNT(*) FROM rowlock_request WHERE request_key IN (${keyOf("a caller's own")}) FOR UPDATE NOWAIT)`,
     ]);
     // Their claims may be in the guard row, or in a table to which the decision only adds.
     expect(locked({ added: [own], ended: [own] })).toEqual([]);
