@@ -231,6 +231,14 @@ describe("the same request id", () => {
     expect(lock.lock).toMatchObject({ holders: 0, lastToken: 1n });
   });
 
+  test("is refused if its key belongs to another id, and takes nothing", () => {
+    const lock = new OneLock();
+    lock.rows.taken.add("unlucky");
+    const asked = [lock.asks({ requestId: "unlucky" }), lock.asks({ requestId: "lucky" })];
+    expect(lock.transact(...asked)).toMatchObject([{ kind: "request_id_reused" }, { kind: "held" }]);
+    expect(lock.lock).toMatchObject({ holders: 1, waiting: 0, nextTicket: 2n });
+  });
+
   test("does not revive a lease that runs out just now", () => {
     const lock = new OneLock();
     lock.lease({ requestId: "late", ttlUs: SECOND_US });

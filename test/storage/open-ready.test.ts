@@ -204,6 +204,14 @@ describe("a schema", () => {
     expect(database.did).toEqual([]);
   });
 
+  test("of a trial version is refused, with what to do, and not touched", async () => {
+    database.status = { ...UP_TO_DATE, isOfTrial: true, pending: ["0001"], unknown: ["0"], breaking: ["0"] };
+    const error = (await open()) as StoreError;
+    expect(error).toMatchObject({ kind: "unavailable", reason: "schema" });
+    expect(error.message).toContain("start with an empty database");
+    expect(database.did).toEqual([]);
+  });
+
   test("that is newer is used if this server can, with a line in the log, and refused otherwise", async () => {
     database.status = { ...UP_TO_DATE, unknown: ["0009"] };
     expect(await open()).toBe(STORE);

@@ -3,7 +3,7 @@
 // be used because their key belongs to another one. Pure.
 
 import { hash } from "node:crypto";
-import { type Claim, callersRequestId, isServerMade } from "../../core/claim.ts";
+import { callersRequestId, isServerMade } from "../../core/claim.ts";
 
 const KEY_BYTES = 16;
 /** A UUID of version 7 begins with its time: 48 bits. */
@@ -28,21 +28,27 @@ export function requestKeyOf(requestId: string): Buffer {
   return key;
 }
 
+/** Whose a key is. */
+export interface KeyOwner {
+  readonly key: Uint8Array;
+  readonly requestId: string;
+}
+
 /**
- * The request ids that are taken by others: those with the key of one of these claims but not its id, and of several ids
- * with one key all but the first. undefined: there are none, as nearly always.
+ * The request ids that are taken by others: those with one of these keys that are not its owner, and of several ids with one
+ * key all but the first. undefined: there are none, as nearly always.
  */
 export function takenBy(
   requestIds: readonly string[],
-  claims: readonly Pick<Claim, "requestId">[],
+  found: readonly KeyOwner[],
 ): ReadonlySet<string> | undefined {
-  if (requestIds.length + claims.length < 2) return undefined;
+  if (requestIds.length + found.length < 2) return undefined;
   const owners = new Map<string, string>();
   let taken: Set<string> | undefined;
-  for (const { requestId } of claims) owners.set(textOf(requestId), requestId);
+  for (const { key, requestId } of found) owners.set(textOf(key), requestId);
   for (const requestId of requestIds) {
     if (isServerMade(requestId)) continue;
-    const key = textOf(requestId);
+    const key = textOf(requestKeyOf(requestId));
     const owner = owners.get(key);
     if (owner === undefined) owners.set(key, requestId);
     else if (owner !== requestId) taken = (taken ?? new Set()).add(requestId);
@@ -50,6 +56,6 @@ export function takenBy(
   return taken;
 }
 
-function textOf(requestId: string): string {
-  return requestKeyOf(requestId).toString("latin1");
+function textOf(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString("latin1");
 }

@@ -9,7 +9,7 @@ import type { Before } from "../cached-locks/live-claims.ts";
 import { boundOf, claimFromRow, isAskedFor, mayBeDue, type Row } from "../rows/from-rows.ts";
 import { changeValues } from "../rows/kept-changes.ts";
 import { movesOf } from "../rows/placement.ts";
-import { requestKeyOf, takenBy } from "../rows/request-key.ts";
+import { type KeyOwner, requestKeyOf, takenBy } from "../rows/request-key.ts";
 import {
   bytesOf,
   claimValuesBy,
@@ -136,12 +136,12 @@ export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   }
   for (const key of plan.claims)
     if (!claims.has(keyText(key))) addRow(statements.get("claim", key.lockId, key.ticketNumber));
-  const owners: Claim[] = [];
+  const owners: KeyOwner[] = [];
   for (const id of plan.requestIds) {
     if (!isServerMade(id)) {
       const claim = claimByRequest(statements, id);
       if (claim?.requestId === id) add(claim);
-      else if (claim) owners.push(claim);
+      else if (claim) owners.push({ key: requestKeyOf(id), requestId: claim.requestId });
     } else
       for (const { lock } of guards) addRow(statements.get("live_claim_of_request", lock.id, bytesOf(id)));
   }

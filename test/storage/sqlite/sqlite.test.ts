@@ -1,7 +1,7 @@
 // The store contract on SQLite, and what is specific to SQLite: one server per file, an injected clock, and disk
 // failures.
 
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

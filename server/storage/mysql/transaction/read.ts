@@ -25,7 +25,7 @@ import {
   recordsOf,
 } from "../../rows/from-rows.ts";
 import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER } from "../../rows/places.ts";
-import { takenBy } from "../../rows/request-key.ts";
+import { type KeyOwner, takenBy } from "../../rows/request-key.ts";
 import { bytesOf, prefixRange } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
 import type { Loaded, LoadPlan, LockPlan } from "../../store.ts";
@@ -64,21 +64,20 @@ const GUARDS_AT_ONCE = `${GUARDS} ${NOWAIT}`;
 const META = `SELECT ${NOW_US}, rules_revision, epoch, failed_over_at, grants_from, server_identity,
     level_min FROM rowlock_meta WHERE id = 1`;
 
-// Branches of one statement, because the driver spends more on each result than the database on each branch. The last
-// column says whether the row was read as part of a queue, or by the key of a request id.
+// Branches of one statement, because the driver spends more on each result than the database on each branch. The last two
+// columns say whether the row was read as part of a queue, and by which key of a request id.
 const PART_OF_HEAD = 1;
-const BY_REQUEST = 2;
-const CLAIMS = `SELECT ${CLAIM_LIST}, 0 FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE`;
-const listsWith = (why: number) => ({
-  holder: `${HOLDER_LIST}, ${why}`,
-  claim: `${CLAIM_LIST}, ${why}`,
-  history: `${HISTORY_LIST}, ${why}`,
+const CLAIMS = `SELECT ${CLAIM_LIST}, 0, NULL FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE`;
+const listsWith = (key: string) => ({
+  holder: `${HOLDER_LIST}, 0, ${key}`,
+  claim: `${CLAIM_LIST}, 0, ${key}`,
+  history: `${HISTORY_LIST}, 0, ${key}`,
 });
-const LISTS = listsWith(0);
-const LISTS_BY_REQUEST = listsWith(BY_REQUEST);
+const LISTS = listsWith("NULL");
+const LISTS_BY_REQUEST = listsWith("r.request_key");
 const BY_SERVER_MADE_REQUEST = `(${CLAIMS} c.lock_id IN (?) AND c.request_id IN (?))`;
 const HOLDERS = `(${CLAIMS} c.lock_id = ? AND ${HOLDERS_IN_ORDER} LIMIT ${FORCE_RELEASE_MAX})`;
-const QUEUE_HEAD = `(SELECT ${CLAIM_LIST}, ${PART_OF_HEAD} FROM rowlock_claim c FORCE INDEX (PRIMARY)
+const QUEUE_HEAD = `(SELECT ${CLAIM_LIST}, ${PART_OF_HEAD}, NULL FROM rowlock_claim c FORCE INDEX (PRIMARY)
   WHERE c.lock_id = ? AND ${WAITERS_IN_ORDER} LIMIT ?)`;
 const DUE = `(${CLAIMS} c.lock_id = ? AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${DUE_MAX})`;
 
@@ -250,8 +249,8 @@ class ReadRows implements Before {
   readonly locks = new Map<bigint, Lock>();
   readonly asked: Claim[] = [];
   readonly heads = new Map<bigint, Claim[]>();
-  /** Claims at the keys of request ids of the plan that have other request ids. */
-  readonly owners: Claim[] = [];
+  /** The keys of request ids of the plan that belong to others. */
+  readonly owners: KeyOwner[] = [];
   /** Ids of locks that have records. */
   readonly recorded: bigint[] = [];
   /** Ids of locks of which something may be due. */
@@ -298,10 +297,11 @@ class ReadRows implements Before {
   takeClaims(rows: readonly Row[]): void {
     for (const row of rows) {
       const claim = this.#claimOf(claimFromRow(row));
-      const why = Number(row[CLAIM_ROW_LENGTH]);
-      if (why === PART_OF_HEAD) this.#addHead(claim);
-      else if (why === BY_REQUEST && !this.#plan.requestIds.includes(claim.requestId))
-        this.owners.push(claim);
+      const { requestId } = claim;
+      const key = row[CLAIM_ROW_LENGTH + 1];
+      if (Number(row[CLAIM_ROW_LENGTH]) === PART_OF_HEAD) this.#addHead(claim);
+      else if (key instanceof Uint8Array && !this.#plan.requestIds.includes(requestId))
+        this.owners.push({ key, requestId });
       else this.#ask(claim);
     }
   }

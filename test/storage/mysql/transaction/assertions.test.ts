@@ -44,7 +44,7 @@ describe("a decision", () => {
         if (sql.startsWith("SELECT") && sql.includes("rules_revision")) return [[now, "7", "0", 0, 0, null]];
         if (sql.startsWith("SELECT l.id"))
           return [[...guardRow(LOCK), ...Array(1 + CLAIM_ROW_LENGTH).fill(null)]];
-        if (sql.startsWith("(SELECT")) return [[...claimRow(waiting(1)), 0]];
+        if (sql.startsWith("(SELECT")) return [[...claimRow(waiting(1)), 0, null]];
         if (sql.startsWith("SELECT")) return [];
         if (!/^(INSERT|UPDATE|DELETE)/.test(sql)) return OPEN;
         return trip.name === goneIn && writes++ === goneAt ? GONE : OPEN;

@@ -10,6 +10,7 @@ import { LockCache } from "../../../../server/storage/mysql/lock-cache.ts";
 import { RuleCache } from "../../../../server/storage/mysql/meta.ts";
 import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
 import { CLAIM_ROW_LENGTH, NEVER_DUE_US } from "../../../../server/storage/rows/columns.ts";
+import { requestKeyOf } from "../../../../server/storage/rows/request-key.ts";
 import { bytesOf } from "../../../../server/storage/rows/values.ts";
 import type { DecideRows, LoadPlan } from "../../../../server/storage/store.ts";
 import { NO_PLAN } from "../../../support/store-fixture.ts";
@@ -153,7 +154,7 @@ export class FakeDatabase {
     const dueBy = /c\.deadline <= (\d+)/.exec(sql)?.[1];
     const side = /c\.place (= 0|> 0|= r\.)/.exec(sql)?.[1];
     const max = Number(/LIMIT (\d+)/.exec(sql)?.[1] ?? 1_000);
-    const part = Number(/, (\d) FROM/.exec(sql)?.[1]);
+    const [, part, key] = /, (\d), (NULL|r\.request_key) FROM/.exec(sql) ?? [];
     const isWanted = (claim: Claim) => {
       const { lockId, ticketNumber, requestId, deadlineUs } = claim;
       if (this.#tableOf(claim) !== table) return false;
@@ -179,7 +180,11 @@ export class FakeDatabase {
     return this.claims
       .filter(isWanted)
       .slice(0, max)
-      .map((claim) => [...claimRow(claim), part]);
+      .map((claim) => [
+        ...claimRow(claim),
+        Number(part),
+        key === "NULL" ? null : requestKeyOf(claim.requestId),
+      ]);
   }
 
   /** The alias of the table that has the claim. */
