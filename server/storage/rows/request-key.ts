@@ -17,6 +17,19 @@ const UUID_CHARS = 36;
  * finds a claim by its key must compare the id.
  */
 export function requestKeyOf(requestId: string): Buffer {
+  const known = recent.get(requestId);
+  if (known) return known;
+  if (recent.size >= RECENT_MAX) recent.clear();
+  const key = keyOf(requestId);
+  recent.set(requestId, key);
+  return key;
+}
+
+/** A transaction looks a request id up and adds it soon after. Nobody may change these keys. */
+const recent = new Map<string, Buffer>();
+const RECENT_MAX = 1_024;
+
+function keyOf(requestId: string): Buffer {
   // As a text it comes several times as fast as a Buffer.
   const digest = hash("sha256", requestId, "latin1");
   const key = Buffer.allocUnsafe(KEY_BYTES);

@@ -73,7 +73,7 @@ const FREE = `SELECT r.lock_id, r.name, r.due_at, l.limit_value
     WHERE r.folder = ? AND r.status = ?`;
 const DECIDED = `SELECT ${DECIDED_LIST} FROM rowlock_lock INDEXED BY rowlock_lock_idle`;
 const OF_LOCK = `SELECT ${CLAIM_LIST} FROM rowlock_claim c WHERE c.lock_id = ?`;
-const IS_CLAIM = `lock_id = ?1 AND place IN (${placesIn("?2")}) AND ticket_number = ?2 AND secret = ?3`;
+const IS_CLAIM = "lock_id = ?1 AND place = ?2 AND ticket_number = ?3 AND secret = ?4";
 const REQUESTS_OF = "SELECT request_id, lock_id, ticket_number FROM rowlock_history";
 /** A maximum number of rows. SQLite recompiles a statement for each value of a bare parameter in LIMIT. */
 const GIVEN = "(? + 0)";
@@ -122,7 +122,7 @@ const SQL = {
       .join(", ")}`,
   remove_record: "DELETE FROM rowlock_record WHERE lock_id = ?",
   add_claim: `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES (${textPlacesOf(CLAIM_COLUMNS)})`,
-  write_claim: `UPDATE rowlock_claim SET ${CLAIM_WRITTEN_COLUMNS.map((column, at) => `${column} = ?${at + 4}`).join(", ")}
+  write_claim: `UPDATE rowlock_claim SET ${CLAIM_WRITTEN_COLUMNS.map((column, at) => `${column} = ?${at + 5}`).join(", ")}
     WHERE ${IS_CLAIM}`,
   remove_claim: `DELETE FROM rowlock_claim WHERE ${IS_CLAIM}`,
   add_to_history: `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")}) VALUES (${textPlacesOf(HISTORY_COLUMNS)})`,

@@ -9,6 +9,7 @@ import type { Before } from "../cached-locks/live-claims.ts";
 import { boundOf, claimFromRow, isAskedFor, mayBeDue, type Row } from "../rows/from-rows.ts";
 import { changeValues } from "../rows/kept-changes.ts";
 import { movesOf } from "../rows/placement.ts";
+import { placesOf } from "../rows/places.ts";
 import { type KeyOwner, requestKeyOf, takenBy } from "../rows/request-key.ts";
 import {
   bytesOf,
@@ -193,11 +194,10 @@ export function save(
   }
   for (const claim of moves.added) statements.run("add_claim", ...claimValuesBy(asIs, claim));
   for (const claim of moves.changed) {
-    const written = statements.run("write_claim", ...refOf(claim), ...writtenClaimValues(claim));
-    if (written !== 1) missing(`claim ${keyText(claim)}`);
+    const values = writtenClaimValues(claim);
+    whereverItWas(claim, (...at) => statements.run("write_claim", ...at, ...values));
   }
-  for (const claim of moves.removed)
-    if (statements.run("remove_claim", ...refOf(claim)) !== 1) missing(`claim ${keyText(claim)}`);
+  for (const claim of moves.removed) whereverItWas(claim, (...at) => statements.run("remove_claim", ...at));
   for (const claim of moves.ended) statements.run("add_to_history", ...historyValuesBy(asIs, claim));
   for (const { requestId, lockId, ticketNumber } of moves.requests)
     statements.run("add_request", requestKeyOf(requestId), lockId, ticketNumber);
@@ -218,8 +218,15 @@ export function save(
   return moves.ended.length;
 }
 
-function refOf({ lockId, ticketNumber, secret }: Claim): [bigint, bigint, Buffer] {
-  return [lockId, ticketNumber, bytesOf(secret)];
+/** Writes the row of a claim, which is most often that of a waiter. One key after the other, as a list takes longer. */
+function whereverItWas(
+  { lockId, ticketNumber, secret }: Claim,
+  write: (lockId: bigint, place: bigint, ticketNumber: bigint, secret: Buffer) => number,
+): void {
+  const bytes = bytesOf(secret);
+  for (const place of placesOf(ticketNumber).toReversed())
+    if (write(lockId, place, ticketNumber, bytes) === 1) return;
+  missing(`claim ${keyText({ lockId, ticketNumber })}`);
 }
 
 /** The plan for what a decision left unfinished. */
