@@ -22,7 +22,7 @@ export const OLDER_SERVERS = "older_servers";
 /** What to do with a database of a version from before the first release. */
 export const OF_TRIAL =
   "This database is of a trial version of Rowlock from before the first release, whose tables this version cannot take over. " +
-  "Stop all servers, note its limits and records with that version (`rowlock list --limits`), and start with an empty " +
+  "Note its limits (`rowlock limit`) and records with that version, stop all servers, and start with an empty " +
   "database: move an SQLite file away with its -wal and -shm, or create another database on MySQL or MariaDB. If you " +
   "store fencing tokens, run `rowlock migrate up` and `rowlock restored --pause 0s` before the first server: then new " +
   "tokens are higher than all old ones.";
