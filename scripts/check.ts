@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, join } from "node:path";
 import { parseArgs } from "node:util";
 
 const { values } = parseArgs({ options: { "without-tests": { type: "boolean", default: false } } });
@@ -65,6 +65,23 @@ async function generatedCodeIsCurrent(): Promise<boolean> {
   }
 }
 
+const HOT_CODEC = "server/grpc/messages/hot-codec.ts";
+
+async function hotCodecIsCurrent(): Promise<boolean> {
+  const scratch = mkdtempSync(join(tmpdir(), "rowlock-hot-codec-"));
+  try {
+    if (!(await run("node", "scripts/hot-codec.ts", scratch))) return false;
+    const made = join(scratch, basename(HOT_CODEC));
+    if (await run("git", "diff", "--no-index", "--stat", made, HOT_CODEC)) return true;
+    console.error(
+      `${HOT_CODEC} is not what scripts/hot-codec.ts makes. Run \`npm run generate\` and commit the result.`,
+    );
+    return false;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
 /** What the server serves is what a person wrote. */
 async function pageIsCurrent(): Promise<boolean> {
   const scratch = mkdtempSync(join(tmpdir(), "rowlock-page-"));
@@ -87,6 +104,7 @@ const steps: readonly (readonly [name: string, step: () => Promise<boolean>])[] 
   ["types of the page", () => run("tsc", "--noEmit", "-p", "clients/page")],
   ["protobuf lint", () => run("buf", "lint")],
   ["generated code is current", generatedCodeIsCurrent],
+  ["the code of the usual messages is current", hotCodecIsCurrent],
   ["the page is what its sources make", pageIsCurrent],
   ["no promise of the API is broken", () => run("buf", "breaking", "--against", "proto/promised.binpb")],
   ...(values["without-tests"] ? [] : [["fast tests", runTests] as const]),

@@ -11,8 +11,8 @@ import { createConnection, type RowDataPacket } from "mysql2/promise";
 import { startGaleraCluster } from "../../test/support/mysql-family/galera-cluster.ts";
 import { freePort, startPrivateServer } from "../../test/support/mysql-family/private-server.ts";
 import { type GroupNode, startReplicationGroup } from "../../test/support/mysql-family/replication-group.ts";
-import { startSwitchingProxy } from "../../test/support/switching-proxy.ts";
 import { databaseAt, Household, through, untilGranted } from "./household.ts";
+import { startSwitchingProxy } from "./switching-proxy.ts";
 
 const POLL_EVERY_MS = 20;
 /** The replica acknowledges each transaction, so none is lost and no pause is needed. */

@@ -4,7 +4,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { patched } from "../../test/core/mutants.ts";
+import { patched } from "../core/planted.ts";
 import { faultsNamed } from "./faults/table.ts";
 import { PLANTED, SERVER } from "./planted.ts";
 

@@ -4,7 +4,7 @@
 import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { corePatch, type Mutant, patched } from "../../test/core/mutants.ts";
+import { corePatch, type Mutant, patched } from "../core/planted.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 export const SERVER = join(ROOT, "server");
@@ -86,11 +86,6 @@ export const PLANTED: readonly Planted[] = [
         from: "const asKnown = onlyAsKnown\n",
         to: "const asKnown = false as boolean\n",
       },
-      {
-        file: "storage/mysql/transaction/write.ts",
-        from: "...(onlyAsKnown ? locks.flatMap(",
-        to: "...((false as boolean) ? locks.flatMap(",
-      },
     ],
   },
   {
@@ -151,14 +146,14 @@ export const PLANTED: readonly Planted[] = [
     caughtBy: [EXCLUSION],
     patches: [
       {
-        file: "engine/transaction/batch.ts",
+        file: "engine/transaction/transaction.ts",
         from: '} else if ("ref" in command) claims.push(command.ref);',
         to: '} else if (command.verb === "release") holdersOf.push(lockId); else if ("ref" in command) claims.push(command.ref);',
       },
       {
         file: "core/decide.ts",
         from: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const claim = find(draft, command.ref);',
-        to: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const held = [...draft.claims.values()].find(({ state }) => state === "held");\n  const claim = held ?? find(draft, command.ref);',
+        to: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const held = draft.claims.find(({ state }) => state === "held");\n  const claim = held ?? find(draft, command.ref);',
       },
     ],
   },
@@ -169,8 +164,8 @@ export const PLANTED: readonly Planted[] = [
     patches: [
       {
         file: "engine/engine.ts",
-        from: "        : keptRequestId(markOf(caller?.principal), input.requestId);",
-        to: "        : SERVER_MADE_PREFIX + newSecret();",
+        from: "            : keptRequestId(markOf(caller?.principal), requestId),",
+        to: "            : SERVER_MADE_PREFIX + newSecret(),",
       },
     ],
   },

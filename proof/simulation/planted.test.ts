@@ -1,7 +1,7 @@
 // The runs with planted faults take minutes; this one finds early that the server has moved away from under a patch.
 
 import { expect, test } from "vitest";
-import { patched } from "../../test/core/mutants.ts";
+import { patched } from "../core/planted.ts";
 import { SERVER } from "../faults/planted.ts";
 import { DIFFERENCES, MISSED } from "./planted.ts";
 

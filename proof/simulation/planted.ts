@@ -1,7 +1,7 @@
 // Faults to plant into the simulated servers and their stores: the simulation must catch each within a number of seeds,
 // except for those that it is known to miss.
 
-import { corePatch } from "../../test/core/mutants.ts";
+import { corePatch } from "../core/planted.ts";
 import { patchesOf } from "../faults/planted.ts";
 import type { Difference } from "./seeds.ts";
 
@@ -19,8 +19,8 @@ export const DIFFERENCES: readonly Difference[] = [
     patches: [
       {
         file: "core/decide.ts",
-        from: "const claim = draft.claims.get(ref.ticketNumber);\n  return claim && sameSecret(claim.secret, ref.secret) ? claim : undefined;",
-        to: 'return [...draft.claims.values()].find(({ state }) => state === "held") ?? draft.claims.get(ref.ticketNumber);',
+        from: "const claim = claimOf(draft, ref.ticketNumber);\n  return claim && sameSecret(claim.secret, ref.secret) ? claim : undefined;",
+        to: 'return draft.claims.find(({ state }) => state === "held") ?? claimOf(draft, ref.ticketNumber);',
       },
     ],
   },

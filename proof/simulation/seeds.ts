@@ -2,7 +2,7 @@
 
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
-import { type Mutant, patched } from "../../test/core/mutants.ts";
+import { type Mutant, patched } from "../core/planted.ts";
 import type { Breach } from "../faults/checker/breach.ts";
 import { SERVER } from "../faults/planted.ts";
 import type { Short } from "./shorten.ts";

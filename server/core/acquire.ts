@@ -6,7 +6,7 @@ import { mayGrant } from "./advance.ts";
 import { RETRY_AFTER_US_MIN } from "./bounds.ts";
 import { type Claim, sameSecret } from "./claim.ts";
 import type { Acquire, Attach, Command, OutcomeNamed, OutcomeOf, Refused } from "./command.ts";
-import { type Draft, snapshot } from "./draft.ts";
+import { claimOf, type Draft, snapshot } from "./draft.ts";
 import { fits, neverFits } from "./limit.ts";
 import { isDueNow, isExhausted, isInWantedStatus, statusOf } from "./record.ts";
 import { confirm, enqueue, grantAtOnce, keepAlive } from "./transitions.ts";
@@ -110,8 +110,9 @@ function refused(draft: Draft, reason: Refused): OutcomeNamed<"refused"> {
 }
 
 /** Most busy locks have one holder. Then the refusal needs no read of the holders. */
-function soleHolder({ lock, claims }: Draft): Pick<OutcomeNamed<"refused">, "holders"> {
-  const holder = lock.holders === 1 && lock.firstHolder !== null && claims.get(lock.firstHolder);
+function soleHolder(draft: Draft): Pick<OutcomeNamed<"refused">, "holders"> {
+  const { lock } = draft;
+  const holder = lock.holders === 1 && lock.firstHolder !== null && claimOf(draft, lock.firstHolder);
   return holder && holder.state === "held" ? { holders: [snapshot(holder)] } : {};
 }
 

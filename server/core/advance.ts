@@ -14,12 +14,15 @@ import { end, grant } from "./transitions.ts";
  * not change after that.
  */
 export function endDue(draft: Draft): void {
-  const due: Claim[] = [];
-  for (const claim of draft.claims.values()) {
+  let due: Claim[] | null = null;
+  for (const claim of draft.claims) {
     bringBack(draft, claim);
-    if (claim.state !== "ended" && isDue(draft, claim)) due.push(claim);
+    if (claim.state !== "ended" && isDue(draft, claim)) {
+      due ??= [];
+      due.push(claim);
+    }
   }
-  for (const claim of inOrder(due)) end(draft, claim, dueReason(claim));
+  if (due) for (const claim of inOrder(due)) end(draft, claim, dueReason(claim));
 }
 
 /** Grants to the first waiters while they fit. */

@@ -7,7 +7,7 @@ import { afterEarlier, committedOf, type Marks } from "./changes.ts";
 import type { Claim } from "./claim.ts";
 import type { Change, Command, Event, Outcome, Release } from "./command.ts";
 import { decide, hasChanged, isChange } from "./decide.ts";
-import { type Draft, openDraft } from "./draft.ts";
+import { claimOf, type Draft, openDraft } from "./draft.ts";
 import type { Lock } from "./lock.ts";
 import type { NotedChange } from "./noted-change.ts";
 import { withWake } from "./record.ts";
@@ -81,7 +81,7 @@ export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): D
     events: [],
   };
   for (const lock of rows.locks.values()) {
-    const draft = openDraft(lock, claimsOf.get(lock.id) ?? NONE, rows, context.policy);
+    const draft = openDraft(lock, claimsOf.get(lock.id) ?? [], rows, context.policy);
     const ownAsked = asked.get(lock.id) ?? NONE;
     const markFound = lock.changeMark;
     const lookedUp = { byRequestId, taken: rows.takenRequestIds, markFound };
@@ -89,7 +89,9 @@ export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): D
     if (lock.waiting > 0) keepPlaces(draft, ownAsked, byRequestId, context.nowMs);
     endDue(draft);
     grantWaiters(draft);
-    const outcomes = ownAsked.map((one, index) => outcomeOf(draft, one.command, index, lookedUp, context));
+    const outcomes: (Outcome | undefined)[] = [];
+    for (let index = 0; index < ownAsked.length; index++)
+      outcomes.push(outcomeOf(draft, (ownAsked[index] as Asked).command, index, lookedUp, context));
     const { nowUs, events } = draft;
     const { name: lockName, changeMark: markLeft } = lock;
     decision.decided.set(lock.id, { nowUs, lockName, outcomes, markFound, markLeft, events });
@@ -111,7 +113,7 @@ function keepPlaces(
     if (command.verb !== "attach" && command.verb !== "acquire") continue;
     const claim =
       command.verb === "attach"
-        ? draft.claims.get(command.ref.ticketNumber)
+        ? claimOf(draft, command.ref.ticketNumber)
         : byRequestId.get(command.requestId);
     if (claim) keepInTime(draft, command, claim, (nowMs - submittedMs) * 1_000);
   }
@@ -145,7 +147,7 @@ function outcomeOf(
   const outcome = decide(draft, command, byRequestId.get(command.requestId));
   // A second Acquire with the same request id in this batch must find the first.
   if (outcome.kind === "held" || outcome.kind === "waiting") {
-    const claim = draft.claims.get(outcome.claim.ticketNumber);
+    const claim = claimOf(draft, outcome.claim.ticketNumber);
     if (claim) byRequestId.set(command.requestId, claim);
   }
   return outcome;
@@ -190,7 +192,7 @@ function earlierOf({ lock }: Draft, { earlier }: Context): readonly Decided[] {
  */
 function hasReleased(draft: Draft, { ref }: Release, before: Decided, index: number): boolean {
   const outcome = before.outcomes[index];
-  const endedAtUs = draft.claims.get(ref.ticketNumber)?.endedAtUs;
+  const endedAtUs = claimOf(draft, ref.ticketNumber)?.endedAtUs;
   return outcome?.kind === "released" && outcome.byThisCall && endedAtUs === before.nowUs;
 }
 
@@ -198,9 +200,9 @@ function close(draft: Draft, { locks, added, changed, noted, again, events }: De
   const { lock, nowUs, clock } = draft;
   lock.record = withWake(lock, clock);
   locks.push(lock);
-  added.push(...draft.added);
-  changed.push(...draft.changed);
-  noted.push(...draft.noted);
+  for (const claim of draft.added) added.push(claim);
+  for (const claim of draft.changed) changed.push(claim);
+  for (const note of draft.noted) noted.push(note);
   for (const event of draft.events) events.push({ event, lockName: lock.name, nowUs });
   if (draft.unfinished) again.push(lock.id);
 }

@@ -18,7 +18,7 @@ import type {
   UpdateRecord,
   Withdraw,
 } from "./command.ts";
-import { type Draft, snapshot } from "./draft.ts";
+import { claimOf, type Draft, snapshot } from "./draft.ts";
 import { effectiveLimit } from "./limit.ts";
 import { byOf, limitText, recordText, releasedText } from "./noted-change.ts";
 import { type LockRecord, nextRecord, type RecordChange } from "./record.ts";
@@ -162,7 +162,7 @@ function setLimit(draft: Draft, command: SetLimit): OutcomeOf<"set_limit"> {
 
 function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_release"> {
   const chosen: Claim[] = [];
-  for (const claim of draft.claims.values()) {
+  for (const claim of draft.claims) {
     if (command.chosen?.ticketNumbers.has(claim.ticketNumber) === false) continue;
     const meant =
       command.ticketNumber === null
@@ -260,6 +260,6 @@ function instantOf(notBefore: NonNullable<UpdateRecord["notBefore"]> | null, now
 }
 
 function find(draft: Draft, ref: ClaimRef): Claim | undefined {
-  const claim = draft.claims.get(ref.ticketNumber);
+  const claim = claimOf(draft, ref.ticketNumber);
   return claim && sameSecret(claim.secret, ref.secret) ? claim : undefined;
 }

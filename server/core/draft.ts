@@ -18,13 +18,14 @@ export interface Draft {
   readonly nowUs: number;
   readonly lock: Lock;
   limit: EffectiveLimit;
-  readonly claims: Map<bigint, Claim>;
+  /** The known claims of the lock, each once: see `claimOf`. */
+  readonly claims: Claim[];
   /** The known head of the queue, in order of ticket numbers. */
   readonly queue: Claim[];
   /** Whether `queue` is the whole queue. */
   readonly queueComplete: boolean;
-  readonly added: Set<Claim>;
-  readonly changed: Set<Claim>;
+  readonly added: Claim[];
+  readonly changed: Claim[];
   readonly events: Event[];
   /** Changes for the history. */
   readonly noted: NotedChange[];
@@ -34,19 +35,21 @@ export interface Draft {
 
 const EMPTY: Queue = { head: [], complete: true };
 
-/** Opens a working copy. `read`: the claims of this lock. The draft owns the rows from here on. */
-export function openDraft(lock: Lock, read: readonly Claim[], rows: Rows, policy: Policy): Draft {
+// A decision makes few objects: most locks have one claim or none, and a transaction has many locks. So these are lists,
+// which are searched, and not maps and sets.
+
+/** Opens a working copy. `claims`: those read of this lock. The draft owns the rows and the list from here on. */
+export function openDraft(lock: Lock, claims: Claim[], rows: Rows, policy: Policy): Draft {
   const { limitRules, failOver } = rows;
-  const claims = new Map<bigint, Claim>();
-  for (const claim of read) claims.set(claim.ticketNumber, claim);
-  const { head, complete } = rows.queues.get(lock.id) ?? EMPTY;
-  // A waiter may have been read twice: by name, and at the head of the queue. The queue then takes the same object.
-  const queue = head.map((waiter) => {
-    const known = claims.get(waiter.ticketNumber);
-    if (known) return known;
-    claims.set(waiter.ticketNumber, waiter);
-    return waiter;
-  });
+  const { head, complete } = lock.waiting > 0 ? (rows.queues.get(lock.id) ?? EMPTY) : EMPTY;
+  const queue: Claim[] = [];
+  const read = claims.length;
+  for (const waiter of head) {
+    // A waiter may have been read twice: by name, and at the head of the queue. The queue then takes the same object.
+    const known = read > 0 && claims.find(({ ticketNumber }) => ticketNumber === waiter.ticketNumber);
+    if (!known) claims.push(waiter);
+    queue.push(known || waiter);
+  }
   return {
     policy,
     limitRules,
@@ -58,17 +61,23 @@ export function openDraft(lock: Lock, read: readonly Claim[], rows: Rows, policy
     claims,
     queue,
     queueComplete: complete,
-    added: new Set(),
-    changed: new Set(),
+    added: [],
+    changed: [],
     events: [],
     noted: [],
     unfinished: false,
   };
 }
 
+/** The claim with this number, if it is known. */
+export function claimOf({ claims }: Draft, ticketNumber: bigint): Claim | undefined {
+  for (const claim of claims) if (claim.ticketNumber === ticketNumber) return claim;
+  return undefined;
+}
+
 /** Marks a claim for writing. */
-export function touch(draft: Draft, claim: Claim): void {
-  if (!draft.added.has(claim)) draft.changed.add(claim);
+export function touch({ added, changed }: Draft, claim: Claim): void {
+  if (!changed.includes(claim) && !added.includes(claim)) changed.push(claim);
 }
 
 /** A copy of the claim as it is now. Later commands of the same batch do not change it. */

@@ -28,8 +28,8 @@ export function grantAtOnce(
   claim: Claim,
   { afterWait, caller }: Pick<Acquire, "afterWait" | "caller">,
 ): Claim {
-  draft.added.add(claim);
-  draft.claims.set(claim.ticketNumber, claim);
+  draft.added.push(claim);
+  draft.claims.push(claim);
   if (afterWait) holdForGrace(draft, claim);
   else {
     hold(draft, claim, wholeEnd(claim, draft.nowUs));
@@ -40,8 +40,8 @@ export function grantAtOnce(
 
 /** Puts a new claim at the end of the queue. Returns the claim as it is now. */
 export function enqueue(draft: Draft, claim: Claim, caller: Caller | undefined): Claim {
-  draft.added.add(claim);
-  draft.claims.set(claim.ticketNumber, claim);
+  draft.added.push(claim);
+  draft.claims.push(claim);
   countWaiter(draft.lock, claim);
   keepAlive(draft, claim, claim.replica);
   // Behind waiters that were not read, the claim is not part of the known head.

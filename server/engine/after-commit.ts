@@ -9,8 +9,8 @@ import { outcomeUnknown } from "./faults.ts";
 import type { EngineObserver } from "./lock-engine.ts";
 import type { Subscribers } from "./subscribers/subscribers.ts";
 import type { Advances } from "./transaction/advances.ts";
-import type { Job, JobsByLock } from "./transaction/attempts.ts";
-import type { Batch } from "./transaction/batch.ts";
+import type { Ask } from "./transaction/ask.ts";
+import type { AsksByLock, Attempt } from "./transaction/transaction.ts";
 
 /** A claim that was granted after a wait, and the replica that its waiter hangs on. */
 export interface GrantedElsewhere extends ClaimKey {
@@ -35,31 +35,38 @@ export class AfterCommit {
   }
 
   /**
-   * Answers the commands of a transaction, and does what follows. Callers see their answers after this tick, so
-   * followers are registered before anyone acts on the answer `waiting`.
+   * Answers the commands of a transaction, and does what follows. Answers come last: by then followers are registered, and
+   * whoever is answered may ask again at once.
    */
-  answer(jobs: JobsByLock, batch: Batch): void {
+  answer(asks: AsksByLock, attempt: Attempt): void {
     const { observer } = this.#options;
-    let commands = 0;
-    for (const [lockId, list] of jobs) {
-      const decided = batch.decided.get(lockId);
-      const revision = batch.locks.get(lockId)?.lock.revision;
-      commands += list.length;
-      list.forEach((job, index) => {
-        const outcome = batch.outcome(lockId, index);
-        if (outcome?.kind === "in_doubt") job.reject(outcomeUnknown());
-        else if (!decided || !outcome || revision === undefined) job.resolve(null);
-        else this.#answerOne(job, outcome, decided, revision);
-      });
-    }
-    observer({ kind: "batch", commands, locks: jobs.size });
-    this.wake(batch);
+    const outcomes: (Outcome | undefined)[] = [];
+    // Not by for...of, which makes a list of two for each lock of each transaction.
+    asks.forEach((list, lockId) => {
+      const decided = attempt.decided.get(lockId);
+      const revision = attempt.locks.get(lockId)?.lock.revision;
+      for (let index = 0; index < list.length; index++) {
+        let outcome = attempt.outcome(lockId, index);
+        if (outcome && outcome.kind !== "in_doubt") {
+          if (decided && revision !== undefined) this.#note(list[index] as Ask, outcome, decided, revision);
+          else outcome = undefined;
+        }
+        outcomes.push(outcome);
+      }
+    });
+    observer({ kind: "batch", commands: outcomes.length, locks: asks.size });
+    this.wake(attempt);
+    let next = 0;
+    asks.forEach((list, lockId) => {
+      const decided = attempt.decided.get(lockId);
+      for (const ask of list) settle(ask, outcomes[next++], decided);
+    });
   }
 
-  #answerOne(job: Job, outcome: Outcome, { nowUs, lockName }: Decided, revision: bigint): void {
+  /** Registers what the outcome of an ask leaves here, and reports it. */
+  #note({ command, follower, submittedMs }: Ask, outcome: Outcome, decided: Decided, revision: bigint): void {
     const { observer, subscribers } = this.#options;
-    const { lockId, command, follower, submittedMs } = job;
-    job.resolve({ outcome, nowUs, lockId, lockName });
+    const { lockName } = decided;
     const caller = "caller" in command ? command.caller : undefined;
     if (caller?.span) this.#trace(caller.span, outcome, lockName);
     if (outcome.kind === "waiting" && follower) subscribers.followers.add(outcome.claim, follower, revision);
@@ -78,20 +85,31 @@ export class AfterCommit {
   }
 
   /** Notifies waiters here and on other replicas, and advances the locks that were left over. */
-  wake(batch: Batch): void {
+  wake(attempt: Attempt): void {
     const { observer, subscribers, advances } = this.#options;
-    for (const { event, lockName } of batch.events) {
+    for (const { event, lockName } of attempt.events) {
       observer({ kind: "event", event, lockName });
       if (event.kind === "granted" && event.queued) this.#pokeElsewhere(event.claim);
     }
-    for (const lockId of batch.leftOver) void advances.owe(lockId);
-    subscribers.committed(batch);
+    for (const lockId of attempt.leftOver) void advances.owe(lockId);
+    subscribers.committed(attempt);
   }
 
   /** The waiter of a granted claim may be connected to another replica. */
   #pokeElsewhere({ replica, lockId, ticketNumber }: Claim): void {
     const { poke, replica: own } = this.#options;
     if (replica !== null && replica !== own) poke({ replica, lockId, ticketNumber });
+  }
+}
+
+/** `outcome` undefined: the lock is gone, or has another name. */
+function settle(ask: Ask, outcome: Outcome | undefined, decided: Decided | undefined): void {
+  ask.isOver = true;
+  if (outcome?.kind === "in_doubt") ask.fail(outcomeUnknown());
+  else if (!outcome || !decided) ask.gone();
+  else {
+    const { nowUs, lockName } = decided;
+    ask.settle({ outcome, nowUs, lockId: ask.lockId, lockName });
   }
 }
 

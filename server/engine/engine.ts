@@ -1,5 +1,5 @@
 // The engine: loads, decides, saves and wakes for every verb. This file has the verbs, and starts and stops the parts;
-// it decides nothing itself. parts.ts connects the parts. lanes.ts and batch.ts carry commands; after-commit.ts and
+// it decides nothing itself. parts.ts connects the parts. lanes.ts and transaction.ts carry commands; after-commit.ts and
 // the folder subscribers carry wake-ups.
 
 import type { BoundUse } from "../core/bound-use.ts";
@@ -25,6 +25,7 @@ import type {
 import type {
   AcquireInput,
   AnswerTo,
+  Asker,
   Captured,
   CaptureInput,
   Follower,
@@ -37,6 +38,7 @@ import type {
 } from "./lock-engine.ts";
 import { connect, type EngineOptions, type Parts } from "./parts.ts";
 import { markOf } from "./request-marks.ts";
+import { promised } from "./transaction/ask.ts";
 import { withoutRepeating } from "./transaction/attempts.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { listedChanges } from "./views/listed-changes.ts";
@@ -125,14 +127,41 @@ export class Engine {
    * follower; without one, the claim lives for its grace period.
    */
   acquire(input: AcquireInput, follower: Follower | null, caller?: Caller): Promise<AnswerTo<"acquire">> {
-    const { newSecret, commands } = this.#parts;
-    const requestId =
-      input.requestId === ""
-        ? SERVER_MADE_PREFIX + newSecret()
-        : keptRequestId(markOf(caller?.principal), input.requestId);
-    const replica = follower ? this.#parts.replica : null;
-    const secret = newSecret();
-    return commands.byName({ ...input, verb: "acquire", requestId, secret, replica, caller }, follower);
+    return promised((asker) => this.beginAcquire(input, follower, caller, asker));
+  }
+
+  /** As `acquire`, without a promise: calls the asker back in the tick of the commit. Throws nothing. */
+  beginAcquire(
+    input: AcquireInput,
+    follower: Follower | null,
+    caller: Caller | undefined,
+    asker: Asker<AnswerTo<"acquire">>,
+  ): void {
+    const { newSecret, commands, replica } = this.#parts;
+    const { requestId } = input;
+    commands.begin(
+      {
+        verb: "acquire",
+        name: input.name,
+        mode: input.mode,
+        permits: input.permits,
+        ttlUs: input.ttlUs,
+        requestId:
+          requestId === ""
+            ? SERVER_MADE_PREFIX + newSecret()
+            : keptRequestId(markOf(caller?.principal), requestId),
+        secret: newSecret(),
+        owner: input.owner,
+        labels: input.labels,
+        terms: input.terms ?? null,
+        mayWait: input.mayWait,
+        maxWaitUs: input.maxWaitUs,
+        replica: follower ? replica : null,
+        caller,
+      },
+      follower,
+      asker,
+    );
   }
 
   /**
@@ -207,7 +236,12 @@ export class Engine {
    * see `core/decide.ts`.
    */
   ask<Asking extends Asked>(asked: Asking): Promise<AnswerTo<Asking["verb"]>> {
-    return this.#parts.commands.ask(asked);
+    return promised((asker) => this.beginAsk(asked, asker));
+  }
+
+  /** As `ask`, without a promise: calls the asker back in the tick of the commit. Throws nothing. */
+  beginAsk<Asking extends Asked>(asked: Asking, asker: Asker<AnswerTo<Asking["verb"]>>): void {
+    this.#parts.commands.begin(asked, null, asker);
   }
 
   /** Sets or (null) removes the limit of all names with a prefix. */

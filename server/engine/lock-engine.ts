@@ -28,6 +28,15 @@ export interface Answer<Of extends Outcome = Outcome> {
 export type AnswerTo<Verb extends Command["verb"]> = Answer<OutcomeOf<Verb>>;
 
 /**
+ * Who asked for something: exactly one of these is called, once, in the tick in which the outcome is known. They must not
+ * throw, and may ask again.
+ */
+export interface Asker<Given> {
+  settle(answer: Given): void;
+  fail(error: unknown): void;
+}
+
+/**
  * Follows a claim on behalf of an open stream or a blocked call. The engine registers the follower with the answer
  * `waiting`, calls `settled` at most once, and then forgets it. The engine may call `settled` before the caller has seen the
  * answer, because one transaction may enqueue a claim and grant it. The engine calls both methods synchronously; they

@@ -18,12 +18,26 @@ import { tooMuchUnderWay } from "./messages/call-error.ts";
 import { RenewalBounds } from "./renewal-bounds.ts";
 import { RetryTimes } from "./retry-times.ts";
 
+/** What admission needs to know of a call. A cancelled one has a signal with the reason. */
+export interface Admitted {
+  readonly isUrgent: boolean;
+  readonly isCancelled?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** A command that asks to be admitted. Its methods must not throw. */
+export interface Turn {
+  readonly call: Admitted;
+  /** The command may begin. It calls `over` once, when its work is done. */
+  begin(over: () => void): void;
+  /** Its call was cancelled before its turn came. */
+  drop(why: unknown): void;
+}
+
 interface Queued {
   /** performance.now() when it was queued. */
   readonly sinceMs: number;
-  readonly signal: AbortSignal | undefined;
-  readonly go: () => void;
-  readonly drop: (why: Error) => void;
+  readonly turn: Turn;
 }
 
 /** The engine's room for commands, shared by all clients. */
@@ -109,6 +123,7 @@ export class Admission {
   readonly #urgent: Queued[] = [];
   readonly #others: Queued[] = [];
   readonly #retryTimes = new RetryTimes();
+  #isLeaving = false;
 
   /** `bound`: what errors call the bound on waiting commands. */
   constructor(
@@ -140,45 +155,24 @@ export class Admission {
   }
 
   /**
-   * Runs a command of the call now, or queues it. Throws OVERLOADED if the queue is full, or so long that a command that
-   * is not urgent would wait for too long.
+   * Lets a command begin now, or queues it. Throws OVERLOADED if the queue is full, or so long that a command that is not
+   * urgent would wait for too long.
    */
-  run<Answer>(
-    call: { readonly isUrgent: boolean; readonly signal?: AbortSignal },
-    command: () => Promise<Answer>,
-  ): Promise<Answer> {
+  enter(turn: Turn): void {
     if (this.#underWay > 0 && this.#underWay >= this.#admission.share) {
+      const { isUrgent } = turn.call;
       if (this.queued >= this.#queuedMax) throw tooMuchUnderWay(this.#bound);
-      const retryAfterMs = call.isUrgent ? undefined : this.retryAfterIfLate();
+      const retryAfterMs = isUrgent ? undefined : this.retryAfterIfLate();
       if (retryAfterMs !== undefined) throw tooMuchUnderWay(this.#bound, retryAfterMs);
-      const turn = new Promise<void>((go, drop) => {
-        // A call makes its signal when it is first asked for, so only a command that waits asks.
-        const sinceMs = performance.now();
-        if (call.isUrgent) this.#urgent.push({ sinceMs, signal: undefined, go, drop });
-        else this.#others.push({ sinceMs, signal: call.signal, go, drop });
-      });
-      return turn.then(() => this.#start(command));
-    }
-    this.#enter();
-    return this.#start(command);
+      (isUrgent ? this.#urgent : this.#others).push({ sinceMs: performance.now(), turn });
+    } else this.#begin(turn);
   }
 
-  #enter(): void {
+  #begin(turn: Turn): void {
     if (this.#underWay === 0) this.#admission.enter();
     this.#underWay += 1;
     this.#admission.underWay += 1;
-  }
-
-  #start<Answer>(command: () => Promise<Answer>): Promise<Answer> {
-    let answer: Promise<Answer>;
-    try {
-      answer = command();
-    } catch (error) {
-      this.#leave();
-      throw error;
-    }
-    answer.then(this.#leave, this.#leave);
-    return answer;
+    turn.begin(this.#leave);
   }
 
   /** The next command takes the place; several do if the share has grown, and none if it has shrunk. */
@@ -186,19 +180,39 @@ export class Admission {
     this.#underWay -= 1;
     this.#admission.underWay -= 1;
     if (this.#underWay === 0) this.#admission.busy -= 1;
+    // A command may be over as soon as it has begun: then the loop below, further up, goes on.
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
     while (this.#underWay === 0 || this.#underWay < this.#admission.share) {
-      const next = this.#urgent.shift() ?? this.#others.shift();
-      if (!next) {
-        if (this.#underWay === 0) this.#whenIdle();
-        return;
-      }
-      if (next.signal?.aborted) next.drop(next.signal.reason);
-      else {
-        this.#enter();
-        next.go();
-      }
+      const next = (this.#urgent.shift() ?? this.#others.shift())?.turn;
+      if (!next) break;
+      // An urgent one is not dropped: what it keeps or gives back concerns others, too.
+      if (!next.call.isUrgent && next.call.isCancelled) next.drop(next.call.signal?.reason);
+      else this.#begin(next);
     }
+    this.#isLeaving = false;
+    if (this.#underWay === 0 && this.queued === 0) this.#whenIdle();
   };
+}
+
+/** Admits a command that is a promise. Throws, or rejects with, OVERLOADED as `enter` throws it. */
+export function admitted<Answer>(
+  admission: Pick<Admission, "enter">,
+  call: Admitted,
+  command: () => Promise<Answer>,
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  admission.enter({
+    call,
+    begin(over) {
+      // Within a promise, so that what the command throws at once rejects.
+      const answer = (async () => command())();
+      answer.then(over, over);
+      resolve(answer);
+    },
+    drop: reject,
+  });
+  return promise;
 }
 
 /** Admits the commands of one client. All sessions and connections of a principal share one admission. */
@@ -206,12 +220,12 @@ export function admissionOf(
   admission: SharedAdmission,
   bound: string,
   principal: string,
-): Pick<Admission, "run" | "retryAfterIfLate"> {
+): Pick<Admission, "enter" | "retryAfterIfLate"> {
   if (principal === "") return new Admission(admission, bound);
   const { ofPrincipals } = admission;
   return {
     retryAfterIfLate: () => ofPrincipals.get(principal)?.retryAfterIfLate(),
-    run(call, command) {
+    enter(turn) {
       let shared = ofPrincipals.get(principal);
       if (!shared) {
         // Nothing is kept of principals that ask for nothing.
@@ -220,7 +234,7 @@ export function admissionOf(
         );
         ofPrincipals.set(principal, shared);
       }
-      return shared.run(call, command);
+      shared.enter(turn);
     },
   };
 }

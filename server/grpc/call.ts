@@ -1,6 +1,7 @@
 // What a method of the contract gets with its request: the context that all methods share, and its call. The call comes
 // by itself (OwnCall) or as a command of a session (session-call.ts).
 
+import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
 import type { Identity } from "../access/access.ts";
 import type { AccessError } from "../access/access-error.ts";
 import type { Usage } from "../access/usage.ts";
@@ -30,13 +31,25 @@ export interface Client {
   readonly identity: Identity;
   readonly usage: Usage;
   /** Admits the client's commands to the engine. */
-  readonly admission: Pick<Admission, "run">;
+  readonly admission: Pick<Admission, "enter">;
   readonly waits: Pick<OpenWaits, "enter">;
   /** Bounds its renewals and releases. */
   readonly renewals: RenewalBound;
 }
 
-export interface Call extends Caller {
+/** An answer, or a message of a stream. */
+export type Answer = MessageInitShape<DescMessage>;
+
+/** How a call ends. None of these throws; what comes after the end counts for nothing. */
+export interface Reply<Message = Answer> {
+  /** The call has its answer: a message, or its bytes. A stream ends without one. */
+  answer(message?: Message | Buffer): void;
+  fail(error: unknown): void;
+  /** Of a stream: sends one message. May throw if it cannot be encoded. */
+  send(message: Message, written?: () => void): void;
+}
+
+export interface Call<Message = Answer> extends Caller, Reply<Message> {
   readonly client: Client;
   /** Whether its verb is urgent: see `admission.ts`. */
   readonly isUrgent: boolean;
@@ -66,7 +79,7 @@ export interface CarriedCall {
 }
 
 interface Connection extends Client {
-  readonly admission: Pick<Admission, "run" | "retryAfterIfLate">;
+  readonly admission: Pick<Admission, "enter" | "retryAfterIfLate">;
   readonly key: string;
   readonly peer: string;
   calls: number;
@@ -112,6 +125,7 @@ export class ConnectionCalls {
     carried: Pick<CarriedCall, "cancelled" | "getPeer" | "once">,
     verb: { readonly admission: string },
     identity: Identity,
+    reply: Reply,
     span?: CallSpan,
   ): OwnCall {
     const peer = carried.getPeer();
@@ -120,7 +134,7 @@ export class ConnectionCalls {
     const connection = this.#open.get(key) ?? this.#opened(key, peer, identity);
     if (connection.calls >= this.#callsMax) throw tooMuchUnderWay(BOUND);
     connection.calls += 1;
-    return new OwnCall(carried, verb.admission === "urgent", connection, this.#left, span);
+    return new OwnCall(carried, verb.admission === "urgent", connection, reply, this.#left, span);
   }
 
   #opened(key: string, peer: string, identity: Identity): Connection {
@@ -143,6 +157,7 @@ export class OwnCall implements Call {
   readonly client: Connection;
   readonly isUrgent: boolean;
   readonly span: CallSpan | undefined;
+  readonly #reply: Reply;
   readonly #closed: (connection: Connection) => void;
   readonly #cancellation = new Cancellation();
   #isOver = false;
@@ -151,15 +166,29 @@ export class OwnCall implements Call {
     carried: Pick<CarriedCall, "cancelled" | "getPeer" | "once">,
     isUrgent: boolean,
     client: Connection,
+    reply: Reply,
     closed: (connection: Connection) => void,
     span?: CallSpan,
   ) {
     this.span = span;
     this.client = client;
     this.isUrgent = isUrgent;
+    this.#reply = reply;
     this.#closed = closed;
     if (carried.cancelled) this.#gone();
     else carried.once("cancelled", this.#gone);
+  }
+
+  answer(message?: Answer | Buffer): void {
+    this.#reply.answer(message);
+  }
+
+  fail(error: unknown): void {
+    this.#reply.fail(error);
+  }
+
+  send(message: Answer, written?: () => void): void {
+    this.#reply.send(message, written);
   }
 
   get signal(): AbortSignal {

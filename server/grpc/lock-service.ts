@@ -13,13 +13,13 @@ import type {
   UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { CarriedCall, Send } from "./call.ts";
+import type { Answer, CarriedCall, Send } from "./call.ts";
 import { type Arrived, arrive, perform, type Served } from "./call-frame.ts";
 import { identified } from "./identified.ts";
 import { decode, encode } from "./messages/messages.ts";
 import type { Sessions } from "./session/sessions.ts";
 import { traceParentOf } from "./traced-call.ts";
-import { type Answer, type AnyVerb, ROWS } from "./verbs.ts";
+import { type AnyVerb, ROWS } from "./verbs.ts";
 
 type GrpcCall = CarriedCall & Pick<ServerUnaryCall<Buffer, Buffer>, "metadata">;
 
@@ -40,33 +40,33 @@ export function lockServiceHandlers(served: Served, sessions: Sessions): Untyped
 /** Serves a unary method. Answers everything that the method throws with a status. */
 export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buffer, Buffer> {
   const { input, output } = verb.of;
-  const { methods } = served;
-  return async (grpcCall, callback) => {
-    const ended = await perform(served, arrivedBy(grpcCall, verb, served), {
+  return (grpcCall, callback) =>
+    perform(served, arrivedBy(grpcCall, verb, served), {
       identify: () => identified(served, grpcCall),
       decode: () => decode(input, grpcCall.request),
-      run: async (asked, call) => encode(output, (await verb.run(methods, asked, call)) as Answer),
+      encode: (answer) => encode(output, answer as Answer),
+      end: (ended) => (ended.failure ? callback(ended.failure.status) : callback(null, ended.result)),
     });
-    if (ended.failure) callback(ended.failure.status);
-    else callback(null, ended.result);
-  };
 }
 
 /** Serves a method that streams its answers. Ends the stream with a status, whatever the method throws. */
 export function streamHandler(verb: AnyVerb, served: Served): handleServerStreamingCall<Buffer, Buffer> {
   const { input, output } = verb.of;
-  const { methods, observer } = served;
-  return async (grpcCall) => {
+  const { observer } = served;
+  return (grpcCall) => {
     observer.streamOpened();
-    const { failure } = await perform(served, arrivedBy(grpcCall, verb, served), {
+    perform(served, arrivedBy(grpcCall, verb, served), {
       identify: () => identified(served, grpcCall),
       decode: () => decode(input, grpcCall.request),
-      run: (asked, call) => verb.run(methods, asked, call, sendTo(grpcCall, output)),
+      encode() {},
+      send: sendTo(grpcCall, output),
+      end({ failure }) {
+        if (!failure) grpcCall.end();
+        // In grpc-js, this ends a stream with a status. After a cancellation, nobody would receive it.
+        else if (!grpcCall.cancelled) grpcCall.emit("error", failure.status);
+        observer.streamClosed();
+      },
     });
-    if (!failure) grpcCall.end();
-    // In grpc-js, this ends a stream with a status. After a cancellation, nobody would receive it.
-    else if (!grpcCall.cancelled) grpcCall.emit("error", failure.status);
-    observer.streamClosed();
   };
 }
 

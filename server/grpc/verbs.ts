@@ -13,7 +13,7 @@ import {
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Needed, Right } from "../access/rights.ts";
 import { NOTHING, type Touched } from "./authorize.ts";
-import type { Call, MethodContext, Send } from "./call.ts";
+import type { Answer, Call, MethodContext, Send } from "./call.ts";
 import { acquire, checkAcquire } from "./methods/acquire.ts";
 import { capture, checkCapture } from "./methods/capture.ts";
 import { checkExplainWait, explainWait, touchedByExplainWait } from "./methods/explain-wait.ts";
@@ -65,15 +65,10 @@ export interface Verb<Of extends Described = Described, Asked = never> {
     context: MethodContext,
   ) => Asked;
   /**
-   * Resolves with the answer, or with its bytes: a method that encodes part by part holds up no other calls for long. A
-   * stream sends messages, and closes when the promise settles. May throw a CallError or a Fault.
+   * Begins the method, which ends the call with its answer, or with its bytes: a method that encodes part by part holds up
+   * no other calls for long. A stream sends messages before. May throw a CallError or a Fault instead.
    */
-  readonly run: (
-    context: MethodContext,
-    asked: Asked,
-    call: Call,
-    send: Send<MessageInitShape<Of["output"]>>,
-  ) => Promise<Of["methodKind"] extends "unary" ? MessageInitShape<Of["output"]> | Buffer : void>;
+  readonly begin: (context: MethodContext, asked: Asked, call: Call<MessageInitShape<Of["output"]>>) => void;
   /** The right that it needs. */
   readonly needs: Needed;
   /** The locks on which its caller needs that right. */
@@ -86,18 +81,10 @@ export interface Verb<Of extends Described = Described, Asked = never> {
   readonly leases: (answer: MessageInitShape<Of["output"]>) => readonly Lease[];
 }
 
-export type Answer = MessageInitShape<DescMessage>;
-
 /** A verb of any type. */
 export interface AnyVerb extends Pick<Verb, "of" | "admission" | "needs"> {
   check(message: Message, violations: Violations, context: MethodContext): unknown;
-  /** Only streams send, and only unary methods return an answer. */
-  run(
-    context: MethodContext,
-    asked: unknown,
-    call: Call,
-    send?: Send<Answer>,
-  ): Promise<Answer | Buffer | undefined>;
+  begin(context: MethodContext, asked: unknown, call: Call): void;
   touches(asked: unknown): Touched;
   isWait(message: Message): boolean;
   leases(answer: Answer | Buffer): readonly Lease[];
@@ -121,14 +108,35 @@ type Rows = {
   readonly [Name in VerbName]: Verb<Name extends keyof Contract ? Contract[Name] : typeof RENEW_LEASES>;
 };
 
-/** A row as it is written below: most verbs neither wait nor answer with leases. */
-type Row<Of extends Described, Asked> = Pick<Verb<Of, Asked>, "check" | "run" | "admission" | "touches"> &
-  Partial<Pick<Verb<Of>, "isWait" | "leases">> & { readonly right: Right };
+/** A method that waits for more than one decision, as a promise of its answer; of nothing, if it is a stream. */
+type Run<Of extends Described, Asked> = (
+  context: MethodContext,
+  asked: Asked,
+  call: Call,
+  send: Send<MessageInitShape<Of["output"]>>,
+) => Promise<Of["methodKind"] extends "unary" ? MessageInitShape<Of["output"]> | Buffer : void>;
 
-/** Ties what `check` returns to what `run` takes. */
+/** A row as it is written below: most verbs neither wait nor answer with leases. */
+type Row<Of extends Described, Asked> = Pick<Verb<Of, Asked>, "check" | "admission" | "touches"> &
+  Partial<Pick<Verb<Of>, "isWait" | "leases">> & { readonly right: Right } & (
+    | Pick<Verb<Of, Asked>, "begin">
+    | { readonly run: Run<Of, Asked> }
+  );
+
+/** Ties what `check` returns to what the method takes. */
 function verb<Of extends Described, Asked>(of: Of, row: Row<Of, Asked>): Verb<Of> {
   const needs: Needed = { verb: of.name, right: row.right };
-  return { of, needs, isWait: () => false, leases: () => [], ...row } as unknown as Verb<Of>;
+  const begin = "run" in row ? beginning(row.run) : row.begin;
+  return { of, needs, isWait: () => false, leases: () => [], ...row, begin } as unknown as Verb<Of>;
+}
+
+function beginning<Of extends Described, Asked>(run: Run<Of, Asked>): Verb<Of, Asked>["begin"] {
+  return (context, asked, call) => {
+    run(context, asked, call as Call, (message, written) => call.send(message, written)).then(
+      (answer) => (call as Call).answer(answer as Answer | Buffer | undefined),
+      (error: unknown) => call.fail(error),
+    );
+  };
 }
 
 const { method } = LockService;
@@ -140,14 +148,14 @@ const { method } = LockService;
 export const VERBS = {
   release: verb(method.release, {
     check: checkRelease,
-    run: release,
+    begin: release,
     admission: "urgent",
     right: "use",
     touches: ({ ref }) => ({ lockId: ref.lockId }),
   }),
   renew: verb(method.renew, {
     check: checkRenew,
-    run: renew,
+    begin: renew,
     admission: "urgent",
     right: "use",
     touches: ({ ref }) => ({ lockId: ref.lockId }),
@@ -193,7 +201,7 @@ export const VERBS = {
   }),
   acquire: verb(method.acquire, {
     check: checkAcquire,
-    run: acquire,
+    begin: acquire,
     admission: "ordinary",
     right: "use",
     touches: ({ ask }) => ({ names: [ask.name] }),

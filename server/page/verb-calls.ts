@@ -5,9 +5,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { create, type DescMessage, fromBinary, toJson } from "@bufbuild/protobuf";
 import type { Identity } from "../access/access.ts";
-import { type Arrived, arrive, type CallSteps, perform, type Served } from "../grpc/call-frame.ts";
+import type { Answer } from "../grpc/call.ts";
+import { type Arrived, arrive, type Carrier, perform, type Served } from "../grpc/call-frame.ts";
 import { CallError, tooManyOfPages } from "../grpc/messages/call-error.ts";
-import { type Answer, type AnyVerb, VERBS } from "../grpc/verbs.ts";
+import { type AnyVerb, VERBS } from "../grpc/verbs.ts";
 import { failureBody, sendFailure, sendText } from "./answers.ts";
 import type { Callers } from "./callers.ts";
 import { EventStream } from "./event-stream.ts";
@@ -33,7 +34,7 @@ export interface VerbCallsOptions {
 /** A request of which its caller, the place that it takes and its body are known; or why it is refused. */
 type Admitted = { readonly identity: Identity; readonly body: Buffer } | { readonly refusal: unknown };
 
-type Prepared = Omit<CallSteps<unknown>, "run">;
+type Prepared = Pick<Carrier<unknown>, "identify" | "decode">;
 
 export class VerbCalls {
   readonly #options: VerbCallsOptions;
@@ -70,8 +71,8 @@ export class VerbCalls {
       },
       decode: () => fromBody(verb.of.input, (admitted as { body: Buffer }).body),
     };
-    if (isWatch) await this.#watch(arrived, prepared, response);
-    else await this.#once(arrived, prepared, response);
+    if (isWatch) this.#watch(arrived, prepared, response);
+    else this.#once(arrived, prepared, response);
   }
 
   /**
@@ -97,33 +98,33 @@ export class VerbCalls {
     return { identity, body };
   }
 
-  async #once(arrived: Arrived, prepared: Prepared, response: ServerResponse): Promise<void> {
-    const { served } = this.#options;
-    const { verb } = arrived;
-    const ended = await perform(served, arrived, {
+  #once(arrived: Arrived, prepared: Prepared, response: ServerResponse): void {
+    const { output } = arrived.verb.of;
+    perform(this.#options.served, arrived, {
       ...prepared,
-      run: async (asked, call) =>
-        jsonOf(verb.of.output, (await verb.run(served.methods, asked, call)) as Answer),
+      encode: (answer) => jsonOf(output, answer as Answer),
+      end(ended) {
+        if (ended.failure) sendFailure(response, ended.failure);
+        else sendText(response, 200, ended.result);
+      },
     });
-    if (ended.failure) sendFailure(response, ended.failure);
-    else sendText(response, 200, ended.result);
   }
 
-  async #watch(arrived: Arrived, prepared: Prepared, response: ServerResponse): Promise<void> {
+  #watch(arrived: Arrived, prepared: Prepared, response: ServerResponse): void {
     const { served } = this.#options;
-    const { verb } = arrived;
+    const { output } = arrived.verb.of;
     const events = new EventStream(response);
     served.observer.streamOpened();
-    const { failure } = await perform(served, arrived, {
+    perform(served, arrived, {
       ...prepared,
-      run: (asked, call) =>
-        verb.run(served.methods, asked, call, (message, written) =>
-          events.send(jsonOf(verb.of.output, message), written),
-        ),
+      encode() {},
+      send: (message, written) => events.send(jsonOf(output, message), written),
+      end({ failure }) {
+        if (failure && !events.hasBegun) sendFailure(response, failure);
+        else events.end(failure && failureBody(failure));
+        served.observer.streamClosed();
+      },
     });
-    if (failure && !events.hasBegun) sendFailure(response, failure);
-    else events.end(failure && failureBody(failure));
-    served.observer.streamClosed();
   }
 }
 

@@ -74,23 +74,6 @@ describe("help", () => {
     for (const { flag, placeholder } of describeSettings()) expect(out).toContain(`${flag} ${placeholder}`);
   });
 
-  test.each([50, 80, 200])("breaks at the width of the terminal, %d columns", async (columns) => {
-    const { out } = await ranInProcess(["run", "--help"], {}, undefined, { columns, rows: 24 });
-    const prose = out.split("\n").filter((line) => /^\S/.test(line));
-    for (const line of prose) expect(line.length, line).toBeLessThanOrEqual(Math.min(columns, 110));
-    expect(Math.max(...prose.map((line) => line.length))).toBeGreaterThan(Math.min(columns, 110) - 15);
-    // Examples are for pasting.
-    expect(out).toContain(
-      "\n  rowlock run report --at-most-every 50m --cool-down-failed 1m --no-wait -- ./report.sh\n",
-    );
-  });
-
-  test("shows only the default and the allowed values of a switch of serve", async () => {
-    const { out } = await rowlock(["serve", "--help"]);
-    expect(out).not.toContain("preset");
-    expect(out.replace(/\s+/g, " ")).toContain("only for a trusted network. (default false; true or false)");
-  });
-
   test("the version names the Node that runs it", async () => {
     expect(await rowlock(["--version"])).toEqual({ code: 0, out: "rowlock 1.2.3 (Node 26.0.0)\n", err: "" });
   });

@@ -120,45 +120,6 @@ describe("with a clock of the test", () => {
     reloaded.stop();
   });
 
-  test("the return of what is in force ends the failure", async () => {
-    const { reloaded, outcomes, write } = scene();
-    await reloaded.start();
-    write("two", "three");
-    await looks(2);
-    write("one");
-    await looks(2);
-    expect(outcomes.map(({ kind }) => kind)).toEqual(["first", "failed", "new"]);
-    reloaded.stop();
-  });
-
-  test("a missing file leaves what was in force, and counts when it returns", async () => {
-    const { reloaded, files, inForce, write, failures } = scene();
-    await reloaded.start();
-    files.delete("right");
-    await looks(20);
-    expect(failures()).toEqual([["left is one and right is unreadable (ENOENT)"]]);
-    write("two");
-    await looks(2);
-    expect(inForce).toEqual(["one", "two"]);
-    reloaded.stop();
-  });
-
-  test("unchanged files whose faults pass by themselves come into force", async () => {
-    let isEarly = true;
-    const { reloaded, inForce, outcomes } = scene((read) =>
-      isEarly ? { faults: ["too early"] } : { value: read("left") },
-    );
-    await reloaded.start();
-    await looks(5);
-    expect(outcomes).toEqual([
-      { kind: "failed", what: "pair", faults: ["too early"], holds: "there is none" },
-    ]);
-    isEarly = false;
-    await looks(1);
-    expect(inForce).toEqual(["one"]);
-    reloaded.stop();
-  });
-
   test("an error in a check or in its effect is reported like a fault, and the looks go on", async () => {
     let isBroken = true;
     const { reloaded, inForce, failures } = scene((read) => {
@@ -170,13 +131,6 @@ describe("with a clock of the test", () => {
     isBroken = false;
     await looks(1);
     expect(inForce).toEqual(["one"]);
-    reloaded.stop();
-  });
-
-  test("a check reads only the files of its group", async () => {
-    const { reloaded, failures } = scene((read) => ({ value: read("elsewhere") }));
-    await reloaded.start();
-    expect(failures()).toEqual([[expect.stringContaining("elsewhere is not among the files of pair")]]);
     reloaded.stop();
   });
 
@@ -236,16 +190,6 @@ describe("a reload", () => {
     await Promise.all([first, ...asked]);
     expect(reads).toEqual(["left", "right", "left", "right"]);
     expect(inForce).toEqual(["one", "two"]);
-    reloaded.stop();
-  });
-
-  test("waits for checks that take their time", async () => {
-    const { reloaded, inForce } = scene(async (read) => {
-      await new Promise(setImmediate);
-      return { value: read("left") };
-    });
-    await reloaded.start();
-    expect(inForce).toEqual(["one"]);
     reloaded.stop();
   });
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { LimitRule } from "../../server/core/limit.ts";
-import { effectiveLimit, patternOf } from "../../server/core/limit.ts";
+import { effectiveLimit } from "../../server/core/limit.ts";
 
 const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => ({
   prefix,
@@ -42,18 +42,6 @@ describe("the limit in force", () => {
     expect(effectiveLimit(unset, rules.toReversed())).toEqual(expected);
   });
 
-  test("is that of the next best pattern after the longest was removed", () => {
-    expect(effectiveLimit(unset, [rule("etl/", null), rule("", 6)]).pattern).toBe("*");
-  });
-
-  test("can be 0 by name or by pattern, which is not the same as unset", () => {
-    expect(effectiveLimit({ ...unset, limit: 0 }, [rule("", 6)])).toMatchObject({ limit: 0, source: "name" });
-    expect(effectiveLimit(unset, [rule("etl/", 0), rule("", 6)])).toMatchObject({
-      limit: 0,
-      source: "pattern",
-    });
-  });
-
   test("falls back to the default after a removal, with the version of the removed setting", () => {
     const lock = { ...unset, limitVersion: 3n };
     expect(effectiveLimit(lock, [rule("ETL/", 6)])).toMatchObject({
@@ -61,9 +49,5 @@ describe("the limit in force", () => {
       source: "default",
       version: 3n,
     });
-  });
-
-  test("comes from a pattern, which is shown as its prefix and a star", () => {
-    expect(patternOf({ prefix: "etl/" })).toBe("etl/*");
   });
 });

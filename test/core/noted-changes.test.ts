@@ -11,21 +11,6 @@ const COMMON = { target: NAME, isPattern: false, by: "192.0.2.1:5", reason: "" }
 const notedBy = (lock: OneLock): readonly NotedChange[] => lock.noted;
 
 describe("a change is noted", () => {
-  test("of a limit, with its reason, although it sets what was set already", () => {
-    const lock = new OneLock();
-    const set = (limit: number | null) =>
-      lock.do({ verb: "set_limit", name: NAME, limit, expectedVersion: undefined, reason: "why", caller });
-    set(3);
-    const limit = { ...COMMON, kind: "limit", reason: "why" };
-    expect(notedBy(lock)).toEqual([{ ...limit, from: "", to: "3" }]);
-    set(3);
-    expect(notedBy(lock)).toEqual([{ ...limit, from: "3", to: "3" }]);
-    set(null);
-    expect(notedBy(lock)).toEqual([{ ...limit, from: "3", to: "" }]);
-    lock.do({ verb: "set_limit", name: NAME, limit: 1, expectedVersion: 9n, reason: "", caller });
-    expect(notedBy(lock)).toEqual([]);
-  });
-
   test("of a record, with what is set in it", () => {
     const lock = new OneLock();
     const update = { verb: "update_record", name: NAME, expectedVersion: undefined, caller } as const;
@@ -40,38 +25,5 @@ describe("a change is noted", () => {
     expect(notedBy(lock)).toEqual([{ ...record, from: '{"version":"2"}', to: "", reason: "is done" }]);
     lock.do({ verb: "delete_record", name: NAME, expectedVersion: undefined, caller });
     expect(notedBy(lock)).toEqual([]);
-  });
-
-  test("of each claim that was force-released, and the claim knows by whom", () => {
-    const lock = new OneLock({ limit: 2 });
-    const leases = [
-      lock.lease({ owner: 'job "7"' }),
-      lock.lease({ caller: { ...caller, principal: "alice" } }),
-    ];
-    const waiter = lock.ticket();
-    const force = { verb: "force_release", name: NAME, reason: "stuck" } as const;
-    lock.do({ ...force, ticketNumber: waiter.ticketNumber, caller: { ...caller, principal: "ops" } });
-    expect(notedBy(lock)).toEqual([
-      {
-        ...{ ...COMMON, kind: "forced_release", by: "ops", reason: "stuck", to: "" },
-        from: '{"ticket_number":"3","state":"waiting","owner":"","principal":""}',
-      },
-    ]);
-    expect(lock.now(waiter).endedBy).toBe("ops");
-    lock.do({ ...force, ticketNumber: null, caller });
-    expect(notedBy(lock).map(({ from }) => JSON.parse(from))).toEqual([
-      { ticket_number: "1", state: "held", owner: 'job "7"', principal: "" },
-      { ticket_number: "2", state: "held", owner: "", principal: "alice" },
-    ]);
-    expect(leases.map((lease) => lock.now(lease).endedBy)).toEqual([COMMON.by, COMMON.by]);
-  });
-
-  test("of nothing else", () => {
-    const lock = new OneLock();
-    const lease = lock.lease({ caller });
-    expect(notedBy(lock)).toEqual([]);
-    lock.release(lease);
-    expect(notedBy(lock)).toEqual([]);
-    expect(lock.now(lease).endedBy).toBe("");
   });
 });

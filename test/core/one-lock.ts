@@ -8,7 +8,6 @@ import type { Clock } from "../../server/core/database-clock.ts";
 import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
-import type { Policy } from "../../server/core/rows.ts";
 import { RowsInMemory } from "./rows-in-memory.ts";
 
 export const SECOND_US = 1_000_000;
@@ -24,11 +23,6 @@ export const NAME = "etl/load";
 export class OneLock {
   readonly rows: RowsInMemory;
   nowUs = 1_000_000 * SECOND_US;
-  #jumpedAtUs: number | null = null;
-  /** What a short step of the clock has skipped. */
-  skippedUs = 0;
-  /** How far the clock may be behind the true time, at most. */
-  unsureUs = 0;
   /** When the replica reconnected to the database; null: it was never away. */
   backAtUs: number | null = null;
   failOver: FailOver = NO_FAIL_OVER;
@@ -38,15 +32,14 @@ export class OneLock {
   noted: readonly NotedChange[] = [];
   #made = 0;
 
-  constructor(setting: { limit?: number; policy?: Partial<Policy>; tokenFloor?: bigint } = {}) {
+  constructor(setting: { limit?: number } = {}) {
     this.rows = new RowsInMemory({
       graceUs: GRACE_US,
       attachedForUs: ATTACHED_FOR_US,
       keptForUs: () => RETENTION_US,
       queueMax: 1_000,
-      ...setting.policy,
     });
-    this.rows.addLock(NAME, setting.tokenFloor);
+    this.rows.addLock(NAME);
     if (setting.limit !== undefined) this.setLimit(setting.limit);
   }
 
@@ -56,23 +49,15 @@ export class OneLock {
     return this;
   }
 
-  /** The database's clock jumps ahead, and the lock is looked at immediately. */
-  jump(us: number): this {
-    this.nowUs += us;
-    this.#jumpedAtUs = this.nowUs;
-    return this.advance();
-  }
-
-  /** The database's clock is set back, and nobody looks at the lock. What the server knows in its time moves with it. */
+  /** The database's clock is set back, and nobody looks at the lock. */
   setBack(us: number): this {
     this.nowUs -= us;
-    if (this.#jumpedAtUs !== null) this.#jumpedAtUs -= us;
     return this;
   }
 
   get clock(): Clock {
-    const { nowUs, unsureUs, skippedUs, backAtUs } = this;
-    return { nowUs, atLeastUs: nowUs - unsureUs, jumpedAtUs: this.#jumpedAtUs, skippedUs, backAtUs };
+    const { nowUs, backAtUs } = this;
+    return { nowUs, atLeastUs: nowUs, jumpedAtUs: null, skippedUs: 0, backAtUs };
   }
 
   /** Runs one transaction with these commands. */
@@ -131,10 +116,6 @@ export class OneLock {
     return this.do({ verb: "attach", ref: claim, replica });
   }
 
-  detach(claim: Claim, replica: bigint = HERE): Outcome {
-    return this.do({ verb: "detach", ref: claim, replica });
-  }
-
   renew(claim: Claim, ttlUs?: number): Outcome {
     return this.do({ verb: "renew", ref: claim, ttlUs });
   }
@@ -143,9 +124,8 @@ export class OneLock {
     return this.do({ verb: "release", ref: claim, repeated });
   }
 
-  setLimit(limit: number | null, options: { expectedVersion?: bigint } = {}): Outcome {
-    const { expectedVersion } = options;
-    return this.do({ verb: "set_limit", name: NAME, limit, expectedVersion, reason: "a test" });
+  setLimit(limit: number | null): Outcome {
+    return this.do({ verb: "set_limit", name: NAME, limit, expectedVersion: undefined, reason: "a test" });
   }
 
   /** Ends one claim, or all holders if null. */

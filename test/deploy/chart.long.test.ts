@@ -373,13 +373,6 @@ describe.runIf(PYTHON)("the chart", () => {
     expect(files.get("/etc/rowlock/database/password")).toBe("secret rowlock-database password");
   });
 
-  it("writes large numbers as the server reads them", () => {
-    expect(envOf(podOf(workload(of("everything"))) as PodSpec)).toMatchObject({
-      ROWLOCK_HISTORY_ROWS_MAX: "50000000",
-      ROWLOCK_AUDIT_LOG: "true",
-    });
-  });
-
   it("replaces servers one after the other, but a server with a file before the next one starts", () => {
     expect(workload(of("smallest")).spec.strategy).toEqual({
       type: "RollingUpdate",
@@ -500,15 +493,6 @@ describe.runIf(PYTHON)("the chart", () => {
     expect(metadata).toMatchObject({ annotations: { "helm.sh/hook": "pre-install,pre-upgrade" } });
     const env = (name: string) => envOf(podOf(workload(of(name))) as PodSpec).ROWLOCK_MIGRATE;
     expect(["everything", "bare", "smallest"].map(env)).toEqual(["false", "false", undefined]);
-  });
-
-  it("says in its notes how to see that it works, where clients connect, and what is open", () => {
-    expect(of("smallest").notes).toContain("kubectl -n prod rollout status deployment/locks-rowlock");
-    expect(of("smallest").notes).toContain("helm -n prod test locks");
-    expect(of("smallest").notes).toContain("locks-rowlock.prod.svc:50051    (plain text");
-    expect(of("smallest").notes.match(/^WARNING/gm)).toHaveLength(2);
-    expect(of("secured").notes).not.toContain("WARNING");
-    expect(of("bare").notes).not.toContain("helm -n prod test");
   });
 });
 

@@ -6,8 +6,8 @@ import type { Command } from "../../server/core/command.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import { AfterCommit, type AfterCommitOptions } from "../../server/engine/after-commit.ts";
 import { Subscribers, type SubscribersOptions } from "../../server/engine/subscribers/subscribers.ts";
-import type { Job } from "../../server/engine/transaction/attempts.ts";
-import { Batch } from "../../server/engine/transaction/batch.ts";
+import { type Ask, PlainAsk } from "../../server/engine/transaction/ask.ts";
+import { Attempt } from "../../server/engine/transaction/transaction.ts";
 import { ACQUIRE, CLAIM } from "../support/claims.ts";
 import { lockRow, ScriptedTransactions } from "../support/scripted-transactions.ts";
 
@@ -44,7 +44,7 @@ function scene(observer?: AfterCommitOptions["observer"]) {
     subscribers,
     advances: { owe: async (lockId: bigint) => void owed.push(lockId) },
   } as unknown as AfterCommitOptions;
-  const batch = new Batch(new Map(), policy, []);
+  const batch = new Attempt(new Map(), policy, []);
   return {
     after: new AfterCommit(options),
     ...{ batch, followers, leases, owed, poked, changed, seen, answers },
@@ -78,7 +78,7 @@ test("waiters here are notified, and other servers hear of their own waiters alo
     granted(held(2n, 2n), true),
     granted(held(4n, null), true),
     granted(held(5n, 2n), false),
-  ] as Batch["events"];
+  ] as Attempt["events"];
   after.wake(batch);
   expect(told).toEqual([1n, 2n]);
   expect(followers.count).toBe(1);
@@ -99,7 +99,7 @@ test("waiters here are notified that the wait has ended, by whichever command", 
 test("a lock with waiters here is looked at again if its rules differ from those of the decision", () => {
   const { after, batch, followers } = scene();
   followers.add({ ...held(1n, OWN), state: "waiting" }, { settled() {} }, 8n);
-  const rules: Batch["limitRules"] = [];
+  const rules: Attempt["limitRules"] = [];
   batch.limitRules = rules;
   const lock = { id: 5n, name: "lock", revision: 9n } as Lock;
   batch.locks.set(5n, { lock, revisionBefore: 8n });
@@ -121,7 +121,7 @@ test("the holder of a lease hears of its end, once, and the end of a wait is not
     lockName: "lock",
     nowUs: 0,
   });
-  batch.events = [ended(1n, "held"), ended(1n, "held"), ended(2n, "waiting")] as unknown as Batch["events"];
+  batch.events = [ended(1n, "held"), ended(1n, "held"), ended(2n, "waiting")] as unknown as Attempt["events"];
   after.wake(batch);
   expect(lost).toEqual([1n]);
   expect(leases.count).toBe(1);
@@ -141,27 +141,30 @@ test("this server's own changes need no poll, and places and watches hear of the
 /** Commits one transaction with these commands, and does what follows it. */
 async function answered(
   stage: ReturnType<typeof scene>,
-  asked: Record<string, readonly (Pick<Job, "command" | "follower"> & Partial<Job>)[]>,
+  asked: Record<
+    string,
+    readonly (Pick<Ask, "command" | "follower"> & { readonly settle?: (answer: unknown) => void })[]
+  >,
   store = new ScriptedTransactions(5n, 6n),
 ) {
-  const jobs = new Map(
+  const asks = new Map(
     Object.entries(asked).map(([id, list]) => [
       BigInt(id),
-      list.map((job) => {
-        const resolve: Job["resolve"] = (answer) => void stage.answers.push(answer);
-        return { resolve, ...job, lockId: BigInt(id), submittedMs: performance.now() } as Job;
+      list.map(({ command, follower, settle = (answer) => void stage.answers.push(answer) }) => {
+        const ask = new PlainAsk(command, follower, { settle, fail() {} });
+        return Object.assign(ask, { lockId: BigInt(id), submittedMs: performance.now() });
       }),
     ]),
   );
   const roomy = { ...policy, queueMax: 10, graceUs: 1_000_000, attachedForUs: 1_000_000 };
-  const batch = new Batch(jobs, roomy, []);
+  const batch = new Attempt(asks, roomy, []);
   const transacting = store.transact(
     batch.plan(() => false, true),
     (loaded) => batch.decide(loaded),
   );
   await store.at(store.begun.length - 1).commit();
   await transacting;
-  stage.after.answer(jobs, batch);
+  stage.after.answer(asks, batch);
   return batch;
 }
 const acquire = (requestId: string, overrides: object = {}): Command => ({
@@ -263,10 +266,8 @@ test("every answer is observed with the name of its lock, and unanswered command
 test("a caller sees its answer after its follower is registered and everyone has heard", async () => {
   const told: string[] = [];
   const stage = scene(({ kind }) => void told.push(kind));
-  const { promise, resolve } = Promise.withResolvers<unknown>();
-  const seen = promise.then(() => void told.push("seen"));
-  await answered(stage, { 5: [{ command: acquire("one"), follower: null, resolve }] });
-  await seen;
+  const settle = () => void told.push("seen");
+  await answered(stage, { 5: [{ command: acquire("one"), follower: null, settle }] });
   expect(told).toEqual(["answered", "batch", "event", "seen"]);
 });
 
@@ -275,11 +276,11 @@ test("a change that may have been made fails, and is not observed as answered", 
   const setLimit: Command = {
     ...{ verb: "set_limit", name: "lock 5", limit: 3, expectedVersion: undefined, reason: "" },
   };
-  const reject = vi.fn();
-  const asked = new Map([[5n, [{ command: setLimit, submittedMs: 0, reject } as unknown as Job]]]);
+  const fail = vi.fn();
+  const asked = new Map([[5n, [new PlainAsk(setLimit, null, { settle() {}, fail })]]]);
   const store = new ScriptedTransactions(5n);
-  const first = new Batch(asked, policy, []);
-  const second = new Batch(asked, policy, [first]);
+  const first = new Attempt(asked, policy, []);
+  const second = new Attempt(asked, policy, [first]);
   const lost = store.transact(
     first.plan(() => false, true),
     (loaded) => first.decide(loaded),
@@ -293,5 +294,5 @@ test("a change that may have been made fails, and is not observed as answered", 
   await Promise.all([store.at(1).commit(), repeated]);
   stage.after.answer(asked, second);
   expect(stage.seen).toEqual(["batch"]);
-  expect(reject.mock.calls).toMatchObject([[{ kind: "outcome_unknown" }]]);
+  expect(fail.mock.calls).toMatchObject([[{ kind: "outcome_unknown" }]]);
 });

@@ -6,7 +6,7 @@ import { NOBODY } from "../../server/access/access.ts";
 import { Usage } from "../../server/access/usage.ts";
 import { CROWDED_FOR_MS } from "../../server/engine/engine-bounds.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
-import { Admission, SharedAdmission } from "../../server/grpc/admission.ts";
+import { Admission, admitted, SharedAdmission } from "../../server/grpc/admission.ts";
 import { ConnectionCalls } from "../../server/grpc/call.ts";
 import {
   COMMANDS_AT_ONCE,
@@ -44,9 +44,9 @@ async function end(index: number): Promise<void> {
 describe("a client's commands", () => {
   test("are bounded in the engine, and renewals and releases overtake the client's other commands", async () => {
     const admission = new Admission(new SharedAdmission(2, 1), "session_commands");
-    for (let index = 0; index < 4; index++) void admission.run(ORDINARY, run("acquire"));
-    void admission.run(URGENT, run("renew"));
-    void admission.run(URGENT, run("release"));
+    for (let index = 0; index < 4; index++) void admitted(admission, ORDINARY, run("acquire"));
+    void admitted(admission, URGENT, run("renew"));
+    void admitted(admission, URGENT, run("release"));
     expect(names()).toEqual(["acquire", "acquire"]);
     await end(0);
     expect(names().slice(2)).toEqual(["renew"]);
@@ -60,25 +60,25 @@ describe("a client's commands", () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     try {
       const admission = new Admission(new SharedAdmission(1, 1), "session_commands");
-      for (let index = 0; index < 3; index++) void admission.run(ORDINARY, run("acquire"));
+      for (let index = 0; index < 3; index++) void admitted(admission, ORDINARY, run("acquire"));
       vi.advanceTimersByTime(LATE_MS);
-      void admission.run(ORDINARY, run("acquire"));
+      void admitted(admission, ORDINARY, run("acquire"));
       vi.advanceTimersByTime(1);
       // Three wait, the first for half a second: one is served each sixth of a second. So it is a second and two sixths.
-      expect(() => admission.run(ORDINARY, run("refused"))).toThrow(
+      expect(() => admitted(admission, ORDINARY, run("refused"))).toThrow(
         expect.objectContaining({
           reason: "OVERLOADED",
           details: expect.objectContaining({ retryAfterMs: 1_400 }),
         }),
       );
-      void admission.run(URGENT, run("renew"));
+      void admitted(admission, URGENT, run("renew"));
       await end(0);
       expect(names()).toEqual(["acquire", "renew"]);
       await end(1);
       await end(2);
       await end(3);
       // The next one has waited for a millisecond.
-      void admission.run(ORDINARY, run("last"));
+      void admitted(admission, ORDINARY, run("last"));
       expect(admission.queued).toBe(1);
     } finally {
       vi.useRealTimers();
@@ -87,11 +87,11 @@ describe("a client's commands", () => {
 
   test("that fail make room, at once or later", async () => {
     const admission = new Admission(new SharedAdmission(1, 1), "session_commands");
-    const late = admission.run(ORDINARY, run("late"));
-    const next = admission.run(ORDINARY, () => {
+    const late = admitted(admission, ORDINARY, run("late"));
+    const next = admitted(admission, ORDINARY, () => {
       throw new Error("at once");
     });
-    const last = admission.run(ORDINARY, run("last"));
+    const last = admitted(admission, ORDINARY, run("last"));
     running[0]?.failed(new Error("later"));
     await expect(late).rejects.toThrow("later");
     await expect(next).rejects.toThrow("at once");
@@ -106,7 +106,7 @@ describe("a client's commands", () => {
   test("that are cancelled keep their place until they are over, and are dropped if they have not begun", async () => {
     const admission = new Admission(new SharedAdmission(1, 1), "session_commands");
     const calls = Array.from({ length: 4 }, () => fakeCall());
-    const answers = calls.map((call, index) => admission.run(call, run(`${index}`)));
+    const answers = calls.map((call, index) => admitted(admission, call, run(`${index}`)));
     const dropped = answers.slice(1, 3).map((answer) => answer.catch((error: unknown) => error));
     for (const call of calls.slice(0, 3)) call.cancel();
     await turn();
@@ -123,7 +123,7 @@ describe("a client's commands", () => {
     const clients = ["a", "b", "c"].map((name) => ({ name, admission: new Admission(admission, "bound") }));
     const ask = (count: number, at: number) => {
       const { name, admission } = clients[at] as (typeof clients)[number];
-      for (let index = 0; index < count; index++) void admission.run(ORDINARY, run(name));
+      for (let index = 0; index < count; index++) void admitted(admission, ORDINARY, run(name));
     };
     const underWay = () => clients.map(({ admission }) => admission.underWay);
     ask(20, 0);
@@ -147,9 +147,9 @@ describe("a client's commands", () => {
   test("of several clients make a crowd, until a second after they last came together", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     const admission = new SharedAdmission();
-    void new Admission(admission, "bound").run(ORDINARY, run("a"));
+    void admitted(new Admission(admission, "bound"), ORDINARY, run("a"));
     expect(admission.isCrowded).toBe(false);
-    void new Admission(admission, "bound").run(ORDINARY, run("b"));
+    void admitted(new Admission(admission, "bound"), ORDINARY, run("b"));
     await end(1);
     vi.advanceTimersByTime(CROWDED_FOR_MS - 1);
     expect(admission.isCrowded).toBe(true);
@@ -163,8 +163,8 @@ describe("a client's commands", () => {
     const sessions = Array.from({ length: 5 }, () => ({}));
     const turns = () => sessions.map((session) => admission.commandsInTick(session, "token:a", true)).at(-1);
     expect(turns()).toBe(COMMANDS_PER_TICK_MAX);
-    void new Admission(admission, "bound").run(ORDINARY, run("a"));
-    void new Admission(admission, "bound").run(ORDINARY, run("b"));
+    void admitted(new Admission(admission, "bound"), ORDINARY, run("a"));
+    void admitted(new Admission(admission, "bound"), ORDINARY, run("b"));
     expect(turns()).toBe(CROWDED_COMMANDS_PER_TICK_MAX / 5);
     expect(admission.commandsInTick({}, "token:b", true)).toBe(CROWDED_COMMANDS_PER_TICK_MAX);
     // Nobody is asked who they are: each session is a client.
@@ -180,13 +180,13 @@ describe("a client's commands", () => {
     const admission = new SharedAdmission(4, 2);
     const clients = Array.from({ length: 10 }, () => new Admission(admission, "bound"));
     for (const admission of clients)
-      for (let index = 0; index < 5; index++) void admission.run(ORDINARY, run("x"));
+      for (let index = 0; index < 5; index++) void admitted(admission, ORDINARY, run("x"));
     expect(clients.map(({ underWay }) => underWay)).toEqual([4, 2, 2, 2, 2, 2, 2, 2, 2, 2]);
   });
 
   test("that wait are bounded", async () => {
     const admission = new Admission(new SharedAdmission(1, 1), "session_commands", 2);
-    const go = () => admission.run(ORDINARY, run("x"));
+    const go = () => admitted(admission, ORDINARY, run("x"));
     for (let index = 0; index < 3; index++) void go();
     expect(go).toThrow(
       expect.objectContaining({
@@ -215,7 +215,7 @@ describe("the calls on one connection", () => {
 
   test("are bounded until their work is over, and those of others are not", () => {
     const calls = new ConnectionCalls(2, new SharedAdmission(), waits, new Usage());
-    const open = (peer: string) => calls.open(from(peer), verb, NOBODY);
+    const open = (peer: string) => calls.open(from(peer), verb, NOBODY, fakeCall());
     const first = open("one");
     open("one");
     expect(boundOf(() => open("one"))).toBe("calls_on_connection");
@@ -228,8 +228,8 @@ describe("the calls on one connection", () => {
   test("share one place in the engine, and leave nothing behind", async () => {
     const calls = new ConnectionCalls(10_000, new SharedAdmission(), waits, new Usage());
     const ask = (peer: string) => {
-      const call = calls.open(from(peer), verb, NOBODY);
-      return call.client.admission.run(call, run("acquire")).finally(() => call.close());
+      const call = calls.open(from(peer), verb, NOBODY, fakeCall());
+      return admitted(call.client.admission, call, run("acquire")).finally(() => call.close());
     };
     for (let index = 0; index < COMMANDS_AT_ONCE + 10; index++) void ask("greedy");
     expect(running).toHaveLength(COMMANDS_AT_ONCE);
@@ -249,13 +249,13 @@ describe("the calls on one connection", () => {
     const once = (_event: "cancelled", listener: () => void) => {
       cancel = listener;
     };
-    return { call: calls.open({ ...from("one"), once }, verb, NOBODY), cancel: () => cancel() };
+    return { call: calls.open({ ...from("one"), once }, verb, NOBODY, fakeCall()), cancel: () => cancel() };
   }
 
   test("are cancelled with grpc-js's calls, also with one that was cancelled before", () => {
     const calls = new ConnectionCalls(9, new SharedAdmission(), waits, new Usage());
     const { call: open, cancel } = cancellable(calls);
-    const gone = calls.open({ ...from("one"), cancelled: true }, verb, NOBODY);
+    const gone = calls.open({ ...from("one"), cancelled: true }, verb, NOBODY, fakeCall());
     expect([open.signal.aborted, gone.signal.aborted]).toEqual([false, true]);
     cancel();
     expect(open.signal.reason).toBeInstanceOf(ClientGone);
@@ -305,7 +305,7 @@ describe("of the verbs", () => {
   /** A client whose only place is taken, and what its engine was asked for. */
   function full() {
     const admission = new Admission(new SharedAdmission(1, 1), "session_commands");
-    void admission.run(ORDINARY, run("first"));
+    void admitted(admission, ORDINARY, run("first"));
     const asked: string[] = [];
     const never = new Promise(() => {});
     const answers: Readonly<Record<string, unknown>> = {
@@ -326,8 +326,8 @@ describe("of the verbs", () => {
       const client = { ...fakeCall().client, admission };
       const call = fakeCall({ client, isUrgent: row.admission === "urgent" });
       const message = create(row.of.input, request as never);
-      const answer = row.run(methods, checked(row, message, methods), call, () => {});
-      return { call, answer };
+      row.begin(methods, checked(row, message, methods), call);
+      return { call, answer: call.replied };
     };
     return { admission, asked, ask };
   }
@@ -366,7 +366,7 @@ describe("of the verbs", () => {
 
   test.each(admittedAs("none"))("%s takes no room", async (verb, request) => {
     const { admission, asked, ask } = full();
-    ask(verb, request).answer.catch(() => {});
+    ask(verb, request);
     expect([admission.queued, asked.length]).toEqual([0, 1]);
   });
 

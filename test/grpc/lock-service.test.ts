@@ -15,7 +15,7 @@ import { Usage } from "../../server/access/usage.ts";
 import { ClientGone, Fault } from "../../server/engine/faults.ts";
 import { SharedAdmission } from "../../server/grpc/admission.ts";
 import { NOTHING } from "../../server/grpc/authorize.ts";
-import { ConnectionCalls } from "../../server/grpc/call.ts";
+import { type Answer, ConnectionCalls, type Send } from "../../server/grpc/call.ts";
 import { FaultLog } from "../../server/grpc/call-observer.ts";
 import { FAULT_LOG_INTERVAL_MS } from "../../server/grpc/grpc-bounds.ts";
 import { streamHandler, unaryHandler } from "../../server/grpc/lock-service.ts";
@@ -41,7 +41,7 @@ function frame() {
   return { seen, lines, logger, context: { observer, faultLog: new FaultLog(logger) } };
 }
 
-type Run = (message: unknown, send?: Parameters<AnyVerb["run"]>[3]) => ReturnType<AnyVerb["run"]>;
+type Run = (message: unknown, send: Send<Answer>) => Promise<Answer | Buffer | undefined>;
 
 /** A verb with this method, and what serves it. */
 function served(of: AnyVerb["of"], run: Run) {
@@ -49,7 +49,11 @@ function served(of: AnyVerb["of"], run: Run) {
   const verb: AnyVerb = {
     of,
     check: (message) => message,
-    run: (_context, asked, _call, send) => run(asked, send),
+    begin: (_context, asked, call) =>
+      void run(asked, (message, written) => call.send(message, written)).then(
+        (answer) => call.answer(answer),
+        (error) => call.fail(error),
+      ),
     admission: "none",
     needs: { verb: of.name, right: "read" },
     touches: () => NOTHING,

@@ -17,7 +17,7 @@ test("each command that can be sent has a row, a method to run and its own field
     .map(({ localName }) => localName);
   expect(Object.keys(ROWS).sort()).toEqual(sent.sort());
   for (const [name, verb] of Object.entries(ROWS)) {
-    expect(verb.run).toBeTypeOf("function");
+    expect(verb.begin).toBeTypeOf("function");
     expect(verb.of.localName).toBe(name);
     expect(verb.of.name.toLowerCase()).toBe(name.toLowerCase());
     const answer = SessionResultSchema.fields.find(({ number }) => number === resultField(verb));

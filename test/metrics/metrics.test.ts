@@ -250,38 +250,6 @@ describe("the counters", () => {
     );
   });
 
-  test("count the end of a waiter as that of a ticket, and not as that of a lease", async () => {
-    const { lines } = await scrape(reported());
-    const leases = lines.filter(
-      (line) => line.startsWith("rowlock_leases_ended_total{") && !line.endsWith(" 0"),
-    );
-    expect(leases).toEqual(['rowlock_leases_ended_total{class="etl/*",reason="expired"} 1']);
-    const tickets = lines.filter(
-      (line) => line.startsWith("rowlock_tickets_ended_total{") && !line.endsWith(" 0"),
-    );
-    expect(tickets).toEqual(['rowlock_tickets_ended_total{class="other",reason="timed_out"} 1']);
-    expect(lines).toContain('rowlock_hold_duration_seconds_count{class="other"} 0');
-    expect(lines).toContain('rowlock_hold_duration_seconds_sum{class="other"} 0');
-    expect(lines).toContain('rowlock_hold_duration_seconds_count{class="etl/*"} 1');
-  });
-
-  test("show open streams: each end lowers the gauge", async () => {
-    const metrics = new Metrics({ classes: [], nodeMetrics: false });
-    const { calls } = metrics;
-    for (let i = 0; i < 3; i++) calls.streamOpened();
-    calls.sessionClosed("OK", 2);
-    calls.streamClosed();
-    calls.streamClosed();
-    const { lines } = await scrape(metrics);
-    expect(lines).toEqual(
-      expect.arrayContaining([
-        "rowlock_grpc_open_streams 1",
-        'rowlock_session_duration_seconds_count{code="OK"} 1',
-        'rowlock_session_duration_seconds_sum{code="OK"} 2',
-      ]),
-    );
-  });
-
   test("distinguish repeated requests from new ones", async () => {
     const metrics = new Metrics({ classes: [], nodeMetrics: false });
     const earlier = { ...CLAIM, secret: "another" };
@@ -404,20 +372,6 @@ describe("as OpenMetrics", () => {
     expect((await metrics.render()).contentType).toBe(new Registry().contentType);
   });
 
-  test("each family has its metadata once, before all of its samples", async () => {
-    const metrics = new Metrics({ classes: ["etl/*"], nodeMetrics: true });
-    metrics.engine({ kind: "retried", cause: "deadlock" });
-    const { text } = await metrics.render(PROMETHEUS);
-    const seen: string[] = [];
-    for (const [, what, name = "", sample = ""] of text.matchAll(/^(?:# (HELP|TYPE) (\w+)|(\w+))/gm)) {
-      if (what !== undefined) seen.push(`${what} ${name}`);
-      // Of samples, the family is the one whose metadata came last.
-      else expect(sample.startsWith(seen.at(-1)?.slice("TYPE ".length) ?? "?"), sample).toBe(true);
-    }
-    expect(seen.filter((one, at) => seen.indexOf(one) !== at)).toEqual([]);
-    expect(seen).toContain("TYPE nodejs_active_handles");
-  });
-
   test("a bucket has its latest traced call as an exemplar", async () => {
     const metrics = new Metrics({ classes: [], nodeMetrics: false });
     const traced = (traceId: string, seconds: number) =>
@@ -514,15 +468,6 @@ describe("the gauges of locks", () => {
     vi.useRealTimers();
   });
 
-  test("read no further claims without such a label", async () => {
-    const metrics = new Metrics({ classes: [], nodeMetrics: false });
-    const furtherClaims = vi.fn(async () => {});
-    metrics.observeStore(source({ furtherClaims }), { version: "", node: "", database: "" });
-    const { lines } = await scrape(metrics);
-    expect(lines).toContain("rowlock_lock_gauges_complete 1");
-    expect(furtherClaims).not.toHaveBeenCalled();
-  });
-
   test("are read once for many scrapes", async () => {
     let reads = 0;
     const metrics = reported({
@@ -552,23 +497,6 @@ describe("the gauges of locks", () => {
     expect(lines).toContain("rowlock_lock_gauges_complete 0");
   });
 
-  test("start no read beside one that the database has not answered", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-    let asked = 0;
-    const ask = () => {
-      asked += 1;
-      return new Promise<never>(() => {});
-    };
-    const metrics = reported({ busyLocks: ask, limitRules: ask });
-    for (let times = 0; times < 3; times++) {
-      const rendered = metrics.render();
-      await vi.advanceTimersByTimeAsync(5_000);
-      await rendered;
-    }
-    vi.useRealTimers();
-    expect(asked).toBe(1);
-  });
-
   test("keep the last count for a minute while a new one takes long, and are then left out", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     const busyLocks = reportedBusy();
@@ -588,29 +516,6 @@ describe("the gauges of locks", () => {
     expect(await complete()).toEqual([true, true]);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(await complete()).toEqual([false, false]);
-    vi.useRealTimers();
-  });
-
-  test("rest for nine times as long as a count took", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-    let counts = 0;
-    const metrics = reported({
-      busyLocks: async () => {
-        counts += 1;
-        await new Promise((resolve) => setTimeout(resolve, 1_000));
-      },
-    });
-    for (const [afterMs, expected] of [
-      [0, 1],
-      [8_000, 1],
-      [1_500, 2],
-    ] as const) {
-      await vi.advanceTimersByTimeAsync(afterMs);
-      const rendered = metrics.render();
-      await vi.advanceTimersByTimeAsync(1_000);
-      await rendered;
-      expect(counts).toBe(expected);
-    }
     vi.useRealTimers();
   });
 

@@ -1,9 +1,6 @@
 // Who may read what on the page, and who may change something.
 
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, test } from "vitest";
-import { Access } from "../../server/access/access.ts";
-import { FileKeys } from "../../server/access/key-sets.ts";
 import { isLoopback } from "../../server/config/listen-address.ts";
 import { knownCallers, knownPolicy, type PageServer, startPageServer } from "./page-stage.ts";
 import { posted } from "./requests.ts";
@@ -129,34 +126,6 @@ describe("a server that knows its callers", () => {
     expect(await watch.end()).toMatchObject({ code: "PERMISSION_DENIED", reason: "RIGHT_MISSING" });
   });
 
-  test("refuses a JWT that has expired, and ends its watch", async () => {
-    const own = await generateKeyPair("ES256", { extractable: true });
-    const keys = new FileKeys();
-    keys.replace({ keys: [{ ...(await exportJWK(own.publicKey)), kid: "one", alg: "ES256" }] });
-    const rules = {
-      issuer: "i",
-      audience: "rowlock",
-      nameClaim: "sub",
-      algorithms: ["ES256"],
-      clockSkewMs: 0,
-    };
-    const server = await startPageServer({ gate: new Access({ jwt: { rules, keys } }) });
-    const jwt = (endsMs: number) =>
-      new SignJWT({ iss: "i", aud: "rowlock", sub: "ann", exp: Math.floor(endsMs / 1_000) })
-        .setProtectedHeader({ alg: "ES256", kid: "one" })
-        .sign(own.privateKey);
-    expect(await outcome(server, "GetLock", { name: "x" }, await jwt(Date.now() - 60_000))).toBe(
-      "401 CREDENTIALS_EXPIRED",
-    );
-    const endsMs = Date.now() + 3_600_000;
-    const token = await jwt(endsMs);
-    expect((await server.ask("/api/about", { token })).json).toMatchObject({ principal: "jwt:ann" });
-    const watch = await server.watch("", token);
-    await watch.until(({ events }) => events.length > 0);
-    server.grpc.endLost((identity) => identity.ended(endsMs));
-    expect(await watch.end()).toMatchObject({ code: "UNAUTHENTICATED", reason: "CREDENTIALS_EXPIRED" });
-  });
-
   test("counts the calls of its quota", async () => {
     const { server, tokens } = await withPolicy(
       `${POLICY}quotas: [{ who: "token:reader", calls_per_second: 2 }]`,
@@ -276,12 +245,6 @@ describe("about", () => {
       whyNot: null,
       now: expect.any(Number),
     });
-  });
-
-  test("says whether the server is ready, and why not", async () => {
-    const server = await startPageServer();
-    server.readiness.drain();
-    expect((await server.ask("/api/about")).json).toMatchObject({ ready: false, notReady: "draining" });
   });
 
   test("says who has signed in, and whether they may change anything", async () => {

@@ -222,20 +222,6 @@ describe("what is too large or too much", () => {
     for (const { status } of await Promise.all([...asked, ben])) expect(status).toBe(200);
   });
 
-  test("connections: in a crowd, browsers lose theirs after each answer, and scrapes keep them", async () => {
-    const { ask, port } = await startPageServer();
-    const keep = { connection: "keep-alive" };
-    const connection = async (path: string) => (await ask(path, { headers: keep })).headers.connection;
-    expect([await connection("/"), await connection("/api/about")]).toEqual(["keep-alive", "keep-alive"]);
-    const idle = Array.from({ length: 101 }, (_, at) =>
-      connect({ port, host: "127.0.0.1", localAddress: `127.0.0.${2 + (at % 2)}` }),
-    );
-    await Promise.all(idle.map((socket) => once(socket, "connect")));
-    expect([await connection("/"), await connection("/api/about")]).toEqual(["close", "close"]);
-    expect(await connection("/metrics")).toBe("keep-alive");
-    for (const socket of idle) socket.destroy();
-  });
-
   test("a request that ends before it is complete is no error of the server, and has no room", async () => {
     const server = await startPageServer();
     const socket = connect(server.port, "127.0.0.1");

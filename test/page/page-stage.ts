@@ -1,10 +1,6 @@
 // A server in this process with its page: the port for operators, who may use it, and requests to it.
 
 import { afterEach } from "vitest";
-import { Access } from "../../server/access/access.ts";
-import type { Policy } from "../../server/access/policy.ts";
-import { readPolicy } from "../../server/access/policy-file.ts";
-import { newToken, readTokens } from "../../server/access/tokens-file.ts";
 import type { GrpcServer } from "../../server/grpc/server.ts";
 import { MetricsHttp } from "../../server/ops/http.ts";
 import { MetricsTokens } from "../../server/ops/metrics-tokens.ts";
@@ -16,6 +12,8 @@ import { Rates } from "../../server/page/rates.ts";
 import { type StartOptions, startServer, type TestServer } from "../support/harness.ts";
 import { EventReader, type Json } from "./event-reader.ts";
 import { type Answered, type Asked, answered, posted, sent } from "./requests.ts";
+
+export { knownCallers, knownPolicy } from "../support/known-callers.ts";
 
 export const FILES: Files = new Map([
   ["index.html", Buffer.from("<!doctype html><title>Rowlock</title>")],
@@ -122,27 +120,4 @@ export async function startPageServer({
       return reader;
     },
   };
-}
-
-export interface KnownCallers {
-  readonly access: Access;
-  /** By the names of their callers. */
-  readonly tokens: Readonly<Record<string, string>>;
-}
-
-/** A gate that knows these callers by tokens, with a policy; null: they may do everything. */
-export function knownCallers(names: readonly string[], policyText: string | null): KnownCallers {
-  const made = names.map((name) => ({ name, ...newToken(name) }));
-  const read = readTokens(["# Callers of a test", ...made.map(({ line }) => line)].join("\n"));
-  const policy = policyText === null ? undefined : readPolicy(policyText);
-  if ("faults" in read || (policy && "faults" in policy))
-    throw new Error("The files of the test have faults.");
-  const access = new Access({ tokens: read.value, policy: policy?.value });
-  return { access, tokens: Object.fromEntries(made.map(({ name, token }) => [name, token])) };
-}
-
-export function knownPolicy(text: string): Policy {
-  const policy = readPolicy(text);
-  if ("faults" in policy) throw new Error(`The policy of the test has faults: ${policy.faults.join(" ")}`);
-  return policy.value;
 }

@@ -69,18 +69,6 @@ describe("a watch", () => {
     expect([response.destroyed, vi.getTimerCount()]).toEqual([false, 0]);
   });
 
-  test("reports a message as written when the connection has taken it", () => {
-    const { response, events } = opened();
-    const written = vi.fn();
-    events.send("{}", written);
-    expect(written).not.toHaveBeenCalled();
-    response.read();
-    expect(written).toHaveBeenCalledOnce();
-    events.send("{}", written);
-    response.read(new Error("gone"));
-    expect(written).toHaveBeenCalledOnce();
-  });
-
   test("of which nobody reads a message ends, without further signs of life", () => {
     const { response, events } = opened();
     events.send("{}");
@@ -90,22 +78,6 @@ describe("a watch", () => {
     expect(response.destroyed).toBe(true);
     events.send("{}");
     expect(response.written).toHaveLength(1);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test("whose end nobody reads does not stay", () => {
-    const { response, events } = opened();
-    events.send("{}");
-    events.end({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN", message: "It stops.", violations: [] });
-    expect(response.written.at(-1)).toMatch(/^event: end\ndata: \{"code":"UNAVAILABLE".*\}\n\n$/);
-    vi.advanceTimersByTime(READ_MS_MAX);
-    expect([response.destroyed, vi.getTimerCount()]).toEqual([true, 0]);
-  });
-
-  test("whose browser goes keeps no timers", () => {
-    const { response, events } = opened();
-    events.send("{}");
-    response.destroy();
     expect(vi.getTimerCount()).toBe(0);
   });
 });

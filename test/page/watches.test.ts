@@ -1,12 +1,11 @@
 // Watches of the page: what they show, how many there may be, and that they end with their browser and with the server.
 
-import type { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { PAGE_WATCHES } from "../../server/page/page-bounds.ts";
 import { until } from "../support/harness.ts";
 import type { EventReader } from "./event-reader.ts";
 import { knownCallers, type PageServer, startPageServer } from "./page-stage.ts";
-import { posted, sent } from "./requests.ts";
+import { posted } from "./requests.ts";
 
 const TTL = { seconds: 60n, nanos: 0 };
 const watchesOf = ({ page }: PageServer) => page.bounds.find(({ bound }) => bound === "page_watches")?.used;
@@ -39,13 +38,6 @@ test("a watch shows what a gRPC client's watch shows", async () => {
   const owners = [...byPage.locks.values()].map(({ holders }) => holders[0].owner);
   expect(owners).toEqual([...byGrpc.locks.values()].map(({ holders }) => holders[0]?.owner));
   byGrpc.cancel();
-});
-
-test("a request that is wrong is refused before the watch begins", async () => {
-  const server = await startPageServer();
-  const watch = await server.watch("x".repeat(300));
-  expect(watch.status).toBe(400);
-  expect(await watch.refusal()).toMatchObject({ reason: "BAD_REQUEST", violations: [{ field: "prefix" }] });
 });
 
 describe("watches", () => {
@@ -127,26 +119,4 @@ describe("a server that stops", () => {
     expect([late.status, (await late.refusal()).reason]).toEqual([503, "SHUTTING_DOWN"]);
     await drained;
   });
-
-  test("does not wait for a browser that does not read", async () => {
-    const server = await startPageServer();
-    const deaf = await deafWatch(server);
-    await server.grpc.drain(60_000);
-    expect(server.openStreams()).toBe(0);
-    deaf.destroy();
-  });
 });
-
-/** A watch of which nothing is read: its socket, as soon as the watch is open. */
-async function deafWatch(server: PageServer): Promise<Socket> {
-  let socket: Socket | undefined;
-  void sent(server.port, "/api/WatchLocks", posted({ prefix: "" }), (request) => {
-    request.on("error", () => {});
-    request.once("socket", (one) => {
-      socket = one;
-      one.once("connect", () => one.pause());
-    });
-  }).catch(() => {});
-  await until(() => server.openStreams() === 1);
-  return socket as Socket;
-}

@@ -1,4 +1,4 @@
-// A real server that asks who calls: tokens, JWTs and certificates, and what happens to sessions, waits and leases when
+// A real server that asks who calls: tokens and JWTs, and what happens to sessions, waits and leases when
 // files change while it runs.
 
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +9,6 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { newToken } from "../../server/access/tokens-file.ts";
 import { BareSession } from "../support/session-client.ts";
 import { TestCalls } from "../support/test-calls.ts";
-import { certificateAuthority, selfSignedCertificate, signedCertificate } from "./certificate.ts";
 import { processStage } from "./stage.ts";
 
 const stage = processStage();
@@ -68,23 +67,6 @@ describe("a server with a tokens file and a policy", () => {
     };
   }
 
-  test("answers nobody and wrong tokens with what to do", async () => {
-    const server = await start();
-    await expect(server.client.lease({ name: "a" })).rejects.toMatchObject({
-      code: "UNAUTHENTICATED",
-      reason: "CREDENTIALS_MISSING",
-      message: expect.stringContaining("authorization: Bearer TOKEN"),
-    });
-    const wrong = callsWith(server.grpcAddress, newToken("nightly").token);
-    await expect(wrong.lease({ name: "a" })).rejects.toMatchObject({ reason: "CREDENTIALS_WRONG" });
-    await expect(failed(new BareSession(wrong).ended)).resolves.toMatchObject({
-      reason: "CREDENTIALS_WRONG",
-    });
-    expect(
-      (await server.nightly.lease({ name: "a", terms: { lasting: { case: "ttl", value: TTL } } })).leaseId,
-    ).not.toBe("");
-  });
-
   test("ends the sessions and waits of a token that is removed, keeps their leases, and leaves others alone", async () => {
     const server = await start();
     const session = new BareSession(server.nightly);
@@ -114,55 +96,6 @@ describe("a server with a tokens file and a policy", () => {
     // Another caller with the id and the right keeps the lease: it is still there.
     await server.other.call("renew", { leaseId });
     await seen(kept, "held");
-  });
-
-  test("ends the sessions of whoever loses a right, and of nobody else", async () => {
-    const server = await start();
-    const session = new BareSession(server.nightly);
-    const kept = new BareSession(server.other);
-    await seen(kept, "x");
-    await seen(session, "x");
-    const fromMs = performance.now();
-    put(
-      "policy",
-      policyOf(
-        '{ who: token:other, may: [read, use], on: "*" }',
-        '{ who: token:nightly, may: [read], on: "*" }',
-      ),
-    );
-    expect(await failed(session.ended)).toMatchObject({ code: "PERMISSION_DENIED", reason: "RIGHT_MISSING" });
-    expect(performance.now() - fromMs).toBeLessThan(SOON_MS);
-    await expect(server.nightly.lease({ name: "x" })).rejects.toMatchObject({ reason: "RIGHT_MISSING" });
-    await seen(kept, "x");
-  });
-
-  test("keeps the old policy while the new one has faults, and says which", async () => {
-    const server = await start();
-    put("policy", "rules:\n  - who: nightly\n    may: [us]\n    on: x\n");
-    const [line] = await server.process.logged(/.*"files":"policy".*cannot be used.*/);
-    expect(line).toContain("line 2: ");
-    expect(line).toContain("line 3: ");
-    await server.nightly.lease({ name: "still", terms: { lasting: { case: "ttl", value: TTL } } });
-    put("policy", policyOf('{ who: token:other, may: use, on: "*" }'));
-    await server.process.logged(/"files":"policy","msg":"changed files are in force"/);
-    await expect(server.nightly.lease({ name: "no more" })).rejects.toMatchObject({
-      reason: "RIGHT_MISSING",
-    });
-  });
-
-  test("says nothing of a token in its log, its metrics and its errors", async () => {
-    const server = await start();
-    await server.nightly.lease({ name: "a", terms: { lasting: { case: "ttl", value: TTL } } });
-    const wrong = newToken("x");
-    await callsWith(server.grpcAddress, wrong.token)
-      .lease({ name: "a" })
-      .catch(() => {});
-    await server.process.logged(/CREDENTIALS_WRONG/);
-    const metrics = await (await fetch(`${server.metricsUrl}/metrics`)).text();
-    server.process.kill("SIGTERM");
-    const { out, err } = await server.process.exited;
-    for (const secret of [nightly.token, other.token, wrong.token])
-      expect(out + err + metrics).not.toContain(secret);
   });
 });
 
@@ -199,29 +132,6 @@ test("a session ends when its JWT expires, and its lease goes on under a new one
   expect(lock?.holders).toMatchObject([{ principal: "jwt:loader" }]);
 });
 
-test("a client certificate names its caller", async () => {
-  const authority = certificateAuthority();
-  const own = selfSignedCertificate();
-  const client = signedCertificate(authority, "loader", { uris: ["spiffe://example.org/etl/loader"] });
-  const server = await stage.serving(
-    "sqlite::memory:",
-    ...["--tls-cert", put("server.crt", own.cert), "--tls-key", put("server.key", own.key)],
-    ...["--tls-client-ca", put("clients.crt", authority.cert), "--certificate-names", "spiffe"],
-    ...[
-      "--policy-file",
-      put("policy", policyOf('{ who: "cert:spiffe://example.org/etl/*", may: [read, use], on: etl/* }')),
-    ],
-  );
-  const calls = new TestCalls(server.grpcAddress.replace("127.0.0.1", "localhost"), {
-    tls: { ca: own.cert, ...client },
-  });
-  stage.afterwards(() => calls.close());
-  await calls.lease({ name: "etl/a", terms: { lasting: { case: "ttl", value: TTL } } });
-  const { lock } = await calls.call("getLock", { name: "etl/a" });
-  expect(lock?.holders).toMatchObject([{ principal: "cert:spiffe://example.org/etl/loader" }]);
-  await expect(calls.lease({ name: "web/a" })).rejects.toMatchObject({ reason: "RIGHT_MISSING" });
-});
-
 test("a server that others can reach says who may do what, or that it will not start", async () => {
   const open = stage.rowlock([
     "serve",
@@ -248,23 +158,6 @@ test("a server that others can reach says who may do what, or that it will not s
     tokens,
   ]);
   expect((await refused.exited).err).toContain("ROWLOCK_ALLOW_PLAINTEXT_TOKENS=true");
-});
-
-test("all faults of the files and settings are told at once", async () => {
-  const { exited } = stage.rowlock([
-    ...["serve", "--tokens-file", put("tokens", "x\ny z\n"), "--policy-file", put("policy", "rules: 1\n")],
-    ...["--jwt-issuer", "https://issuer.example", "--certificate-names", "cn"],
-  ]);
-  const { err, code } = await exited;
-  expect(code).toBe(1);
-  for (const fault of [
-    /tokens: line 1 is not/,
-    /tokens: line 2 is not/,
-    /policy: line 1: rules is missing or not a list/,
-    /ROWLOCK_JWT_ISSUER is set without ROWLOCK_JWT_AUDIENCE and ROWLOCK_JWT_KEYS/,
-    /ROWLOCK_CERTIFICATE_NAMES is set without ROWLOCK_TLS_CLIENT_CA/,
-  ])
-    expect(err).toMatch(fault);
 });
 
 test("a caller beyond its quota sees which, keeps what it has, and others are served", async () => {

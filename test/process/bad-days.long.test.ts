@@ -1,15 +1,12 @@
 // Bad days of a shell user: in every case the user sees one sentence that says what to do, no stack trace, and no
 // lock is left held.
 
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { freshSqlite } from "../support/database.ts";
 import { until } from "../support/harness.ts";
-import { selfSignedCertificate } from "./certificate.ts";
 import { HAS_PTY, Pty } from "./pty.ts";
-import { type RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
+import { type RowlockProcess, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 import { Terminal } from "./terminal.ts";
 
@@ -38,7 +35,6 @@ const pids = async (running: RowlockProcess) =>
   (await running.said(/pids (\d+) (\d+)/)).slice(1).map(Number) as [number, number];
 
 const FREE = { held: 0, waiting: 0 };
-const NO_TRACE = expect.not.stringMatching(/^ {4}at |"stack"/m);
 
 describe("the machine sleeps", () => {
   test("for longer than the lease: the command is stopped at once, with the reason", async () => {
@@ -144,65 +140,6 @@ describe("no lock stays behind after rowlock acquire", () => {
     expect(pty.screen).toMatch(/␛\[K$/);
     expect(await counts("typed")).toEqual({ held: 1, waiting: 0 });
   });
-});
-
-describe("a server with TLS", () => {
-  /** Starts a server with a certificate valid until `untilMs`. */
-  async function secure(untilMs?: number) {
-    const folder = mkdtempSync(join(tmpdir(), "rowlock-bad-days-"));
-    stage.afterwards(() => rmSync(folder, { recursive: true }));
-    const { cert, key } = selfSignedCertificate("localhost", untilMs);
-    const [crt, keyFile] = [join(folder, "server.crt"), join(folder, "server.key")];
-    writeFileSync(crt, cert);
-    writeFileSync(keyFile, key);
-    const url = await stage.database(freshSqlite);
-    const process = stage.rowlock(serveArgs(url), { ROWLOCK_TLS_CERT: crt, ROWLOCK_TLS_KEY: keyFile });
-    const { grpcAddress } = await screenOf(process);
-    const address = grpcAddress.replace("127.0.0.1", "localhost");
-    const ran = (...args: string[]) => stage.rowlock([...args, "--addr", address], {}).exited;
-    return { crt, ran };
-  }
-
-  test("is named to a client without TLS, and accepted with its certificate", async () => {
-    const { crt, ran } = await secure();
-    const plain = await ran("ls", "--give-up-after", "500ms");
-    expect(plain).toMatchObject({ code: 69, err: expect.stringContaining("it wants TLS: add --ca") });
-    expect(plain.err).toEqual(NO_TRACE);
-    expect(await ran("ls", "--ca", crt)).toMatchObject({ code: 0, err: "" });
-  });
-
-  test("with an expired certificate is reported as such", async () => {
-    const { ran } = await secure(Date.now() - 60_000);
-    const expired = await ran("ls", "--tls", "--give-up-after", "500ms");
-    expect(expired).toMatchObject({ code: 69, err: expect.stringContaining("its certificate has expired") });
-    expect(expired.err).toEqual(NO_TRACE);
-  });
-
-  test("is not one in plain text", async () => {
-    const { server } = await shell();
-    const { crt } = await secure();
-    const address = server.grpcAddress.replace("127.0.0.1", "localhost");
-    const args = ["ls", "--ca", crt, "--give-up-after", "500ms", "--addr", address];
-    const { code, err } = await stage.rowlock(args, {}).exited;
-    expect([code, err]).toEqual([69, expect.stringContaining("it speaks plain text")]);
-  });
-});
-
-test("a wait goes on when its server is back", async () => {
-  const database = await stage.database(freshSqlite);
-  const server = await stage.serving(database);
-  const held = await server.client.lease({
-    name: "away",
-    terms: { lasting: { case: "ttl", value: { seconds: 600n } } },
-  });
-  const patient = ["--addr", server.grpcAddress, "--give-up-after", "60s"];
-  const waiting = stage.rowlock(["run", "away", ...patient, "--", "echo", "had it"], {});
-  await waiting.logged(/next in the queue/);
-  server.process.kill("SIGKILL");
-  await server.process.exited;
-  const again = await stage.serving(database, "--listen", server.grpcAddress);
-  await again.client.call("release", { leaseId: held.leaseId });
-  expect(await waiting.exited).toMatchObject({ code: 0, out: "had it\n" });
 });
 
 test("a server started by `rowlock run` does not read the shell's variables as settings", async () => {

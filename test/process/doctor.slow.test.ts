@@ -60,34 +60,7 @@ test.each(mysqlFamily())("on $flavour $version, doctor reports a user who may no
   expect(await doctor()).toMatchObject({ code: 0, out: expect.stringMatching(/^ok {7}rights: /m) });
 });
 
-test.each(mysqlFamily())(
-  "on $flavour $version, doctor warns of an address that cannot be reached",
-  async (server) => {
-    const url = await database(() => freshDatabase(server));
-    expect(await rowlock(["migrate", "up", "--database-url", url]).exited).toMatchObject({ code: 0 });
-    const { host } = new URL(url);
-    const both = url.replace(host, `${host},127.0.0.1:9`);
-    const { code, out } = await rowlock(["doctor", "--database-url", both]).exited;
-    expect([code, out]).toEqual([
-      0,
-      expect.stringMatching(/^warning {2}servers: 127\.0\.0\.1:9: .*\nno errors, /m),
-    ]);
-  },
-);
-
 const sqliteUrl = () => database(freshSqlite);
-
-test("help and version need no settings", async () => {
-  expect(await rowlock([]).exited).toMatchObject({
-    code: 0,
-    out: expect.stringContaining("Usage: rowlock"),
-    err: "",
-  });
-  expect(await rowlock(["--version"]).exited).toMatchObject({
-    code: 0,
-    out: expect.stringMatching(/^rowlock \d/),
-  });
-});
 
 test.each([[["doctor"]], [["migrate", "up"]]])("Ctrl-C ends %j at once", async (command) => {
   // A database that accepts connections and never answers.

@@ -1,78 +1,16 @@
-// A server whose database goes away and comes back: calls fail as UNAVAILABLE and say when to retry, streams stay
-// open, waiters are granted afterwards, and the log reports it without repetition. Also schemas that the server must
-// not touch.
+// A server that is stopped while its database does not answer.
 
-import { DatabaseSync } from "node:sqlite";
-import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
-import { type FoundServer, freshDatabase, freshSqlite, mysqlFamily } from "../support/database.ts";
+import { type FoundServer, freshDatabase, mysqlFamily, reportLeftOut } from "../support/database.ts";
 import { startDroppingProxy } from "../support/dropping-proxy.ts";
-import { leaseIn } from "../support/test-calls.ts";
-import { until } from "../support/until.ts";
-import { serveArgs } from "./server-process.ts";
-import { AWAY, answered, metric, processStage, readyPage } from "./stage.ts";
-
-/** Excludes lines that report again now and then that the outage lasts. */
-const isNews = (line: string) => !line.includes("the database still cannot be used");
+import { processStage } from "./stage.ts";
 
 const STOPS_WITHIN_MS = 10_000;
 
-const { afterwards, rowlock, serving } = processStage();
-
-const linesOf = (log: string, level: string) =>
-  log.split("\n").filter((line) => line.startsWith(`{"level":"${level}"`));
+const { afterwards, serving } = processStage();
+reportLeftOut(mysqlFamily());
 
 describe.each(mysqlFamily())("on $flavour $version, a database", (database) => {
-  test("that goes away and comes back costs no client its place, and needs no repair", async () => {
-    const { url, proxy } = await proxied(database);
-    const server = await serving(url.href);
-    const { client, process } = server;
-
-    const lease = await client.lease({ name: "etl" });
-    const stream = client.wait({
-      target: { case: "request", value: { name: "etl", requestId: "streamed" } },
-    });
-    await stream.position();
-    const blocked = client.call("acquire", {
-      name: "etl",
-      requestId: "blocked",
-      whenBusy: { case: "wait", value: {} },
-    });
-    // The server knows that both have their places: a call whose COMMIT is not answered yet would fail with the outage.
-    await until(async () => (await metric(server, 'rowlock_enqueued_total{class="other"}')) === 2);
-
-    proxy.leave();
-    const calls = [
-      client.call("renew", { leaseId: lease.leaseId }),
-      client.call("acquire", { name: "other" }),
-      client.call("getLock", { name: "etl" }),
-      client.call("release", { leaseId: lease.leaseId }),
-    ];
-    const failed = { status: "rejected", reason: AWAY };
-    expect(await Promise.allSettled(calls)).toMatchObject([failed, failed, failed, failed]);
-    await readyPage(server, 503);
-    // The poll alone has failed a dozen times by now.
-    expect(linesOf(process.err, "warn").filter(isNews)).toEqual([
-      expect.stringMatching(/"the database cannot be used: The (connection|database) .*\."/),
-    ]);
-    expect(linesOf(process.err, "error")).toEqual([]);
-    await proxy.comeBack();
-
-    const [, callsFailed] = await process.logged(
-      /"callsFailed":(\d+),"msg":"the database can be used again"/,
-    );
-    expect(Number(callsFailed)).toBeGreaterThanOrEqual(calls.length);
-    expect(linesOf(process.err, "warn").filter(isNews)).toHaveLength(1);
-    expect(process.err).not.toContain("    at ");
-    expect(process.err).not.toContain('"stack"');
-    await readyPage(server, 200);
-    expect(await answered(() => client.call("release", { leaseId: lease.leaseId }))).toBeTruthy();
-    const granted = await stream.granted();
-    expect(granted.fencingToken).toBe(lease.fencingToken + 1n);
-    await answered(() => client.call("release", { leaseId: granted.leaseId }));
-    expect(leaseIn(await blocked).fencingToken).toBe(lease.fencingToken + 2n);
-  });
-
   test("that is frozen prevents neither the server's stop nor the notice to its waiters", async () => {
     const { url, proxy } = await proxied(database);
     const { client, process } = await serving(url.href, "--drain-timeout", "3s");
@@ -94,30 +32,6 @@ describe.each(mysqlFamily())("on $flavour $version, a database", (database) => {
   });
 });
 
-describe.each(mysqlFamily())("on $flavour $version, a schema", (database) => {
-  test("that is newer than the server stays as it is", async () => {
-    const fresh = await freshDatabase(database);
-    afterwards(() => fresh.drop());
-    const up = rowlock(["migrate", "up"], { ROWLOCK_DATABASE_URL: fresh.url });
-    expect(await up.exited).toMatchObject({ code: 0 });
-    await runOn(fresh.url, "INSERT INTO rowlock_migration (name) VALUES ('0999-from-the-future')");
-    await refusesNewer(fresh.url);
-  });
-});
-
-describe("on SQLite, a schema", () => {
-  test("that is newer than the server stays as it is", async () => {
-    const { url, drop } = await freshSqlite();
-    afterwards(drop);
-    const up = rowlock(["migrate", "up", "--database-url", url]);
-    expect(await up.exited).toMatchObject({ code: 0 });
-    const file = new DatabaseSync(url.slice("sqlite:".length));
-    file.exec("INSERT INTO rowlock_migration (name, migrated_at) VALUES ('0999-from-the-future', 0)");
-    file.close();
-    await refusesNewer(url);
-  });
-});
-
 /** An empty database behind a proxy. */
 async function proxied(server: FoundServer) {
   const fresh = await freshDatabase(server);
@@ -128,30 +42,4 @@ async function proxied(server: FoundServer) {
   url.hostname = "127.0.0.1";
   url.port = String(proxy.port);
   return { url, proxy };
-}
-
-/** The server refuses at once, with the same words as `rowlock migrate status` and `rowlock doctor`. */
-async function refusesNewer(url: string): Promise<void> {
-  const env = { ROWLOCK_DATABASE_URL: url };
-  const run = (...args: string[]) => rowlock(args, env).exited;
-  // One after the other, because an SQLite file allows only one of them at a time.
-  const served = await run(...serveArgs(url));
-  const servedAsItIs = await run(...serveArgs(url, "--migrate", "false"));
-  const status = await run("migrate", "status");
-  const doctor = await run("doctor");
-  for (const { code, err } of [served, servedAsItIs]) {
-    expect(code).toBe(1);
-    expect(err).toMatch(
-      /^rowlock cannot start: The database's schema is newer than this server: .*0999-from-the-future/,
-    );
-    expect(err).not.toContain("Trying again");
-  }
-  expect(status).toMatchObject({ code: 1, out: expect.stringContaining("newer version of Rowlock") });
-  expect(doctor).toMatchObject({ code: 1, out: expect.stringContaining("newer version of Rowlock") });
-}
-
-async function runOn(url: string, sql: string): Promise<void> {
-  const connection = await createConnection(url);
-  await connection.query(sql);
-  await connection.end();
 }

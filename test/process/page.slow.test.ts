@@ -1,17 +1,14 @@
-// The page of a real server: who has signed in, what the log and the metrics say of it, files that change, and its stop.
+// The page of a real server: who has signed in, what the log and the metrics say of it, and files that change.
 
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { newToken } from "../../server/access/tokens-file.ts";
-import { pageFiles } from "../../server/page/page-files.ts";
 import { EventReader } from "../page/event-reader.ts";
-import { type Answered, answered, OWN, posted, sent } from "../page/requests.ts";
+import { type Answered, answered, posted, sent } from "../page/requests.ts";
 import { freshSqlite } from "../support/database.ts";
 import { TestCalls } from "../support/test-calls.ts";
-import { selfSignedCertificate } from "./certificate.ts";
 import { type RunningServer, screenOf, serveArgs } from "./server-process.ts";
 import { metric, processStage } from "./stage.ts";
 
@@ -91,53 +88,6 @@ test("operators act under their names, everybody sees what the policy lets them,
   expect((await call(server, "ListLocks", {}, reader.token)).status).toBe(401);
   put("policy.yaml", POLICY.replace("read, use, operate", "read"));
   expect(await byOps.end()).toMatchObject({ code: "PERMISSION_DENIED", reason: "RIGHT_MISSING" });
-});
-
-test("a stop ends watches at once, and does not wait for them", async () => {
-  const server = await stage.serving(await stage.database(freshSqlite), "--drain-timeout", "10m");
-  const watches = await Promise.all([watch(server), watch(server)]);
-  server.process.kill("SIGTERM");
-  for (const one of watches) expect(await one.end()).toMatchObject({ reason: "SHUTTING_DOWN" });
-  expect(await server.process.ended()).toMatchObject({ code: 0 });
-});
-
-test("the token of the metrics opens the page of a server that asks nobody who calls, until it is withdrawn", async () => {
-  const [first, second] = ["the-first-token-of-a-test", "the-second-token-of-a-test"];
-  const url = await stage.database(freshSqlite);
-  const server = await screenOf(stage.rowlock(serveArgs(url, "--metrics-token-file", put("token", first))));
-  expect((await call(server, "GetLock", { name: "x" })).status).toBe(401);
-  expect((await call(server, "GetLock", { name: "x" }, first)).status).toBe(200);
-  const open = await watch(server, first);
-  put("token", second);
-  expect(await open.end()).toMatchObject({ reason: "CREDENTIALS_WRONG" });
-  expect((await call(server, "GetLock", { name: "x" }, second)).status).toBe(200);
-});
-
-test("the page is served over TLS, too", async () => {
-  const { cert, key } = selfSignedCertificate();
-  const flags = [
-    "--tls-cert",
-    put("server.crt", cert),
-    "--tls-key",
-    put("server.key", key),
-    "--metrics-tls",
-    "true",
-  ];
-  const process = stage.rowlock(serveArgs(await stage.database(freshSqlite), ...flags));
-  const [, url = ""] = await process.said(/page +(https:\S+)/);
-  const get = async (path: string) => {
-    const response = Promise.withResolvers<Parameters<typeof answered>[0]>();
-    const asked = request(new URL(path, url), {
-      ca: cert,
-      headers: OWN,
-      servername: "localhost",
-      agent: false,
-    });
-    asked.once("response", response.resolve).once("error", response.reject).end();
-    return answered(await response.promise);
-  };
-  expect((await get("/")).text).toBe(pageFiles().get("index.html")?.toString());
-  expect((await get("/api/about")).json).toMatchObject({ ready: true, signIn: "none", mayAct: true });
 });
 
 test("ROWLOCK_PAGE=false leaves only the pages for programs", async () => {

@@ -1,20 +1,15 @@
 // Two servers over one database that poll each other's changes only once a minute: a waiter at one server is notified
-// at once of a grant by the other. If no poke gets through, only the latency grows, up to the poll.
+// at once of a grant by the other.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { create, toBinary } from "@bufbuild/protobuf";
-import { Client, credentials, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
 import { freshDatabase, mysqlFamily } from "../support/database.ts";
 import { type GaleraCluster, startGaleraCluster } from "../support/mysql-family/galera-cluster.ts";
 import { openPlainConnection } from "../support/mysql-stage.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import type { TestCalls } from "../support/test-calls.ts";
 import { until } from "../support/until.ts";
-import { selfSignedCertificate } from "./certificate.ts";
-import { screenOf, serveArgs } from "./server-process.ts";
 import { metric, processStage } from "./stage.ts";
 
 const stage = processStage("after all");
@@ -49,63 +44,6 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       await until(async () => (await metric(near, 'rowlock_pokes_total{event="sent"}')) === 5);
       expect(await metric(near, 'rowlock_pokes_total{event="received"}')).toBe(5);
       expect(await metric(near, "rowlock_replicas")).toBe(2);
-    });
-
-    test("one poke names all waiters that one transaction has granted to", async () => {
-      const url = await fresh();
-      const [near, far] = [await stage.serving(url, ...SELDOM), await stage.serving(url, ...SELDOM)];
-      const name = "raised";
-      await near.client.call("setLimit", {
-        target: { case: "name", value: name },
-        newLimit: { case: "limit", value: 0 },
-      });
-      const streams = Array.from({ length: 20 }, () => far.client.wait(acquire({ name })));
-      for (const stream of streams) await stream.position();
-      await near.client.call("setLimit", {
-        target: { case: "name", value: name },
-        newLimit: { case: "limit", value: 20 },
-      });
-      for (const stream of streams) expect((await stream.granted()).lockName).toBe(name);
-    });
-
-    test("servers with certificates poke each other, even if they ask clients for one", async () => {
-      const { cert, key } = selfSignedCertificate();
-      const file = (name: string, text: string) => {
-        writeFileSync(join(folder, name), text);
-        return join(folder, name);
-      };
-      const pair = ["--tls-cert", file("server.crt", cert), "--tls-key", file("server.key", key)];
-      const both = [...SELDOM, ...pair, "--tls-client-ca", file("clients.crt", cert)];
-      const url = await fresh();
-      const clients: TestCalls[] = [];
-      for (let server = 0; server < 2; server++) {
-        const { grpcAddress } = await screenOf(stage.rowlock(serveArgs(url, ...both)));
-        const address = grpcAddress.replace("127.0.0.1", "localhost");
-        const client = new TestCalls(address, { tls: { ca: cert, cert, key } });
-        stage.afterwards(() => client.close());
-        clients.push(client);
-      }
-      const [near, far] = clients as [TestCalls, TestCalls];
-      await handOver(near, far, "there");
-      await handOver(far, near, "back");
-    });
-
-    test("a lost poke costs the time to the next poll", async () => {
-      const url = await fresh();
-      const near = await stage.serving(url, ...SELDOM);
-      const far = await stage.serving(url, "--poll-interval", "1s", "--advertise", "127.0.0.1:1");
-      await handOver(near.client, far.client, "there");
-      await until(async () => (await metric(near, 'rowlock_pokes_total{event="lost"}')) === 1);
-      await handOver(near.client, far.client, "there once more");
-    });
-
-    test("a sender without the secret is refused", async () => {
-      const url = await fresh();
-      const { client, grpcAddress } = await stage.serving(url, ...SELDOM);
-      await client.lease({ name: "poked" });
-      const poke = (secret: string) => pokeAt(grpcAddress, secret);
-      expect(await poke("")).toBe("PERMISSION_DENIED");
-      expect(await poke("A".repeat(22))).toBe("PERMISSION_DENIED");
     });
   },
 );
@@ -146,22 +84,3 @@ describe.runIf(inject("galera"))("between two nodes of Galera", () => {
     expect(tookMs).toHaveLength(ROUNDS);
   });
 });
-
-/** Sends a poke and returns the name of its status code. */
-async function pokeAt(address: string, secret: string): Promise<string> {
-  const method = ReplicaService.method.poke;
-  const client = new Client(address, credentials.createInsecure());
-  const message = toBinary(
-    method.input,
-    create(method.input, { secret, claims: [{ lockId: 1n, ticketNumber: 1n }] }),
-  );
-  const code = await new Promise<status>((resolve) => {
-    const bytes = (buffer: Buffer) => buffer;
-    const path = `/${method.parent.typeName}/${method.name}`;
-    client.makeUnaryRequest(path, bytes, bytes, Buffer.from(message), (error) =>
-      resolve(error?.code ?? status.OK),
-    );
-  });
-  client.close();
-  return status[code];
-}

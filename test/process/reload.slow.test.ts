@@ -1,4 +1,4 @@
-// A server whose files change while it runs: certificate, key, authorities, and the tokens of /metrics.
+// A server whose files change while it runs: certificate, key and authorities.
 
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import type { RowlockProcess } from "./server-process.ts";
 import { serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
-const [FIRST_TOKEN, SECOND_TOKEN] = ["first-token-of-a-test", "second-token-of-a-test"];
+const FIRST_TOKEN = "first-token-of-a-test";
 const { afterwards, database, rowlock } = processStage();
 
 /** A server with a certificate and a token, whose files the test writes. */
@@ -101,51 +101,6 @@ test("a new certificate is shown to new connections of both listeners, and old o
   expect(Number(expires)).toBeGreaterThan(Date.now() / 1e3);
 });
 
-test("a broken, missing or expired certificate changes nothing, and is reported once", async () => {
-  const server = await serving();
-  const expired = selfSignedCertificate("localhost", Date.now() - 60_000);
-  const broken: [() => void, RegExp][] = [
-    [() => server.write({ ...server.first, key: selfSignedCertificate().key }), /is not the key of/],
-    [() => rmSync(server.path("server.key")), /ENOENT/],
-    [() => server.write(expired), /expired at/],
-  ];
-  for (const [breakIt, fault] of broken) {
-    breakIt();
-    await server.process.logged(new RegExp(`"files":"certificate","faults":\\[[^\\]]*${fault.source}`));
-    expect(await shown(server.grpc)).toBe(server.first.cert);
-    expect(gauge((await scrape(server.metrics, FIRST_TOKEN)).text, "certificate")).toBe("1");
-  }
-  // Each look in between would have reported it again.
-  const renewed = selfSignedCertificate();
-  server.write(renewed);
-  await server.process.logged(new RegExp(IN_FORCE));
-  expect(await shown(server.grpc)).toBe(renewed.cert);
-  expect(gauge((await scrape(server.metrics, FIRST_TOKEN)).text, "certificate")).toBe("0");
-  expect(count(server.process, "files cannot be used")).toBe(broken.length);
-});
-
-test("a server that starts with an expired certificate, or without keys for JWTs, says what holds", async () => {
-  const url = "http://127.0.0.1:1/keys";
-  const ended = Math.floor(Date.now() / 1_000) - 60;
-  const server = await serving({
-    first: selfSignedCertificate("localhost", ended * 1_000),
-    env: {
-      ROWLOCK_JWT_ISSUER: "https://issuer.example",
-      ROWLOCK_JWT_AUDIENCE: "rowlock",
-      ROWLOCK_JWT_KEYS: url,
-    },
-  });
-  await server.process.logged(
-    /"faults":\["ROWLOCK_TLS_CERT expired at [^\]]*\],"msg":"[^"]*served all the same/,
-  );
-  await server.process.logged(
-    /"faults":\["ROWLOCK_JWT_KEYS, http:\/\/127[^\]]*\],"msg":"[^"]*there are none yet/,
-  );
-  expect(await shown(server.grpc)).toBe(server.first.cert);
-  const { text } = await scrape(server.metrics, FIRST_TOKEN);
-  expect(text).toContain(`rowlock_certificate_expires_timestamp_seconds{file="certificate"} ${ended}\n`);
-});
-
 test("SIGHUP reads the files at once, and reports faults again", async () => {
   const server = await serving();
   const hangUp = async (times: number) => {
@@ -163,15 +118,4 @@ test("SIGHUP reads the files at once, and reports faults again", async () => {
   expect(server.process.err).not.toContain("short");
   server.process.kill("SIGTERM");
   expect(await server.process.exited).toMatchObject({ code: 0 });
-});
-
-test("a new token opens /metrics, and the old one no longer does", async () => {
-  const server = await serving();
-  expect((await scrape(server.metrics, FIRST_TOKEN)).status).toBe(200);
-  expect((await scrape(server.metrics, SECOND_TOKEN)).status).toBe(401);
-  server.writeToken(SECOND_TOKEN);
-  await server.process.logged(new RegExp(`"files":"metrics_token","msg":"${IN_FORCE}"`));
-  expect((await scrape(server.metrics, FIRST_TOKEN)).status).toBe(401);
-  expect((await scrape(server.metrics, SECOND_TOKEN)).status).toBe(200);
-  expect(server.process.err).not.toMatch(/-token-of-a-test/);
 });

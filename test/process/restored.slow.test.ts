@@ -2,14 +2,12 @@
 // file notices the restore when it starts, and `rowlock restored` informs all others. The backup lacks leases that
 // were granted after it.
 
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
 import { testDatabases } from "../support/database.ts";
-import { until } from "../support/until.ts";
-import { serveArgs } from "./server-process.ts";
 import { processStage, type ServingServer } from "./stage.ts";
 
 const HOUR = { seconds: 3_600n, nanos: 0 };
@@ -103,39 +101,4 @@ describe.each(testDatabases())("on $label, a restore in place", ({ fresh }) => {
     // A later call never shortens the pause.
     expect(again.out).toMatch(/, in 3(600|5\d\d) s; /);
   });
-
-  test("that was recorded before the start is not noticed a second time", async () => {
-    const { url, start, restore } = await restoredDatabase(true);
-    await restore();
-    const env = { ROWLOCK_DATABASE_URL: url };
-    expect(await stage.rowlock(["restored", "--pause", "0s"], env).exited).toMatchObject({ code: 0 });
-    const server = await start();
-    expect(server.process.err).not.toContain("was restored");
-    const lease = await server.client.lease({ name: "job/0" });
-    expect(lease.fencingToken).toBeGreaterThan(1_000_000n);
-  });
-
-  test("is told by a server that starts while nothing is granted", async () => {
-    const { url, start } = await restoredDatabase(false);
-    const env = { ROWLOCK_DATABASE_URL: url };
-    expect(await stage.rowlock(["restored", "--pause", "1h"], env).exited).toMatchObject({ code: 0 });
-    const server = await start();
-    await until(() => server.process.err.includes("nothing is granted yet"));
-  });
-
-  test("does not let a server start whose state file is invalid", async () => {
-    const { url, file } = await restoredDatabase(true);
-    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ marks: [expect.any(String)] });
-    writeFileSync(file, "something else");
-    const { code, err } = await stage.rowlock(serveArgs(url, "--state-file", file)).exited;
-    expect(code).toBe(1);
-    expect(err).toMatch(/^rowlock cannot start: The state file .*\/state cannot be used/);
-    expect(err).not.toMatch(/^\s+at /m);
-  });
-});
-
-test("`rowlock restored` accepts a pause within bounds", async () => {
-  const run = (...args: string[]) => stage.rowlock(["restored", ...args]).exited;
-  expect(await run()).toMatchObject({ code: 64, err: expect.stringContaining("--pause") });
-  expect(await run("--pause", "soon")).toMatchObject({ code: 64, err: expect.stringContaining("0s to 24d") });
 });

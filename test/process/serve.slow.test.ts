@@ -96,30 +96,6 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     await again.call("release", { leaseId });
     await came.granted();
   });
-
-  test("SIGINT stops it, too", async () => {
-    const url = await database(fresh);
-    const server = await screenOf(start(serveArgs(url)));
-    server.process.kill("SIGINT");
-    expect(await server.process.exited).toMatchObject({ code: 0 });
-  });
-
-  test("SIGHUP does not: it reads files again, of which there are none, and the server goes on", async () => {
-    const url = await database(fresh);
-    const { process: server, grpcAddress } = await screenOf(start(serveArgs(url)));
-    const client = connect(grpcAddress);
-    const { leaseId } = await client.lease({ name: "held" });
-    server.kill("SIGHUP");
-    await server.logged(
-      /"signal":"SIGHUP","files":\[\],"msg":"files are read again; settings change with a restart"/,
-    );
-    expect(await client.call("renew", { leaseId })).toMatchObject({ lease: { leaseId } });
-    server.kill("SIGTERM");
-    const { code, err } = await server.exited;
-    expect(code).toBe(0);
-    expect(err.match(/SIGHUP/g)).toHaveLength(1);
-    expect(messages(err)).toEqual(expect.arrayContaining(["stopping", "stopped"]));
-  });
 });
 
 describe("a call that never ends", () => {

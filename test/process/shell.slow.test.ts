@@ -32,7 +32,6 @@ function isAlive(pid: number): boolean {
   }
 }
 
-const stateOf = (pid: number) => /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1];
 const ONE_SENTENCE = /^rowlock: [^\n]+\n$/;
 
 describe("rowlock run", () => {
@@ -59,58 +58,6 @@ describe("rowlock run", () => {
     expect(quiet).toMatchObject({ code: 75, out: "", err: "" });
     const never = await ran("run", "busy", "--permits", "3", "--", "true");
     expect(never).toMatchObject({ code: 75, err: expect.stringMatching(/limit of 1.*fewer permits/) });
-  });
-
-  test("prints its place while it waits", async () => {
-    const { server, rowlock, lock } = await shell();
-    const held = await server.client.lease({ name: "queue" });
-    const first = rowlock("run", "queue", "--", "echo", "first");
-    await first.logged(/waiting for "queue": next in the queue/);
-    const second = rowlock("run", "queue", "--", "echo", "second");
-    await second.logged(/waiting for "queue": 1 ahead in the queue/);
-    await server.client.call("release", { leaseId: held.leaseId });
-    expect(await first.exited).toMatchObject({ code: 0, out: "first\n" });
-    expect(await second.exited).toMatchObject({ code: 0, out: "second\n" });
-    expect((await lock("queue"))?.lastFencingToken).toBe(3n);
-  });
-
-  test("gives up its place at once if a signal ends its wait", async () => {
-    const { server, rowlock, lock } = await shell();
-    await server.client.lease({ name: "waits" });
-    const waiting = rowlock("run", "waits", "--", "true");
-    await waiting.logged(/next in the queue/);
-    waiting.kill("SIGTERM");
-    expect(await waiting.exited).toMatchObject({ code: 143, out: "" });
-    expect((await lock("waits"))?.waiterCount).toBe(0);
-  });
-
-  test("passes signals on", async () => {
-    const { rowlock, lock } = await shell();
-    const script = 'trap "echo got; exit 3" TERM; echo ready; while :; do sleep 0.02; done';
-    const running = rowlock("run", "signalled", "--", "sh", "-c", script);
-    await running.said(/ready/);
-    running.kill("SIGTERM");
-    // A shell may also print that its sleep was terminated, because the whole process group received the signal.
-    expect(await running.exited).toMatchObject({ code: 3, out: "ready\ngot\n" });
-    const killed = rowlock("run", "signalled", "--", "sh", "-c", "echo ready; exec sleep 1000");
-    await killed.said(/ready/);
-    killed.kill("SIGINT");
-    expect((await killed.exited).code).toBe(130);
-    expect((await lock("signalled"))?.holderCount).toBe(0);
-  });
-
-  test("stops its command if Ctrl-Z stops it, and both go on", async () => {
-    const { rowlock } = await shell();
-    // One process only: a shell stopped while it starts another process does not show as stopped.
-    const script = 'echo "pid $$ $PPID"; exec sleep 1000';
-    const running = rowlock("run", "stopped", "--", "sh", "-c", script);
-    const [pid, parent] = (await running.said(/pid (\d+) (\d+)/)).slice(1).map(Number) as [number, number];
-    running.kill("SIGTSTP");
-    await until(() => stateOf(pid) === "T" && stateOf(parent) === "T");
-    running.kill("SIGCONT");
-    await until(() => stateOf(pid) !== "T");
-    running.kill("SIGTERM");
-    expect((await running.exited).code).toBe(143);
   });
 
   test("stops the command and all its children when the lock is taken away", async () => {
@@ -191,18 +138,6 @@ describe("in a script", () => {
     const late = await ran("renew", lease as string);
     expect(late).toMatchObject({ code: 1, err: expect.stringMatching(/acquire the lock again/) });
   });
-
-  test("a lock is confirmed after a wait before its lease is printed", async () => {
-    const { server, rowlock, lock } = await shell();
-    const held = await server.client.lease({ name: "later" });
-    const waiting = rowlock("acquire", "later", "--ttl", "5m", "--json");
-    await waiting.logged(/next in the queue/);
-    await server.client.call("release", { leaseId: held.leaseId });
-    const { code, out } = await waiting.exited;
-    expect([code, JSON.parse(out)]).toMatchObject([0, { name: "later", token: 2 }]);
-    const expires = (await lock("later"))?.holders[0]?.expiresAt?.seconds;
-    expect(Number(expires) * 1_000).toBeGreaterThan(Date.now() + 240_000);
-  });
 });
 
 describe("rowlock capture", () => {
@@ -281,32 +216,6 @@ describe("rowlock run, if the lock has a record", () => {
       err: expect.stringContaining("add one after the prefix"),
     });
   });
-
-  test("stays away after a failed run, until somebody has checked", async () => {
-    const { server, ran } = await shell();
-    const sync = ["run", "sync", "--if-status", "", "--status-done", "", "--status-failed", "failed", "--"];
-    expect(await ran(...sync, "true")).toMatchObject({ code: 0 });
-    expect(await ran(...sync, "sh", "-c", "exit 3")).toMatchObject({ code: 3 });
-    expect(await ran(...sync, "true")).toMatchObject({
-      code: 75,
-      err: 'rowlock: "sync" has the status "failed", which no --if-status allows.\n',
-    });
-    await server.client.call("updateRecord", { name: "sync", status: "" });
-    expect(await ran(...sync, "true")).toMatchObject({ code: 0 });
-  });
-
-  test("ends if no attempts are left", async () => {
-    const { server, ran } = await shell();
-    await server.client.call("updateRecord", {
-      name: "task",
-      newAttemptsLeft: { case: "attemptsLeft", value: 1 },
-    });
-    expect(await ran("run", "task", "--", "true")).toMatchObject({ code: 0 });
-    expect(await ran("run", "task", "--", "true")).toMatchObject({
-      code: 75,
-      err: expect.stringMatching(/no attempts left: `rowlock update`/),
-    });
-  });
 });
 
 describe("an operator", () => {
@@ -348,25 +257,5 @@ describe("an operator", () => {
     expect((await ran("limit", "etl/load", "--unset")).out).toContain("limit 0");
     const json = (await ran("ls", "--busy", "--json")).out.trim().split("\n");
     expect(json.map((line) => JSON.parse(line))).toMatchObject([{ name: "etl/load", heldPermits: 2 }]);
-  });
-
-  test("learns what a command line lacks", async () => {
-    const { ran } = await shell();
-    expect(await ran("release", "x", "--force")).toMatchObject({
-      code: 64,
-      err: expect.stringContaining("--reason"),
-    });
-    expect(await ran("limit", "x", "many")).toMatchObject({
-      code: 64,
-      err: expect.stringContaining("whole number"),
-    });
-    expect(await ran("limit", "--unset")).toMatchObject({
-      code: 64,
-      err: expect.stringContaining("name the lock"),
-    });
-    expect(await ran("ls", "--order", "size")).toMatchObject({
-      code: 64,
-      err: expect.stringContaining("longest-wait"),
-    });
   });
 });

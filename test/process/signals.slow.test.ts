@@ -356,15 +356,6 @@ there"; }; export -f greet; exec "$@" bin/rowlock.mjs run ${newName()} bash -c g
   });
 });
 
-test("a command that the system refuses to start leaves the lock free, and no stack", async () => {
-  const name = newName();
-  const { code, err } = await started(running(name, "./README.md/x")).ended();
-  expect([code, err]).toEqual([126, 'rowlock: "./README.md/x" cannot be executed (ENOTDIR).\n']);
-  const nameless = await started(running(name, "")).ended();
-  expect([nameless.code, nameless.err]).toEqual([127, 'rowlock: There is no command "".\n']);
-  await expectFree(name);
-});
-
 test("a command gets all variables of its caller, whatever their names and sizes, and no others", async () => {
   const given = {
     // What a script would call its own.

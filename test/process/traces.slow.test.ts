@@ -1,8 +1,3 @@
-// Traces of a server as a process, by the standard variables of OpenTelemetry: to collectors that take them, to one that
-// is away, and to none.
-
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { freshSqlite, testDatabases } from "../support/database.ts";
 import { OtlpReceiver } from "../support/otlp-receiver.ts";
@@ -90,62 +85,4 @@ test("a collector takes traces over gRPC, and what has ended shortly before the 
   expect(await process.ended()).toMatchObject({ code: 0 });
   const trace = await collector.of(traceId, ACQUIRE);
   expect(trace.one(ACQUIRE).resource).toMatchObject({ "service.name": "rowlock" });
-});
-
-/** The endpoint of a collector that takes connections and never answers. */
-async function silentCollector(): Promise<string> {
-  const silent = createServer().listen(0, "127.0.0.1");
-  await once(silent, "listening");
-  stage.afterwards(() => silent.close());
-  return `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-}
-
-test("a collector that is away is logged once, and calls do not wait for it", async () => {
-  const env = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: await silentCollector(),
-    OTEL_EXPORTER_OTLP_TIMEOUT: "50",
-    OTEL_BSP_SCHEDULE_DELAY: "1",
-  };
-  const { process, client } = await serving(env, await stage.database(freshSqlite));
-  const caller = client();
-  await caller.lease({ name: "before" });
-  await process.logged(/the collector takes no traces/);
-  for (let index = 0; index < 50; index++) await caller.lease({ name: `while it is away ${index}` });
-  process.kill("SIGTERM");
-  const { code, err } = await process.ended();
-  expect(code).toBe(0);
-  expect(err.match(/the collector takes no traces/g)).toHaveLength(1);
-});
-
-test("a server that stops does not wait for a collector that never answers", async () => {
-  const env = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: await silentCollector(),
-    // Longer than the server may take to stop: that would be logged.
-    OTEL_EXPORTER_OTLP_TIMEOUT: "600000",
-    OTEL_BSP_EXPORT_TIMEOUT: "600000",
-  };
-  const url = await stage.database(freshSqlite);
-  const { process, client } = await serving(env, url, "--drain-timeout", "20s");
-  await client().lease({ name: "x" });
-  process.kill("SIGTERM");
-  const { code, err } = await process.ended();
-  expect(code).toBe(0);
-  expect(err).not.toContain("shutdown did not finish");
-});
-
-test("a variable that makes no sense is logged, and costs nothing else", async () => {
-  const collector = await OtlpReceiver.overHttp();
-  stage.afterwards(() => collector.close());
-  const env = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
-    OTEL_EXPORTER_OTLP_TIMEOUT: "soon",
-    OTEL_TRACES_SAMPLER: "now_and_then",
-    OTEL_BSP_SCHEDULE_DELAY: "1",
-  };
-  const { process, client } = await serving(env, await stage.database(freshSqlite));
-  await process.logged(/OTEL_TRACES_SAMPLER is .+now_and_then/);
-  await process.logged(/OpenTelemetry warns: .*OTEL_EXPORTER_OTLP_TIMEOUT/);
-  const { traceId, traceparent } = newTrace();
-  await client({ traceparent }).lease({ name: "x" });
-  expect((await collector.of(traceId, ACQUIRE)).one(ACQUIRE).name).toBe(ACQUIRE);
 });

@@ -11,7 +11,6 @@ import type { Captured, CaptureInput } from "../../server/engine/lock-engine.ts"
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";
-import { TERMS } from "../support/claims.ts";
 import { type TestDatabase, testDatabases } from "../support/database.ts";
 import { chanceFrom, type Faults, faultyStore } from "../support/faulty-store.ts";
 import { openPlainConnection } from "../support/mysql-stage.ts";
@@ -19,7 +18,6 @@ import { type Replica, type Replicas, startReplicas } from "../support/replicas.
 import { seed } from "../support/seed.ts";
 import { until } from "../support/until.ts";
 
-const TASKS = 200;
 const WORKERS = 12;
 /** Tasks in the test of short waits; 2,000 take a minute. */
 const SHORT_WAITS = Number(process.env.ROWLOCK_TEST_SHORT_WAITS ?? 60);
@@ -93,24 +91,6 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     return found;
   }
 
-  test("by many callers of two replicas take every lock, each once", async () => {
-    const all = Array.from({ length: TASKS }, (_, index) => `many/${1_000 + index}`);
-    await put(there.engine, ...all);
-    const taken: string[] = [];
-    const work = async (engine: Engine) => {
-      for (;;) {
-        const own = namesOf(await engine.capture(wanting("many/")));
-        if (own.length > 0) taken.push(...own);
-        // Another caller may have taken the locks that this capture found.
-        else if (taken.length >= TASKS) return;
-      }
-    };
-    await Promise.all(
-      Array.from({ length: WORKERS }, (_, index) => work(index % 2 ? here.engine : there.engine)),
-    );
-    expect(taken.toSorted()).toEqual(all);
-  });
-
   test(`that are repeated over an unreliable database take what one of them would (seed ${seed})`, async () => {
     const all = Array.from({ length: 60 }, (_, index) => `unlucky/${1_000 + index}`);
     await put(there.engine, ...all);
@@ -138,17 +118,6 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
       expect(name, `lock ${lockId}`).toBeDefined();
     }
     expect([...taken.keys()].toSorted()).toEqual(all);
-  });
-
-  test("that are repeated at another replica get the same leases", async () => {
-    await put(there.engine, "again/1", "again/2", "again/3", "again/4");
-    const input = wanting("again/", { requestId: "again" });
-    const first = await here.engine.capture(input);
-    const second = await there.engine.capture(input);
-    expect(second.leases.map(({ claim }) => claim.secret)).toEqual(
-      first.leases.map(({ claim }) => claim.secret),
-    );
-    expect(await holders("again/")).toHaveLength(3);
   });
 
   test("with an unknown outcome leave nothing behind, or can be repeated", async () => {
@@ -186,19 +155,6 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     await until(() => here.engine.waitingCaptures === 1);
     await there.engine.ask(asks.forceRelease("wait/1", null, "it hangs"));
     expect(namesOf(await lost)).toEqual(["wait/1"]);
-  });
-
-  test("that wait at two replicas share the locks that become free", async () => {
-    const waits = Array.from({ length: 20 }, (_, index) =>
-      (index % 2 ? here : there).engine.captureWhenFree(
-        wanting("share/", { max: 1 }),
-        new AbortController().signal,
-      ),
-    );
-    await until(() => here.engine.waitingCaptures + there.engine.waitingCaptures === 20);
-    const all = Array.from({ length: 20 }, (_, index) => `share/${100 + index}`);
-    await put(here.engine, ...all);
-    expect((await Promise.all(waits)).flatMap(namesOf).toSorted()).toEqual(all);
   });
 
   test("that end during an attempt return what it takes", async () => {
@@ -255,15 +211,6 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     await put(there.engine, ...all);
     expect((await Promise.all(waits)).flatMap(namesOf).toSorted()).toEqual(all.toSorted());
     expect((await Promise.all(repeated)).flatMap(namesOf)).toEqual([]);
-  });
-
-  test("set a status on lost locks, by which others find them again", async () => {
-    await put(there.engine, "crash/1");
-    const terms = { ...TERMS, ifStatus: ["new"], statusIfLost: "crashed" };
-    await here.engine.capture(wanting("crash/", { terms }));
-    await there.engine.ask(asks.forceRelease("crash/1", null, "it hangs"));
-    const others = { ...TERMS, ifStatus: ["crashed"] };
-    expect(namesOf(await there.engine.capture(wanting("crash/", { terms: others })))).toEqual(["crash/1"]);
   });
 
   test.runIf(database.server)("skip locks that another transaction holds, and take others", async () => {

@@ -17,9 +17,7 @@ import { chosenDatabases } from "../support/mysql-family/chosen-databases.ts";
 import type { FoundServer } from "../support/mysql-family/found-server.ts";
 import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
 import { startPrivateServer } from "../support/mysql-family/private-server.ts";
-import { openStage } from "../support/mysql-stage.ts";
 import { ask, claimOf, follower, type Replica, startReplica, startReplicas } from "../support/replicas.ts";
-import { lockId, NO_CHANGES, NO_PLAN, planned, raised } from "../support/store-fixture.ts";
 import { hasWrongClocks, wrongClock } from "../support/wrong-clock.ts";
 
 const SECOND_US = 1_000_000;
@@ -136,31 +134,6 @@ describe.runIf(hasWrongClocks && flavours.has("mariadb"))("a clock of the databa
     wrongable.setClock(0);
     await replicas.stop();
   });
-
-  test.each([-0.05, 0.05])(
-    "by %d s costs optimistic decisions one failed attempt, and no more",
-    async (stepS) => {
-      const stage = await openStage(wrongable.server);
-      const trips: string[] = [];
-      const statement = (name: string) => void trips.push(name);
-      const store = await stage.store({ observer: { statement, transaction() {}, connection() {} } });
-      const plan = { ...NO_PLAN, locks: planned(await lockId(store, "known")) };
-      const look = () => store.transact(plan, (loaded) => ({ ...NO_CHANGES, locks: raised(loaded) }));
-      while (trips.at(-1) !== "decide_commit") await look();
-      wrongable.setClock(stepS);
-      let inVain = 0;
-      trips.length = 0;
-      while (!trips.slice(-10).every((trip) => trip === "decide_commit") || trips.length < 10) {
-        await look().catch(() => {
-          inVain += 1;
-        });
-      }
-      // One failed try, and perhaps a second one if the machine delays a decision.
-      expect(inVain).toBeLessThanOrEqual(2);
-      wrongable.setClock(0);
-      await stage.close();
-    },
-  );
 });
 
 describe.runIf(onSqlite)("a clock of the server on SQLite that is set wrong", () => {

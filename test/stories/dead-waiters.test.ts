@@ -3,12 +3,10 @@
 
 import { setImmediate as aTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { Detachments } from "../../server/engine/background/detachments.ts";
 import { Fault } from "../../server/engine/faults.ts";
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";
-import { CLAIM } from "../support/claims.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 import { until } from "../support/until.ts";
@@ -157,48 +155,4 @@ describe.each(testDatabases())("waiters that have left on $label", (database) =>
       expect(claim.state).toBe("held");
     }),
   );
-});
-
-describe("detachments", () => {
-  const ref = { lockId: 1n, ticketNumber: 1n, secret: "" };
-  const DETACH = { verb: "detach", ref, replica: 1n } as const;
-  const fault = () => new Fault("overloaded", "commands_queued", "", { retryAfterMs: 0 });
-
-  test("are repeated until the database knows them, and not again", async () => {
-    const told: unknown[] = [];
-    let failing = true;
-    const detachments = new Detachments({
-      async submit(lockId, command) {
-        if (failing) throw fault();
-        told.push([lockId, command]);
-      },
-      followers: { claim: () => undefined },
-      onFailure: (_loop, error) => void told.push(error),
-    });
-    detachments.add(1n, DETACH);
-    await detachments.repeat();
-    failing = false;
-    await detachments.repeat();
-    await detachments.repeat();
-    expect(told).toEqual([[1n, DETACH]]);
-  });
-
-  test("of a waiter that has come back to this server have no effect", async () => {
-    const told: unknown[] = [];
-    let isBack = false;
-    const detachments = new Detachments({
-      async submit(_lockId, command) {
-        if (!isBack) throw fault();
-        told.push(command);
-      },
-      followers: { claim: () => (isBack ? CLAIM : undefined) },
-      onFailure: (_loop, error) => void told.push(error),
-    });
-    detachments.add(1n, DETACH);
-    isBack = true;
-    await detachments.repeat();
-    isBack = false;
-    await detachments.repeat();
-    expect(told).toEqual([]);
-  });
 });

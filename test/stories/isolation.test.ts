@@ -168,17 +168,6 @@ describe.each(mysqlFamily())(
       claimOf(await acquired, "held");
     });
 
-    test("only the lock that stays held is unavailable", async () => {
-      const held = await lease("unavailable");
-      const free = await hold(held.lockId);
-      await expect(here.engine.ask(asks.renew(held, undefined))).rejects.toMatchObject({
-        kind: "unavailable",
-        reason: "lock_wait_timeout",
-      });
-      await free();
-      claimOf(await here.engine.ask(asks.renew(held, undefined)), "held");
-    });
-
     test("another server notifies the waiters of other locks at once, although a due lock is held", async () => {
       const held = await lease("due", { ttlUs: SECOND_US });
       claimOf(await there.engine.acquire(ask("due"), follower()), "waiting");
@@ -227,17 +216,6 @@ describe.each(mysqlFamily())(
         expect((await waiter.toldClaim).claim.ticketNumber).toBe(ticket.ticketNumber);
       },
     );
-
-    test("a call with a wrong secret keeps no place", async () => {
-      const held = await lease("guessed");
-      const ticket = claimOf(await here.engine.acquire(ask("guessed"), null), "waiting");
-      const free = await hold(held.lockId, [GUARD]);
-      const guess = there.engine.attach({ ...ticket, secret: "A".repeat(22) }, follower());
-      await until(async () => (await clockUs(plain)) > (ticket.deadlineUs as number));
-      await free();
-      expect((await guess).outcome.kind).toBe("unknown_claim");
-      expect(claimOf(await here.engine.attach(ticket, follower()), "ended").endReason).toBe("lapsed");
-    });
 
     /**
      * Puts waiters on two locks. The returned function measures the milliseconds until a limit for both locks is set

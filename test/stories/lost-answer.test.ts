@@ -44,15 +44,6 @@ describe.each(servers)("a lost answer to COMMIT, on $label", (database) => {
 
   const lockOf = async (name: string) => (await beside.engine.view(name))?.lock;
 
-  test("makes the engine repeat an Acquire, and there is one lease", async () => {
-    await behind.engine.ask(asks.setLimit("repeated", 2, undefined, ""));
-    const dropped = proxy.dropAnswerTo(COMMIT);
-    const lease = claimOf(await behind.engine.acquire(ask("repeated"), null), "held");
-    await dropped;
-    expect(lease.fencingToken).toBe(1n);
-    expect(await lockOf("repeated")).toMatchObject({ holders: 1, nextTicket: 2n, lastToken: 1n });
-  });
-
   test("is repeated by a client with the same request id at another server, and there is one lease", async () => {
     await behind.engine.ask(asks.setLimit("asked again", 2, undefined, ""));
     const wanted = ask("asked again", { requestId: "asked again" });
@@ -102,16 +93,6 @@ describe.each(servers)("a lost answer to COMMIT, on $label", (database) => {
       await expect(behind.engine.ask(asks.setLimit(name, 3, undefined, ""))).rejects.toMatchObject(IN_DOUBT);
       await paused;
       expect(await lockOf(name)).toMatchObject({ limit: 0 });
-    });
-
-    test("a change whose COMMIT alone was cut off is made, and logged once", async () => {
-      const dropped = proxy.dropRequest(COMMIT);
-      const { outcome } = await behind.engine.ask(
-        asks.updateRecord({ ...ANY, name: "alone", status: "set" }),
-      );
-      await dropped;
-      expect(outcome).toMatchObject({ kind: "record", setVersion: 1n });
-      expect(await recordOf("alone")).toMatchObject({ status: "set", version: 1n });
     });
   });
 

@@ -74,13 +74,6 @@ describe.each(testDatabases())("on $label, probes of several servers", (database
     }
     expect([...here.failures, ...there.failures]).toEqual([]);
   });
-
-  test("succeed while all locks are paused", async () => {
-    const { all } = await replicasOn(database, 1);
-    const [here] = all as [Replica];
-    await here.engine.setLimitRule("", 0, undefined, "a test");
-    expect(await readinessOf(here).check()).toEqual({ ready: true });
-  });
 });
 
 const servers = mysqlFamily();

@@ -1,28 +1,13 @@
-// Sessions when two things happen at once: a crowd is cancelled during a heartbeat that reports it alive, servers
-// restart in turn under 500 waiters and 100 leases, a server is killed, many waits run beside renewals.
+// Sessions when two things happen at once: a crowd is cancelled during a heartbeat that reports it alive.
 
-import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
-import type { RenewedLease } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Store } from "../../server/storage/store.ts";
-import { processStage } from "../process/stage.ts";
-import { freshDatabase, mysqlFamily, testDatabases } from "../support/database.ts";
+import { testDatabases } from "../support/database.ts";
 import type { StartOptions, TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
-import { openPlainConnection } from "../support/mysql-stage.ts";
-import {
-  acquire,
-  BareSession,
-  type Command,
-  comeBack,
-  release,
-  renew,
-  wait,
-} from "../support/session-client.ts";
-import type { TestCalls } from "../support/test-calls.ts";
+import { BareSession, wait } from "../support/session-client.ts";
 
 const CROWD = 500;
-const LEASES = 100;
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -55,84 +40,6 @@ async function ticketsOf(session: BareSession, calls: readonly bigint[]): Promis
       : undefined;
   });
 }
-
-async function leasesOf(session: BareSession, names: readonly string[]): Promise<string[]> {
-  const calls = session.ask(...names.map((name) => acquire({ name })));
-  const results = await Promise.all(calls.map((call) => session.last(call)));
-  return results.map((result) => {
-    if (result.case !== "acquire" || result.value.outcome.case !== "lease") throw new Error("no lease");
-    return result.value.outcome.value.leaseId;
-  });
-}
-
-type Renewed = RenewedLease["outcome"];
-
-const allAre = (kind: Renewed["case"], outcomes: readonly Renewed[]) =>
-  outcomes.every((outcome) => outcome.case === kind);
-
-/** Renews the leases, on a slow machine several times, until the outcomes are as expected. */
-async function renewed(
-  session: BareSession,
-  leases: readonly { readonly leaseId: string }[],
-  isExpected: (outcomes: readonly Renewed[]) => boolean,
-): Promise<readonly Renewed[]> {
-  for (;;) {
-    const [call] = session.ask({ case: "renewLeases", value: { leases } } as Command) as [bigint];
-    const outcomes = await outcomesOf(session, call);
-    if (isExpected(outcomes)) return outcomes;
-    for (const outcome of outcomes)
-      if (outcome.case === "error") expect(outcome.value.code).toBe(status.UNAVAILABLE);
-  }
-}
-
-async function outcomesOf(session: BareSession, call: bigint): Promise<Renewed[]> {
-  const result = await session.last(call);
-  if (result.case !== "renewLeases") throw new Error(`answered by ${result.case}`);
-  return result.value.leases.map(({ outcome }) => outcome);
-}
-
-/** Opens a session that takes over the leases and places of a lost one, in few messages. */
-async function takeUp(client: TestCalls, leaseIds: readonly string[], tickets: readonly string[]) {
-  const session = new BareSession(client);
-  const leases = leaseIds.map((leaseId) => ({ leaseId }));
-  const [renewing, ...waiting] = session.ask(
-    { case: "renewLeases", value: { leases } } as Command,
-    ...tickets.map(comeBack),
-  ) as [bigint, ...bigint[]];
-  session.keepAlive(500);
-  const first = await outcomesOf(session, renewing);
-  const kept = allAre("lease", first)
-    ? first
-    : await renewed(session, leases, (outcomes) => allAre("lease", outcomes));
-  return { session, renewed: kept, tickets: await ticketsOf(session, waiting) };
-}
-
-describe.each(mysqlFamily())("on $flavour $version", (found) => {
-  test("a lease whose lock row is locked does not delay the other renewals in its request", async () => {
-    const database = await freshDatabase(found);
-    cleanups.push(database.drop);
-    const server = await start({ url: database.url });
-    const session = new BareSession(server.client);
-    session.keepAlive(500);
-    const names = Array.from({ length: LEASES }, (_, index) => `renewed/${index}`);
-    const leases = (await leasesOf(session, names)).map((leaseId) => ({ leaseId }));
-    const stranger = await openPlainConnection(database.url);
-    cleanups.push(async () => stranger.close());
-    await stranger.run("BEGIN");
-    await stranger.run("SELECT 1 FROM rowlock_lock WHERE name = ? FOR UPDATE", [Buffer.from("renewed/0")]);
-    const [first, ...others] = await renewed(session, leases, (outcomes) =>
-      allAre("lease", outcomes.slice(1)),
-    );
-    // The engine still waits for this lock's row; a caller that waits until the engine gives up gets another answer.
-    expect(first).toMatchObject({
-      case: "error",
-      value: { message: expect.stringContaining("not renewed yet") },
-    });
-    expect(others).toHaveLength(LEASES - 1);
-    await stranger.run("ROLLBACK");
-    expect(await renewed(session, leases, (outcomes) => allAre("lease", outcomes))).toHaveLength(LEASES);
-  });
-});
 
 describe.each(testDatabases())("on $label", (database) => {
   test("a crowd cancelled while a heartbeat reports it alive costs the queue a grace period", async () => {
@@ -183,88 +90,4 @@ describe.each(testDatabases())("on $label", (database) => {
     expect(performance.now() - releasedMs).toBeLessThan((CROWD / 25) * (graceUs / 1_000));
     session.cancel();
   });
-
-  test("a Renew overtakes the 1,500 waits of its session", async () => {
-    const fresh = await database.fresh();
-    cleanups.push(fresh.drop);
-    const server = await start({ url: fresh.url });
-    const session = new BareSession(server.client);
-    session.keepAlive(500);
-    const [held] = (await leasesOf(session, ["hot"])) as [string];
-    for (let part = 0; part < 3; part++) {
-      const calls = Array.from({ length: 500 }, (_, index) =>
-        wait({ name: "hot", requestId: `w-${part}-${index}` }),
-      );
-      await ticketsOf(session, session.ask(...calls));
-    }
-    expect(server.engine.waiterCount).toBe(1_500);
-    const [renewing] = session.ask(renew(held)) as [bigint];
-    expect(await session.last(renewing)).toMatchObject({ case: "renew" });
-    session.cancel();
-    await until(() => server.engine.waiterCount === 0);
-  });
 });
-
-describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${found.version}` })))(
-  "two servers on $label",
-  ({ found }) => {
-    const stage = processStage();
-
-    test("that restart in turn lose no place and no lease of a client that moves along", async () => {
-      const { url, drop } = await freshDatabase(found);
-      cleanups.push(drop);
-      let [near, far] = [await start({ url }), await start({ url })];
-      let session = new BareSession(near.client);
-      session.keepAlive(500);
-      const names = Array.from({ length: LEASES }, (_, index) => `lease-${index}`);
-      const leases = await leasesOf(session, ["hot", ...names]);
-      const calls = session.ask(
-        ...Array.from({ length: CROWD }, (_, index) => wait({ name: "hot", requestId: `w-${index}` })),
-      );
-      const tickets = await ticketsOf(session, calls);
-      for (let turn = 0; turn < 2; turn++) {
-        const stopping = near.stop();
-        await session.until((all) => (all.some(({ goingAway }) => goingAway) ? true : undefined));
-        await session.ended.catch(() => {});
-        const next = await takeUp(far.client, leases, tickets);
-        session = next.session;
-        expect(next.tickets).toEqual(tickets);
-        expect(next.renewed).toHaveLength(leases.length);
-        await stopping;
-        [near, far] = [far, await start({ url })];
-      }
-      const granted = session.until((all) => {
-        for (const { results } of all)
-          for (const { result } of results)
-            if (result.case === "waitInQueue" && result.value.update.case === "granted")
-              return result.value.update.value.leaseId;
-        return undefined;
-      });
-      session.send({ commands: [{ call: 9_999n, command: release(leases[0] as string) }] });
-      expect(await granted).toBe(tickets[0]);
-      session.cancel();
-      await until(() => near.engine.waiterCount === 0);
-    });
-
-    test("keep 500 places and 100 leases when one is killed and the clients come to the other", async () => {
-      const url = await stage.database(() => freshDatabase(found));
-      const { process: killed, client: lost } = await stage.serving(url);
-      const session = new BareSession(lost);
-      const names = Array.from({ length: LEASES }, (_, index) => `lease-${index}`);
-      const leases = await leasesOf(session, ["hot", ...names]);
-      const calls = session.ask(
-        ...Array.from({ length: CROWD }, (_, index) => wait({ name: "hot", requestId: `w-${index}` })),
-      );
-      const tickets = await ticketsOf(session, calls);
-      const other = await startServer({ url });
-      stage.afterwards(() => other.stop());
-      killed.kill("SIGKILL");
-      await expect(session.ended).rejects.toMatchObject({ code: "UNAVAILABLE" });
-      const next = await takeUp(other.client, leases, tickets);
-      expect(next.tickets).toEqual(tickets);
-      expect(next.renewed).toHaveLength(leases.length);
-      next.session.cancel();
-      await until(() => other.engine.waiterCount === 0);
-    });
-  },
-);

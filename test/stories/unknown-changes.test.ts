@@ -122,14 +122,6 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
       expect(await value(there, name)).toBe(0);
     });
 
-    test("a change by another server before the repetition stays, even if the first attempt was rolled back", async () => {
-      const name = newName();
-      await prepare(there, name);
-      script.push(rolledBack(() => changeThere(name, 0)));
-      await expect(change(here, name, 3)).rejects.toMatchObject(IN_DOUBT);
-      expect(await value(there, name)).toBe(0);
-    });
-
     test("the change is made once, however often it was committed without an answer", async () => {
       const name = newName();
       await prepare(there, name);
@@ -168,18 +160,6 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
     });
   });
 
-  test("a change is made although others have taken and released the lock meanwhile", async () => {
-    const name = newName();
-    const use = async () => {
-      const lease = claimOf(await there.engine.acquire(ask(name), null), "held");
-      await there.engine.ask(asks.release(lease, { status: "used" }));
-    };
-    script.push(rolledBack(use), committed(use));
-    const { outcome } = await here.engine.ask(asks.updateRecord({ ...ANY, name, status: "new" }));
-    expect(outcome).toMatchObject({ kind: "record" });
-    expect(await recordOf(there, name)).toMatchObject({ status: "used", lastRun: { status: "used" } });
-  });
-
   test("only one of two deletions reports that it deleted the record", async () => {
     const name = newName();
     await UPDATE.prepare(there, name);
@@ -199,16 +179,6 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
     script.push(committed(() => there.engine.ask(asks.updateRecord({ ...ANY, name, status: "anew" }))));
     await expect(here.engine.ask(asks.deleteRecord(name, undefined))).rejects.toMatchObject(IN_DOUBT);
     expect(await recordOf(there, name)).toMatchObject({ status: "anew" });
-  });
-
-  test("a deletion that was committed without an answer returns its own version", async () => {
-    const name = newName();
-    await UPDATE.prepare(there, name);
-    const version = await UPDATE.version(there, name);
-    script.push(committed(), committed());
-    const answer = await here.engine.ask(asks.deleteRecord(name, version));
-    expect(answer?.outcome).toMatchObject({ kind: "deleted", byThisCall: true, version });
-    expect(await noted(name)).toMatchObject([{ to: "" }, { from: "" }]);
   });
 
   test("a commit without an answer is logged once", async () => {
@@ -261,15 +231,6 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
       expect(answer?.outcome).toMatchObject({ ended: [], holdersLeft: 0 });
       expect((await there.engine.view(name)).lock.holders).toBe(1);
       expect(await noted(name)).toEqual([]);
-    });
-
-    test("that found no holder ends none when it is repeated", async () => {
-      const name = newName();
-      await there.engine.ask(asks.setLimit(name, 1, undefined, ""));
-      script.push(committed(() => there.engine.acquire(ask(name), null)));
-      const answer = await here.engine.ask(asks.forceRelease(name, null, "stuck"));
-      expect(answer?.outcome).toMatchObject({ ended: [], holdersLeft: 0 });
-      expect((await there.engine.view(name)).lock.holders).toBe(1);
     });
 
     test("does not list holders that another server has ended meanwhile", async () => {

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import * as asks from "../support/asks.ts";
 import { testDatabases } from "../support/database.ts";
-import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+import { ask, claimOf, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 import { committed, rolledBack, TransactionScript } from "../support/transaction-script.ts";
 
 describe.each(testDatabases())("unknown outcomes on $label", (database) => {
@@ -21,22 +21,6 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
   afterAll(async () => {
     await replicas?.stop();
     expect(replicas.all.flatMap((replica) => replica.failures)).toEqual([]);
-  });
-
-  test("of an Acquire: its repetition gets the same claim", async () => {
-    script.push(committed(), committed());
-    const lease = claimOf(await here.engine.acquire(ask("acquired"), null), "held");
-    expect(lease.fencingToken).toBe(1n);
-    expect((await here.engine.view("acquired"))?.lock).toMatchObject({ holders: 1, nextTicket: 2n });
-  });
-
-  test("of a release: it counts for this call", async () => {
-    const lease = claimOf(await here.engine.acquire(ask("released"), null), "held");
-    script.push(committed());
-    expect((await here.engine.ask(asks.release(lease))).outcome).toEqual({
-      kind: "released",
-      byThisCall: true,
-    });
   });
 
   test("of two releases in one committed transaction: one ended the lease", async () => {
@@ -81,37 +65,10 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
     expectedVersion: undefined,
   };
 
-  test("of an update: it counts for this call, and does not undo later changes in its transaction", async () => {
-    script.push(committed());
-    const updating = (status: string, expectedVersion?: bigint) =>
-      here.engine.ask(asks.updateRecord({ ...update, name: "updated", status, expectedVersion }));
-    const answers = await Promise.all([updating("running", 0n), updating("done")]);
-    expect(answers.map(({ outcome }) => outcome.kind)).toEqual(["record", "record"]);
-    expect((await here.engine.view("updated")).lock.record).toMatchObject({ status: "done", version: 2n });
-  });
-
-  test("of a deletion: it counts for this call", async () => {
-    await here.engine.ask(asks.updateRecord({ ...update, name: "deleted", status: "todo" }));
-    script.push(committed());
-    const answer = await here.engine.ask(asks.deleteRecord("deleted", undefined));
-    expect(answer?.outcome).toMatchObject({ kind: "deleted", byThisCall: true });
-    expect((await here.engine.view("deleted")).lock.record).toBeNull();
-  });
-
   test("of a grant: one attempt is used up", async () => {
     await here.engine.ask(asks.updateRecord({ ...update, name: "attempted", attemptsLeft: 3 }));
     script.push(committed(), committed());
     claimOf(await here.engine.acquire(ask("attempted"), null), "held");
     expect((await here.engine.view("attempted")).lock.record?.attemptsLeft).toBe(2);
-  });
-
-  test("of a grant to a waiter: the waiter learns of it", async () => {
-    const lease = claimOf(await here.engine.acquire(ask("granted"), null), "held");
-    const waiter = follower();
-    claimOf(await here.engine.acquire(ask("granted"), waiter), "waiting");
-    script.push(committed());
-    await here.engine.ask(asks.release(lease));
-    const { claim } = await waiter.toldClaim;
-    expect(claim).toMatchObject({ state: "held", provisional: true });
   });
 });

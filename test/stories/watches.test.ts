@@ -72,14 +72,6 @@ describe.each(testDatabases())("watches on $label", (database: TestDatabase) => 
     expect(picture.begunAnew).toBe(0);
   });
 
-  test("send a limit of a pattern that another replica has set", async () => {
-    await held(there.engine, "pattern/a");
-    const picture = await watching("pattern/");
-    await there.engine.setLimitRule("pattern/", 4, undefined, "four");
-    await picture.until(({ locks }) => locks.get("pattern/a")?.limit.limit === 4);
-    expect(picture.locks.get("pattern/a")?.limit).toMatchObject({ pattern: "pattern/*", reason: "four" });
-  });
-
   test(`end with what a listing shows, whatever two replicas do at once (seed ${seed})`, async () => {
     const chance = chanceFrom(seed);
     const early = await watching("busy/");
@@ -102,16 +94,6 @@ describe.each(testDatabases())("watches on $label", (database: TestDatabase) => 
     await agrees(early, "busy/");
     await agrees(late as Picture, "busy/");
     expect(early.begunAnew).toBe(0);
-  });
-
-  test("send locks that are gone, whichever server has deleted them", async () => {
-    await there.store.resolve(["gone/a", "gone/b", "gone/c"]);
-    await held(there.engine, "gone/b");
-    const picture = await watching("gone/");
-    expect(picture.locks.size).toBe(3);
-    await there.store.purgeLocks(-10_000_000, 1_000);
-    await picture.until(({ locks }) => locks.size === 1);
-    expect([...picture.locks.keys()]).toEqual(["gone/b"]);
   });
 
   test("make up for a short outage without a message", async () => {
@@ -150,14 +132,6 @@ describe.each(testDatabases())("watches on $label", (database: TestDatabase) => 
     await picture.until(({ begunAnew }) => begunAnew === 1);
     await agrees(picture, "failed/");
     expect(here.watchEvents).toContainEqual({ kind: "watch_began_anew", cause: "failed_over" });
-  });
-
-  test("that cannot begin report it", async () => {
-    away = true;
-    const picture = new Picture(here.engine.watchLocks("late/"));
-    open.push(picture);
-    await expect(picture.take()).rejects.toMatchObject({ kind: "unavailable" });
-    away = false;
   });
 });
 

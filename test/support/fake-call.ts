@@ -7,18 +7,26 @@ import type { Call } from "../../server/grpc/call.ts";
 
 export interface FakeCall extends Call {
   cancel(isGivenUp?: boolean): void;
+  /** The answer, or what the call failed with. */
+  readonly replied: Promise<unknown>;
 }
 
 export function fakeCall(more: Partial<Call> = {}): FakeCall {
   const cancelled = new AbortController();
+  const { promise: replied, resolve: answer, reject: fail } = Promise.withResolvers<unknown>();
+  replied.catch(() => {});
   return {
     client: {
       identity: NOBODY,
       usage: new Usage(),
-      admission: { run: (_call, command) => command() },
+      admission: { enter: (turn) => turn.begin(() => {}) },
       waits: { enter: () => () => {} },
       renewals: { begin: () => () => {}, check: () => {}, denied: () => {} },
     },
+    answer,
+    fail,
+    send() {},
+    replied,
     isUrgent: false,
     signal: cancelled.signal,
     get isCancelled() {

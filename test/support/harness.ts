@@ -15,6 +15,7 @@ import { createGrpcServer } from "../../server/grpc/server.ts";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
 import { openStore } from "../../server/storage/open.ts";
 import type { Store } from "../../server/storage/store.ts";
+import { begunVerbs } from "./begun-verbs.ts";
 import { NO_BOUND } from "./no-bound.ts";
 import { drainingInTime, drainMs, stopInTime } from "./stop-in-time.ts";
 import { TestCalls } from "./test-calls.ts";
@@ -210,11 +211,12 @@ export function replacing(engine: LockEngine, verbs: Partial<LockEngine>, asks: 
     const own = asks[asked.verb] as LockEngine["ask"] | undefined;
     return own ? own(asked) : engine.ask(asked);
   };
-  const all: Partial<LockEngine> = { ask, ...verbs };
+  const own = { acquire: engine.acquire.bind(engine), ask, ...verbs };
+  const all: Partial<LockEngine> = { ...begunVerbs(own), ask, ...verbs };
   return new Proxy(engine, {
     get(target, name) {
-      const own = all[name as keyof LockEngine];
-      if (own) return own;
+      const replaced = all[name as keyof LockEngine];
+      if (replaced) return replaced;
       const value: unknown = Reflect.get(target, name);
       return typeof value === "function" ? value.bind(target) : value;
     },

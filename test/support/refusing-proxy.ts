@@ -17,18 +17,8 @@ export type Refusal = number | "UNIMPLEMENTED" | "RESET";
 
 export interface RefusingProxy {
   readonly address: string;
-  /** Methods of all received calls, in order, refused or not. */
-  readonly asked: readonly string[];
   /** How many calls were refused, and how many were passed on. */
   readonly counts: { readonly refused: number; readonly passed: number };
-  /** Cuts every connection and refuses new ones. */
-  leave(): void;
-  /** Listens again on the same port. */
-  comeBack(): Promise<void>;
-  /** From now on answers nothing and passes nothing on. */
-  freeze(): void;
-  /** From now on refuses all calls with this HTTP status; undefined: stops doing so. */
-  refuseAll(status: number | undefined): void;
   close(): Promise<void>;
 }
 
@@ -43,64 +33,40 @@ export async function startRefusingProxy(
   how: Refusal,
   refused: readonly string[] = STREAMS,
 ): Promise<RefusingProxy> {
-  const asked: string[] = [];
   const counts = { refused: 0, passed: 0 };
   const sessions = new Set<ServerHttp2Session | ClientHttp2Session>();
-  let isFrozen = false;
-  let refusingAll: number | undefined;
-  const listening = async (port: number) => {
-    const proxy = createServer();
-    proxy.on("session", (near) => {
-      const far = connect(`http://${to}`);
-      for (const [one, other] of [
-        [near, far],
-        [far, near],
-      ] as const) {
-        sessions.add(one);
-        one.on("error", () => {});
-        one.on("close", () => {
-          sessions.delete(one);
-          other.destroy();
-        });
-      }
-      near.on("stream", (stream, headers) => {
-        const method = String(headers[":path"]).split("/").at(-1) as string;
-        asked.push(method);
-        stream.on("error", () => {});
-        if (isFrozen) return;
-        const refusal = refusingAll ?? (refused.includes(method) ? how : undefined);
-        counts[refusal ? "refused" : "passed"] += 1;
-        if (refusal) refuse(stream, refusal);
-        else passOn(stream, headers, far);
+  const proxy = createServer();
+  proxy.on("session", (near) => {
+    const far = connect(`http://${to}`);
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sessions.add(one);
+      one.on("error", () => {});
+      one.on("close", () => {
+        sessions.delete(one);
+        other.destroy();
       });
+    }
+    near.on("stream", (stream, headers) => {
+      const method = String(headers[":path"]).split("/").at(-1) as string;
+      stream.on("error", () => {});
+      const isRefused = refused.includes(method);
+      counts[isRefused ? "refused" : "passed"] += 1;
+      if (isRefused) refuse(stream, how);
+      else passOn(stream, headers, far);
     });
-    proxy.listen(port, "127.0.0.1");
-    await once(proxy, "listening");
-    return proxy;
-  };
-  let proxy = await listening(0);
-  const { port } = proxy.address() as AddressInfo;
-  const leave = () => {
-    proxy.close();
-    for (const session of sessions) session.destroy();
-  };
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
   return {
-    address: `127.0.0.1:${port}`,
-    asked,
+    address: `127.0.0.1:${(proxy.address() as AddressInfo).port}`,
     counts,
-    leave,
-    async comeBack() {
-      proxy = await listening(port);
-    },
-    freeze() {
-      isFrozen = true;
-    },
-    refuseAll(status) {
-      refusingAll = status;
-    },
     async close() {
-      const closed = proxy.listening ? once(proxy, "close") : undefined;
-      leave();
+      const closed = once(proxy, "close");
+      proxy.close();
+      for (const session of sessions) session.destroy();
       await closed;
     },
   };

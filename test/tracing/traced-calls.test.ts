@@ -101,21 +101,6 @@ describe.each(testDatabases())("a traced call on $label", ({ kind, fresh }) => {
     expect(queue.endNs).toBeGreaterThan(released.startNs - CLOCK_NS);
   });
 
-  test("that waits in vain shows how its wait has ended", async () => {
-    const { client, traceId } = tracedClient(server);
-    await server.client.lease({ name: "never free" });
-    const request = {
-      name: "never free",
-      whenBusy: { case: "wait" as const, value: { maxWait: { seconds: 0n, nanos: 1e6 } } },
-    };
-    const { outcome } = await client.call("acquire", request);
-    expect(outcome.case).toBe("ended");
-    const trace = await spans.of(traceId, ACQUIRE, "queue");
-    const how = { "rowlock.outcome": "ended", "rowlock.reason": "timed_out" };
-    expect(trace.one("queue")).toMatchObject({ attributes: how, links: [] });
-    expect(trace.one(ACQUIRE).attributes).toMatchObject({ "rpc.response.status_code": "OK", ...how });
-  });
-
   test("of a session is that of its command, whatever the other commands are", async () => {
     const one = newTrace();
     const other = newTrace();
@@ -168,17 +153,6 @@ describe.each(testDatabases())("a traced call on $label", ({ kind, fresh }) => {
     expect(second?.all.filter(({ name }) => name === "statement")).toEqual([]);
   });
 
-  test("of a limit by pattern has its transaction, too", async () => {
-    const { client, traceId } = tracedClient(server);
-    await client.call("setLimit", {
-      target: { case: "pattern", value: "traced/*" },
-      newLimit: { case: "limit", value: 3 },
-    });
-    const name = "rowlock.v1.LockService/SetLimit";
-    const trace = await spans.of(traceId, name, "transaction", "statement");
-    expect(trace.parts(trace.one(name)).map((part) => part.name)).toEqual(["transaction"]);
-  });
-
   test("shows no id that proves a right, and no text of a statement", async () => {
     const { client, traceId } = tracedClient(server);
     const requestId = "hush-hush";
@@ -229,21 +203,6 @@ describe("a call", () => {
     expect(server.logLines.map(({ fields }) => fields)).toEqual([
       expect.objectContaining({ incident: expect.any(String), trace_id: traceId, span_id: call.spanId }),
     ]);
-  });
-
-  test("about several leases shows how many locks, and no single one", async () => {
-    const { spans, server } = await scene();
-    const { traceId, traceparent } = newTrace();
-    const leases = [await server.client.lease({ name: "a" }), await server.client.lease({ name: "b" })];
-    const session = new BareSession(server.client);
-    const value = { leases: leases.map(({ leaseId }) => ({ leaseId })) };
-    session.send({ commands: [{ call: 1n, traceparent, command: { case: "renewLeases", value } }] });
-    await session.last(1n);
-    const name = "rowlock.v1.LockService/RenewLeases";
-    const trace = await spans.of(traceId, name, "transaction");
-    expect(trace.one(name).attributes).toMatchObject({ "rowlock.locks": 2 });
-    expect(trace.one(name).attributes).not.toHaveProperty("rowlock.lock");
-    expect(trace.one("transaction").attributes).toMatchObject({ "rowlock.commands": 2 });
   });
 
   test("that its caller does not sample has no span, and neither has one that the server does not sample", async () => {

@@ -8,14 +8,14 @@ import type { ClaimKey } from "../../../server/core/claim.ts";
 import type { Policy } from "../../../server/core/rows.ts";
 import { Engine } from "../../../server/engine/engine.ts";
 import { SharedAdmission } from "../../../server/grpc/admission.ts";
-import { type CarriedCall, ConnectionCalls } from "../../../server/grpc/call.ts";
-import { arrive, perform, type Served } from "../../../server/grpc/call-frame.ts";
+import { type Answer, type CarriedCall, ConnectionCalls } from "../../../server/grpc/call.ts";
+import { arrive, type Ended, perform, type Served } from "../../../server/grpc/call-frame.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
 import type { Failure } from "../../../server/grpc/messages/status.ts";
 import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
 import { OpenWaits } from "../../../server/grpc/open-waits.ts";
 import { Sessions } from "../../../server/grpc/session/sessions.ts";
-import { type Answer, ROWS } from "../../../server/grpc/verbs.ts";
+import { ROWS } from "../../../server/grpc/verbs.ts";
 import { type Store, StoreError } from "../../../server/storage/store.ts";
 import type { SimDatabase } from "../store/database.ts";
 import { type Planted, simStore } from "../store/sim-store.ts";
@@ -167,16 +167,15 @@ export class SimServer {
       traceparent: undefined,
       tracestate: undefined,
     }));
-    const ended = await perform(served, arrived, {
+    const { promise, resolve } = Promise.withResolvers<Ended<Message | null>>();
+    perform(served, arrived, {
       identify: () => NOBODY,
       decode: () => message,
-      run: async (asked, call) => {
-        const answer = await verb.run(served.methods, asked, call, (part, written) =>
-          send(messageOf(verb.of.output, part), written),
-        );
-        return answer === undefined ? null : messageOf(verb.of.output, answer);
-      },
+      encode: (answer) => (answer === undefined ? null : messageOf(verb.of.output, answer)),
+      send: (part, written) => send(messageOf(verb.of.output, part), written),
+      end: resolve,
     });
+    const ended = await promise;
     return ended.failure ? { failure: ended.failure } : { answer: ended.result };
   }
 }

@@ -9,7 +9,7 @@ import { probeName } from "../../core/lock.ts";
 import { PROBE_TTL_US, RECENT_DECISIONS_MS } from "../engine-bounds.ts";
 import { Fault, isHeldUp } from "../faults.ts";
 import type { AcquireInput, AnswerTo } from "../lock-engine.ts";
-import type { JobsByLock } from "../transaction/attempts.ts";
+import type { AsksByLock } from "../transaction/transaction.ts";
 
 /** The engine, as the probe uses it. */
 interface Probed {
@@ -59,13 +59,13 @@ export class Health {
     );
   }
 
-  committed(jobs: JobsByLock): void {
-    if (!this.#areProbes(jobs)) this.#committedMs = performance.now();
+  committed(asks: AsksByLock): void {
+    if (!this.#areProbes(asks)) this.#committedMs = performance.now();
   }
 
   /** Records a failed decision. A lock that another transaction holds says nothing about the other locks. */
-  failed(error: unknown, jobs?: JobsByLock): void {
-    if (!(error instanceof Fault) || error.kind !== "unavailable" || (jobs && this.#areProbes(jobs))) return;
+  failed(error: unknown, asks?: AsksByLock): void {
+    if (!(error instanceof Fault) || error.kind !== "unavailable" || (asks && this.#areProbes(asks))) return;
     if (!isHeldUp(error)) {
       this.#failedMs = performance.now();
       this.#failure = error;
@@ -94,7 +94,7 @@ export class Health {
     };
   }
 
-  #areProbes(jobs: JobsByLock): boolean {
-    return jobs.size === 1 && this.#probedLock !== null && jobs.has(this.#probedLock);
+  #areProbes(asks: AsksByLock): boolean {
+    return asks.size === 1 && this.#probedLock !== null && asks.has(this.#probedLock);
   }
 }

@@ -7,7 +7,7 @@ import { type Claim, type ClaimKey, type ClaimRef, isServerMade } from "../../co
 import type { Policy } from "../../core/rows.ts";
 import type { Store } from "../../storage/store.ts";
 import { RETURNED_READ_MAX } from "../engine-bounds.ts";
-import type { Job } from "../transaction/attempts.ts";
+import type { Ask } from "../transaction/ask.ts";
 
 export interface ReturnedWaitersOptions {
   readonly store: Pick<Store, "claims" | "claimsByRequest" | "heartbeat">;
@@ -18,7 +18,7 @@ export interface ReturnedWaitersOptions {
 }
 
 interface Unread {
-  readonly job: Job;
+  readonly ask: Ask;
   /** The claims that earlier attempts at the command made. */
   readonly made: readonly ClaimKey[];
 }
@@ -26,7 +26,7 @@ interface Unread {
 export class ReturnedWaiters {
   readonly #options: ReturnedWaitersOptions;
   /** Commands that wait, each with the place that it comes back to; null: none is known. */
-  readonly #pending = new Map<Job, ClaimRef | null>();
+  readonly #pending = new Map<Ask, ClaimRef | null>();
   #unread: Unread[] = [];
   #isReading = false;
 
@@ -37,13 +37,11 @@ export class ReturnedWaiters {
   /**
    * Reports that the command has to wait. If it comes back to a place, the place is kept until the command is answered.
    */
-  heldUp(job: Job, made: readonly ClaimKey[] = []): void {
-    const { verb } = job.command;
-    if ((verb !== "attach" && verb !== "acquire") || this.#pending.has(job)) return;
-    this.#pending.set(job, null);
-    const over = () => void this.#pending.delete(job);
-    job.answer.then(over, over);
-    this.#unread.push({ job, made });
+  heldUp(ask: Ask, made: readonly ClaimKey[] = []): void {
+    const { verb } = ask.command;
+    if ((verb !== "attach" && verb !== "acquire") || this.#pending.has(ask)) return;
+    this.#pending.set(ask, null);
+    this.#unread.push({ ask, made });
     if (this.#isReading) return;
     this.#isReading = true;
     void this.#read();
@@ -51,7 +49,10 @@ export class ReturnedWaiters {
 
   /** Places to heartbeat. */
   *claims(): Generator<ClaimRef> {
-    for (const claim of this.#pending.values()) if (claim) yield claim;
+    for (const [ask, claim] of this.#pending) {
+      if (ask.isOver) this.#pending.delete(ask);
+      else if (claim) yield claim;
+    }
   }
 
   async #read(): Promise<void> {
@@ -67,10 +68,10 @@ export class ReturnedWaiters {
 
   async #keep(unread: readonly Unread[]): Promise<void> {
     const { store, policy, replica } = this.#options;
-    const jobs = unread.map(({ job }) => job);
+    const asks = unread.map(({ ask }) => ask);
     const keys: ClaimKey[] = unread.flatMap(({ made }) => made);
     const requestIds: string[] = [];
-    for (const { command } of jobs) {
+    for (const { command } of asks) {
       if (command.verb === "attach") keys.push(command.ref);
       else if (command.verb === "acquire" && !isServerMade(command.requestId))
         requestIds.push(command.requestId);
@@ -80,10 +81,10 @@ export class ReturnedWaiters {
     const kept: Claim[] = [];
     for (const { nowUs, claims } of reads) {
       for (const claim of claims) {
-        for (const job of jobs) {
-          const isReturn = job.lockId === claim.lockId && comesBackTo(job.command, claim);
-          if (!isReturn || !wasKept(claim, nowUs, (readMs - job.submittedMs) * 1_000)) continue;
-          if (this.#pending.has(job)) this.#pending.set(job, claim);
+        for (const ask of asks) {
+          const isReturn = ask.lockId === claim.lockId && comesBackTo(ask.command, claim);
+          if (!isReturn || !wasKept(claim, nowUs, (readMs - ask.submittedMs) * 1_000)) continue;
+          if (!ask.isOver) this.#pending.set(ask, claim);
           kept.push(claim);
         }
       }

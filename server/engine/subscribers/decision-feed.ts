@@ -81,9 +81,13 @@ export class DecisionFeed {
     this.#endIfUnheard();
   }
 
+  /** Whether anybody listens. */
+  get isHeard(): boolean {
+    return this.#listeners.size > 0;
+  }
+
   /** Reports what this server has just committed. */
   committed(written: Iterable<{ readonly lock: DecidedLock }>): void {
-    if (this.#listeners.size === 0) return;
     for (const { lock } of written) this.#decided(lock);
   }
 

@@ -26,9 +26,13 @@ export class QueueSpans {
     if (oldest !== undefined) this.#end(oldest);
   }
 
+  /** Waits of traced calls. */
+  get count(): number {
+    return this.#open.size;
+  }
+
   /** This replica has committed these events, in order. Ends the waits that are over, with a link to who made room. */
   committed(events: readonly BatchEvent[]): void {
-    if (this.#open.size === 0) return;
     let madeRoom: Span | undefined;
     let lockName = "";
     for (const { event, lockName: name } of events) {

@@ -6,7 +6,7 @@
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Store } from "../../storage/store.ts";
 import type { EngineObserver } from "../lock-engine.ts";
-import type { Batch } from "../transaction/batch.ts";
+import type { Attempt } from "../transaction/transaction.ts";
 import { DecisionFeed } from "./decision-feed.ts";
 import { Followers, HeldLeases } from "./followers.ts";
 import { LockWatches, type LockWatchesOptions } from "./lock-watches.ts";
@@ -70,15 +70,22 @@ export class Subscribers {
    * This replica has committed the batch. Runs in the same tick of the event loop as the answers: a client that gets
    * both together sends its next commands together, and one transaction carries them together.
    */
-  committed({ locks, events, limitRules }: Pick<Batch, "locks" | "events" | "limitRules">): void {
-    for (const { lock, revisionBefore } of locks.values())
-      this.followers.decided(lock, revisionBefore, limitRules);
-    this.followers.queueSpans.committed(events);
-    for (const { event, nowUs } of events) {
-      if (event.kind === "granted" || event.kind === "ended") this.followers.settled(event.claim, nowUs);
-      if (event.kind === "ended" && event.was === "held") this.leases.ended(event.claim);
+  committed({ locks, events, limitRules }: Pick<Attempt, "locks" | "events" | "limitRules">): void {
+    // Most commits concern nobody who follows, and cost nothing here.
+    const { followers, places } = this;
+    const isFollowed = followers.count > 0 || followers.queueSpans.count > 0;
+    if (isFollowed) {
+      locks.forEach(({ lock, revisionBefore }) => {
+        followers.decided(lock, revisionBefore, limitRules);
+      });
+      followers.queueSpans.committed(events);
     }
-    for (const lockId of locks.keys()) this.places.changed(lockId);
-    this.#feed.committed(locks.values());
+    for (const { event, nowUs } of events) {
+      const isEnded = event.kind === "ended";
+      if (isFollowed && (isEnded || event.kind === "granted")) followers.settled(event.claim, nowUs);
+      if (isEnded && event.was === "held") this.leases.ended(event.claim);
+    }
+    if (isFollowed) for (const lockId of locks.keys()) places.changed(lockId);
+    if (this.#feed.isHeard) this.#feed.committed(locks.values());
   }
 }

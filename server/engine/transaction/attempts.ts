@@ -1,49 +1,9 @@
-// The attempts at one transaction: what is repeated, and the error for callers in the end. The commands of a
-// transaction stay together over its attempts.
+// What is repeated of work that needs the database, how often, and the error for callers in the end.
 
-import { partsOf } from "../../core/bounds.ts";
-import type { Command } from "../../core/command.ts";
-import type { Policy } from "../../core/rows.ts";
 import { type RetryPolicy, ROLLED_BACK, retry } from "../../storage/retry.ts";
-import { isInDoubt, isRowLocked, type Store, StoreError } from "../../storage/store.ts";
-import { asFault, mayBeDone, outcomeUnknown, unavailable } from "../faults.ts";
-import type { Answer, EngineObserver, Follower } from "../lock-engine.ts";
-import { Batch } from "./batch.ts";
-import { TransactionSpan } from "./transaction-span.ts";
-
-/** A submitted command. */
-export interface Job {
-  readonly lockId: bigint;
-  readonly command: Command;
-  readonly follower: Follower | null;
-  /** performance.now() when the command was submitted. */
-  readonly submittedMs: number;
-  /** null: the guard row is gone, or belongs to another name. */
-  readonly answer: Promise<Answer | null>;
-  readonly resolve: (answer: Answer | null) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-export type JobsByLock = ReadonlyMap<bigint, readonly Job[]>;
-
-/** Jobs of one transaction. */
-export interface TransactionJobs {
-  readonly jobs: JobsByLock;
-  /** Attempts with an unknown outcome that included these jobs. */
-  earlier: readonly Batch[];
-}
-
-export interface Deciding {
-  readonly policy: Policy;
-  readonly store: Pick<Store, "transact">;
-  readonly observer: EngineObserver;
-  /** A lock with followers here probably has a queue. */
-  readonly followers: { follows(lockId: bigint): boolean };
-  /** Heartbeats that must precede a decision, if any are late. Each attempt asks again. */
-  readonly background: { lateHeartbeat(): Promise<void> | null };
-  /** Whether calls may have spans; unset: none has. */
-  readonly isTraced?: boolean | undefined;
-}
+import { isInDoubt, isRowLocked, StoreError } from "../../storage/store.ts";
+import { asFault, unavailable } from "../faults.ts";
+import type { EngineObserver } from "../lock-engine.ts";
 
 interface AttemptsPolicy extends RetryPolicy<StoreError> {
   /** Errors that the caller handles itself; unset: none. */
@@ -56,52 +16,6 @@ export const UNLESS_ROW_LOCKED: AttemptsPolicy = {
   isWorthIt: (error): error is StoreError => ROLLED_BACK.isWorthIt(error) && !isRowLocked(error),
   isCallers: isRowLocked,
 };
-
-/**
- * Decides and commits. Throws a Fault for what the database cannot do, and rethrows bugs unchanged. If another
- * transaction holds a row, throws an error that `isRowLocked` recognises: at once if `impatient`, otherwise after some
- * seconds.
- */
-export function decideJobs(jobs: TransactionJobs, impatient: boolean, by: Deciding): Promise<Batch> {
-  const { store, policy, observer, followers, background } = by;
-  const traced = by.isTraced ? TransactionSpan.of(jobs.jobs) : undefined;
-  const attempt = async () => {
-    traced?.tried();
-    const late = background.lateHeartbeat();
-    // The heartbeats are repeated by themselves, so their failure ends the decision.
-    if (late) await withoutRepeating(() => late);
-    const batch = new Batch(jobs.jobs, policy, jobs.earlier);
-    try {
-      const plan = batch.plan((lockId) => followers.follows(lockId), impatient);
-      await store.transact(traced ? { ...plan, span: traced.span } : plan, (loaded) => batch.decide(loaded));
-    } catch (error) {
-      if (isInDoubt(error)) jobs.earlier = [...jobs.earlier, batch];
-      throw error;
-    }
-    return batch;
-  };
-  const deciding = withAttempts(attempt, observer, UNLESS_ROW_LOCKED);
-  return traced ? traced.until(deciding) : deciding;
-}
-
-/** Divides the work into at most `count` parts with about the same number of locks. */
-export function parts({ jobs, earlier }: TransactionJobs, count: number): TransactionJobs[] {
-  const locks = [...jobs];
-  const size = Math.ceil(locks.length / count);
-  return partsOf(locks, size).map((part) => ({ jobs: new Map(part), earlier }));
-}
-
-/** Fails the commands of a transaction that is given up. Returns the error that most of them get. */
-export function giveUp({ jobs, earlier }: TransactionJobs, error: unknown): unknown {
-  const failure = earlier.length > 0 ? mayBeDone(error) : error;
-  for (const [lockId, list] of jobs) {
-    list.forEach(({ reject }, index) => {
-      const isInDoubt = earlier.some((attempt) => attempt.changes(lockId, index));
-      reject(isInDoubt ? outcomeUnknown(error) : failure);
-    });
-  }
-  return failure;
-}
 
 /**
  * Runs `attempt` until it succeeds or is not worth repeating. Throws a Fault for what the database cannot do, and

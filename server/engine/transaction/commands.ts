@@ -1,27 +1,20 @@
-// Finds the lock of a command, by its name or by the id of its claim, and submits the command to the lanes.
+// Finds the lock of a command, by its name or by the id of its claim, and gives the command to the lanes. Whoever asks
+// is called back, or throws and rejects nothing: one way for the answer, and one for a failure.
 
 import { isServerMade } from "../../core/claim.ts";
-import type {
-  Acquire,
-  Asked,
-  Attach,
-  Change,
-  OutcomeNamed,
-  Release,
-  Renew,
-  Withdraw,
-} from "../../core/command.ts";
+import type { Acquire, Asked, Attach, Change, Release, Renew, Withdraw } from "../../core/command.ts";
 import { makesLock } from "../../core/decide.ts";
 import type { Store } from "../../storage/store.ts";
 import { STALE_ID_TRIES_MAX, UNAVAILABLE_RETRY_AFTER_MS } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
-import type { Answer, AnswerTo, Follower } from "../lock-engine.ts";
+import type { Answer, AnswerTo, Asker, Follower } from "../lock-engine.ts";
+import { Ask, promised } from "./ask.ts";
 import { withoutRepeating } from "./attempts.ts";
 import type { Lanes } from "./lanes.ts";
 import type { LockIds } from "./lock-ids.ts";
 
 export interface CommandsOptions {
-  readonly lanes: Pick<Lanes, "submit">;
+  readonly lanes: Pick<Lanes, "add" | "submit">;
   readonly lockIds: Pick<LockIds, "get" | "known" | "forget">;
   readonly store: Pick<Store, "find">;
   readonly detachments: { add(lockId: bigint, command: Withdraw): void };
@@ -34,42 +27,25 @@ export class Commands {
     this.#options = options;
   }
 
-  /** Submits a command for the lock that it names, or that its claim belongs to. */
-  ask<Asking extends Asked>(asked: Asking): Promise<AnswerTo<Asking["verb"]>>;
-  ask(asked: Asked): Promise<Answer> {
-    if ("ref" in asked) return this.byRef(asked);
-    return makesLock(asked) ? this.byName(asked) : this.#byNameIfThere(asked);
-  }
-
   /**
-   * Submits a command for a lock known by name. The guard row may have been cleaned away since the name was resolved.
+   * Runs a command for the lock that it names, or that its claim belongs to. Calls the asker back, and throws nothing. An
+   * Acquire or an Attach may have a follower.
    */
-  async byName<Named extends Acquire | Change>(
-    command: Named,
-    follower: Follower | null = null,
-  ): Promise<AnswerTo<Named["verb"]>> {
-    const { lanes, lockIds } = this.#options;
-    const { name } = command;
-    for (let tries = 1; tries <= STALE_ID_TRIES_MAX; tries++) {
-      const id = lockIds.get(name, command.caller);
-      const lockId = typeof id === "bigint" ? id : await id;
-      const answer = await lanes.submit(lockId, command, follower).catch((error: unknown) => {
-        const isInDoubt = error instanceof Fault && error.outcomeUnknown;
-        // The caller has no request id to repeat the call with.
-        if (isInDoubt && command.verb === "acquire" && isServerMade(command.requestId))
-          this.withdraw(lockId, command);
-        throw error;
-      });
-      if (answer) return answer;
-      lockIds.forget(name);
+  begin(command: Acquire | Attach | Asked, follower: Follower | null, asker: Asker<never>): void {
+    if ("ref" in command)
+      addTo(this.#options.lanes, command.ref.lockId, new ClaimAsk(command, follower, asker));
+    else if (command.verb === "acquire" || makesLock(command))
+      new NamedAsk(command, follower, asker, this.#options, this).begin();
+    else {
+      const asked = asker as Asker<unknown>;
+      this.#byNameIfThere(command).then(
+        (answer) => asked.settle(answer),
+        (error: unknown) => asked.fail(error),
+      );
     }
-    const message = "The clean-up of idle locks kept deleting the lock's row.";
-    throw new Fault("unavailable", "lock_row_vanishes", message, {
-      retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
-    });
   }
 
-  /** As `byName`, but makes no lock. */
+  /** Finds a lock by its name without making it. */
   async #byNameIfThere(command: Change): Promise<Answer> {
     // Looked up without the cache, which would make the row.
     const { lanes, store } = this.#options;
@@ -81,18 +57,16 @@ export class Commands {
 
   /** Asks for one of many locks; null: the lock is no longer what it was when it was found. `id` null: it was new. */
   async oneOf(id: bigint | null, command: Acquire): Promise<AnswerTo<"acquire"> | null> {
-    return id === null ? await this.byName(command) : await this.#options.lanes.submit(id, command);
+    if (id !== null) return await this.#options.lanes.submit(id, command);
+    return await promised<AnswerTo<"acquire">>((asker) => this.begin(command, null, asker));
   }
 
-  /** Submits a command for a claim known by its id. Without a guard row there is no claim. */
-  async byRef<Asking extends Attach | Renew | Release>(
+  /** Runs a command for a claim known by its id. */
+  byRef<Asking extends Attach | Renew | Release>(
     command: Asking,
     follower: Follower | null = null,
-  ): Promise<AnswerTo<Asking["verb"]> | Answer<OutcomeNamed<"unknown_claim">>> {
-    const { lockId } = command.ref;
-    const { lanes } = this.#options;
-    const answer = await lanes.submit(lockId, command, follower);
-    return answer ?? { outcome: { kind: "unknown_claim" }, nowUs: 0, lockId, lockName: "" };
+  ): Promise<AnswerTo<Asking["verb"]>> {
+    return promised((asker) => this.begin(command, follower, asker));
   }
 
   /** Ends the claim that an Acquire may have made; null: the id of its lock is unknown. */
@@ -102,4 +76,80 @@ export class Commands {
     const id = lockId ?? lockIds.known(name);
     if (id !== undefined) detachments.add(id, { verb: "withdraw", requestId, secret });
   }
+}
+
+/** What the lanes refuse fails the ask. */
+function addTo(lanes: Pick<Lanes, "add">, lockId: bigint, ask: Ask): void {
+  try {
+    lanes.add(lockId, ask);
+  } catch (error) {
+    ask.fail(error);
+  }
+}
+
+/** Asks about a claim. */
+class ClaimAsk extends Ask {
+  gone(): void {
+    this.asker.settle({ outcome: { kind: "unknown_claim" }, nowUs: 0, lockId: this.lockId, lockName: "" });
+  }
+}
+
+/** Asks for a lock by its name. */
+class NamedAsk extends Ask {
+  declare readonly command: Acquire | Change;
+  readonly #options: CommandsOptions;
+  readonly #commands: Pick<Commands, "withdraw">;
+  #tries = 0;
+
+  constructor(
+    command: Acquire | Change,
+    follower: Follower | null,
+    asker: Asker<never>,
+    options: CommandsOptions,
+    commands: Pick<Commands, "withdraw">,
+  ) {
+    super(command, follower, asker);
+    this.#options = options;
+    this.#commands = commands;
+  }
+
+  begin(): void {
+    this.#tries += 1;
+    const { lanes, lockIds } = this.#options;
+    const { name, caller } = this.command;
+    let id: bigint | Promise<bigint>;
+    try {
+      id = lockIds.get(name, caller);
+    } catch (error) {
+      this.asker.fail(error);
+      return;
+    }
+    if (typeof id === "bigint") addTo(lanes, id, this);
+    else
+      id.then(
+        (found) => addTo(lanes, found, this),
+        (error: unknown) => this.asker.fail(error),
+      );
+  }
+
+  gone(): void {
+    this.#options.lockIds.forget(this.command.name);
+    if (this.#tries < STALE_ID_TRIES_MAX) this.begin();
+    else this.asker.fail(vanishes());
+  }
+
+  override fail(error: unknown): void {
+    const { command } = this;
+    const isInDoubt = error instanceof Fault && error.outcomeUnknown;
+    // The caller has no request id to repeat the call with.
+    if (isInDoubt && command.verb === "acquire" && isServerMade(command.requestId))
+      this.#commands.withdraw(this.lockId, command);
+    super.fail(error);
+  }
+}
+
+function vanishes(): Fault {
+  const message = "The clean-up of idle locks kept deleting the lock's row.";
+  const retryAfterMs = UNAVAILABLE_RETRY_AFTER_MS;
+  return new Fault("unavailable", "lock_row_vanishes", message, { retryAfterMs });
 }

@@ -3,7 +3,7 @@
 
 import type { BoundUse } from "../../core/bound-use.ts";
 import { HELD_UP_GROWTH, HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../engine-bounds.ts";
-import type { TransactionJobs } from "./attempts.ts";
+import type { TransactionAsks } from "./transaction.ts";
 
 /** How other transactions hold a lock. */
 export type Hold = "passing" | "stuck";
@@ -41,8 +41,8 @@ export class HeldUp {
 }
 
 /** Work that waits for row locks. */
-export interface HeldUpJobs {
-  readonly jobs: TransactionJobs;
+export interface HeldUpAsks {
+  readonly asks: TransactionAsks;
   readonly hold: Hold;
   readonly sinceMs: number;
 }
@@ -53,7 +53,7 @@ export interface HeldUpJobs {
  */
 export class PatientSlots {
   readonly #slots: number;
-  readonly #queued: Readonly<Record<Hold, HeldUpJobs[]>> = { passing: [], stuck: [] };
+  readonly #queued: Readonly<Record<Hold, HeldUpAsks[]>> = { passing: [], stuck: [] };
   readonly #running: Record<Hold, number> = { passing: 0, stuck: 0 };
 
   constructor(slots: number) {
@@ -73,12 +73,12 @@ export class PatientSlots {
     return this.#busy < this.#slots && this.#queued.passing.length === 0;
   }
 
-  add(waiting: HeldUpJobs): void {
+  add(waiting: HeldUpAsks): void {
     this.#queued[waiting.hold].push(waiting);
   }
 
   /** Gives a slot to the next work, if there is one for it. Call `end` when that work is over. */
-  begin(): HeldUpJobs | undefined {
+  begin(): HeldUpAsks | undefined {
     if (this.#busy >= this.#slots) return undefined;
     const mayStick = this.#running.stuck < Math.max(1, this.#slots - 1);
     const next = this.#queued.passing.shift() ?? (mayStick ? this.#queued.stuck.shift() : undefined);
@@ -86,7 +86,7 @@ export class PatientSlots {
     return next;
   }
 
-  end({ hold }: HeldUpJobs): void {
+  end({ hold }: HeldUpAsks): void {
     this.#running[hold] -= 1;
   }
 

@@ -21,11 +21,20 @@ import {
 } from "../engine-bounds.ts";
 import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
-import type { Answer, AnswerTo, Follower } from "../lock-engine.ts";
-import { type Deciding, decideJobs, giveUp, type Job, parts, type TransactionJobs } from "./attempts.ts";
-import { type Batch, claimsMadeBy } from "./batch.ts";
-import { type HeldUpJobs, PatientSlots } from "./held-up.ts";
+import type { AnswerTo, Follower } from "../lock-engine.ts";
+import { type Ask, PlainAsk, promised } from "./ask.ts";
+import { HeldUp, type HeldUpAsks, PatientSlots } from "./held-up.ts";
 import type { LockEntry, Locks, UnderWay } from "./locks.ts";
+import {
+  type AsksByLock,
+  type Attempt,
+  claimsMadeBy,
+  type Deciding,
+  decideAsks,
+  giveUp,
+  parts,
+  type TransactionAsks,
+} from "./transaction.ts";
 
 export interface LanesOptions extends Deciding {
   readonly locks: Locks;
@@ -37,13 +46,13 @@ export interface LanesOptions extends Deciding {
    * Learns of each command that waits long because another transaction holds its lock, with the claims that earlier
    * attempts made for it; perhaps twice of one.
    */
-  readonly returned: { heldUp(job: Job, made?: readonly ClaimKey[]): void };
+  readonly returned: { heldUp(ask: Ask, made?: readonly ClaimKey[]): void };
   /** Answers the commands after the commit. Must not throw. */
-  readonly afterCommit: { answer(jobs: TransactionJobs["jobs"], batch: Batch): void };
-  /** Learns of the commits, and of the jobs that are given up with the error that their callers get. Must not throw. */
+  readonly afterCommit: { answer(asks: AsksByLock, attempt: Attempt): void };
+  /** Learns of the commits, and of the asks that are given up with the error that their callers get. Must not throw. */
   readonly health: {
-    committed(jobs: TransactionJobs["jobs"]): void;
-    failed(error: unknown, jobs: TransactionJobs["jobs"]): void;
+    committed(asks: AsksByLock): void;
+    failed(error: unknown, asks: AsksByLock): void;
   };
 }
 
@@ -51,7 +60,7 @@ const IN_LANE: UnderWay = { kind: "in_lane" };
 
 export class Lanes {
   readonly #options: LanesOptions;
-  /** Locks with queued jobs, in the order in which they came. */
+  /** Locks with queued asks, in the order in which they came. */
   readonly #queued = new Set<LockEntry>();
   readonly #slots: PatientSlots;
   /** Commands whose transaction has not begun. */
@@ -69,33 +78,37 @@ export class Lanes {
   }
 
   /**
-   * Resolves after the commit; null: the guard row is gone. Throws a Fault when the lanes are stopped, when the queue is
-   * full, and when another transaction holds the lock of an optional command: an `advance`, which its sender repeats
-   * anyway, or an `acquire` that is one of many.
+   * Queues the ask. Throws a Fault when the lanes are stopped, when the queue is full, and when another transaction holds
+   * the lock of an optional command: an `advance`, which its sender repeats anyway, or an `acquire` that is one of many.
    */
-  submit<Asked extends Command>(
-    lockId: bigint,
-    command: Asked,
-    follower: Follower | null = null,
-  ): Promise<AnswerTo<Asked["verb"]> | null> {
+  add(lockId: bigint, ask: Ask): void {
     this.refuseWhenStopped();
     const { queuedMax } = this.#options;
+    const { command } = ask;
     if (this.#queuedCount >= (isUrgent(command) ? 2 * queuedMax : queuedMax))
       throw overloaded("commands_queued", "Too many calls are waiting for the database.");
     const lock = this.#options.locks.get(lockId);
     const isWaitedFor = lock.underWay !== null && lock.underWay !== IN_LANE;
     if (isOptional(command) && (isWaitedFor || isHeldUpFor(command, lock))) throw heldUp();
-    const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | null>();
-    const job: Job = { lockId, command, follower, submittedMs: performance.now(), answer, resolve, reject };
+    ask.lockId = lockId;
+    ask.submittedMs = performance.now();
+    ask.isOver = false;
     const { queued } = lock;
-    if (queued.length > 0 && isUrgent(command)) queued.splice(urgentIn(queued), 0, job);
-    else queued.push(job);
+    if (queued.length > 0 && isUrgent(command)) queued.splice(urgentIn(queued), 0, ask);
+    else queued.push(ask);
     this.#queued.add(lock);
     this.#queuedCount += 1;
-    if (lock.underWay?.kind === "held_up") this.#options.returned.heldUp(job);
+    if (lock.underWay?.kind === "held_up") this.#options.returned.heldUp(ask);
     this.#schedule();
-    // Lanes carry commands of all verbs. OutcomeKinds says which outcomes each verb can have.
-    return answer as Promise<AnswerTo<Asked["verb"]> | null>;
+  }
+
+  /** The same for a command of which few are made. Resolves after the commit; null: the guard row is gone. */
+  submit<Asked extends Command>(
+    lockId: bigint,
+    command: Asked,
+    follower: Follower | null = null,
+  ): Promise<AnswerTo<Asked["verb"]> | null> {
+    return promised((asker) => this.add(lockId, new PlainAsk(command, follower, asker)));
   }
 
   get bounds(): readonly BoundUse[] {
@@ -144,10 +157,10 @@ export class Lanes {
   readonly #fill = (): void => {
     this.#scheduled = false;
     while (this.#busy < this.#options.lanes) {
-      const jobs = this.#take();
-      if (jobs.size === 0) break;
+      const byLock = this.#take();
+      if (byLock.size === 0) break;
       this.#busy += 1;
-      void this.#run({ jobs, earlier: [] }).finally(() => {
+      void this.#run({ byLock, earlier: [] }).finally(() => {
         this.#busy -= 1;
         this.#goOn();
       });
@@ -159,10 +172,10 @@ export class Lanes {
     else if (this.#isDrained()) for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** Takes the jobs for one lane. Sends the locks that are held up to the patient slots. */
-  #take(): Map<bigint, Job[]> {
-    const taken = new Map<bigint, Job[]>();
-    const passing = new Map<bigint, Job[]>();
+  /** Takes the asks for one lane. Sends the locks that are held up to the patient slots. */
+  #take(): Map<bigint, Ask[]> {
+    const taken = new Map<bigint, Ask[]>();
+    const passing = new Map<bigint, Ask[]>();
     const canPass = this.#slots.hasRoom;
     let room = BATCH_COMMANDS_MAX;
     const inTurns = this.#inTurns();
@@ -170,13 +183,13 @@ export class Lanes {
     for (const lock of inTurns) {
       if (room === 0 || taken.size >= locksMax) break;
       if (lock.underWay !== null) continue;
-      const { state } = lock.heldUp;
+      const state = lock.hold;
       if (state === "free") {
         const part = this.#takeOf(lock, room);
         room -= part.length;
         taken.set(lock.id, part);
       } else if (state === "stuck") {
-        this.#wait({ jobs: new Map([[lock.id, this.#takeOf(lock)]]), earlier: [] }, "stuck");
+        this.#wait({ byLock: new Map([[lock.id, this.#takeOf(lock)]]), earlier: [] }, "stuck");
       } else if (lock.queued.every(({ command }) => isOptional(command))) {
         // Optional commands are not worth a wait. A lane tries them alone if it has taken no other lock.
         if (taken.size > 0) continue;
@@ -184,13 +197,13 @@ export class Lanes {
         break;
       } else if (canPass && passing.size < BATCH_LOCKS_MAX) passing.set(lock.id, this.#takeOf(lock));
     }
-    if (passing.size > 0) this.#wait({ jobs: passing, earlier: [] }, "passing");
+    if (passing.size > 0) this.#wait({ byLock: passing, earlier: [] }, "passing");
     return taken;
   }
 
   /**
-   * Locks with queued jobs, in the order in which they came: in turn one with urgent jobs and one without. So urgent
-   * jobs wait for few others, and nobody who renews without a pause keeps others from acquiring.
+   * Locks with queued asks, in the order in which they came: in turn one with urgent asks and one without. So urgent
+   * asks wait for few others, and nobody who renews without a pause keeps others from acquiring.
    */
   #inTurns(): readonly LockEntry[] {
     const urgent: LockEntry[] = [];
@@ -217,7 +230,7 @@ export class Lanes {
     return isCrowded ? CROWDED_BATCH_LOCKS_MAX : BATCH_LOCKS_MAX;
   }
 
-  #takeOf(lock: LockEntry, max: number = BATCH_COMMANDS_MAX): Job[] {
+  #takeOf(lock: LockEntry, max: number = BATCH_COMMANDS_MAX): Ask[] {
     let part = lock.queued;
     if (part.length > max) part = someOf(part, max);
     else lock.queued = [];
@@ -227,11 +240,11 @@ export class Lanes {
     return part;
   }
 
-  async #run(all: TransactionJobs): Promise<void> {
-    const locks = all.jobs.size;
-    let batch: Batch;
+  async #run(all: TransactionAsks): Promise<void> {
+    const locks = all.byLock.size;
+    let attempt: Attempt;
     try {
-      batch = await decideJobs(all, true, this.#options);
+      attempt = await decideAsks(all, true, this.#options);
     } catch (error) {
       if (isRowLocked(error)) await this.#meet(all);
       else if (error instanceof Fault || locks === 1) this.#failed(all, error);
@@ -239,35 +252,35 @@ export class Lanes {
       else for (const part of parts(all, locks)) await this.#run(part);
       return;
     }
-    this.#done(all, batch);
+    this.#done(all, attempt);
   }
 
   /** Handles a transaction that met a row held by another transaction. */
-  async #meet(jobs: TransactionJobs): Promise<void> {
-    if (jobs.jobs.size > 1) {
-      for (const half of parts(jobs, 2)) await this.#run(half);
+  async #meet(asks: TransactionAsks): Promise<void> {
+    if (asks.byLock.size > 1) {
+      for (const half of parts(asks, 2)) await this.#run(half);
       return;
     }
-    for (const lock of this.#locksOf(jobs)) lock.heldUp.met();
+    for (const lock of this.#locksOf(asks)) heldUpOf(lock).met();
     // If an earlier attempt may have made an Acquire's change, the outcome must be found out.
-    const isOpen = ({ command }: Job) => jobs.earlier.length > 0 && command.verb === "acquire";
-    const isWorthIt = [...jobs.jobs.values()].flat().some((job) => !isOptional(job.command) || isOpen(job));
-    if (isWorthIt) this.#wait(jobs, "passing");
-    else this.#failed(jobs, heldUp());
+    const isOpen = ({ command }: Ask) => asks.earlier.length > 0 && command.verb === "acquire";
+    const isWorthIt = [...asks.byLock.values()].flat().some((ask) => !isOptional(ask.command) || isOpen(ask));
+    if (isWorthIt) this.#wait(asks, "passing");
+    else this.#failed(asks, heldUp());
   }
 
-  /** Gives the jobs to the patient slots. Their commands count as queued until it is over. */
-  #wait(all: TransactionJobs, hold: HeldUpJobs["hold"]): void {
+  /** Gives the asks to the patient slots. Their commands count as queued until it is over. */
+  #wait(all: TransactionAsks, hold: HeldUpAsks["hold"]): void {
     const left = this.#shed(all);
-    if (left.jobs.size === 0) return;
+    if (left.byLock.size === 0) return;
     const sinceMs = performance.now();
-    for (const [lockId, jobs] of left.jobs) {
-      this.#queuedCount += jobs.length;
+    for (const [lockId, asks] of left.byLock) {
+      this.#queuedCount += asks.length;
       const lock = this.#options.locks.get(lockId);
-      const onLong = () => this.#waitForLong(lock, jobs, left.earlier, sinceMs);
+      const onLong = () => this.#waitForLong(lock, asks, left.earlier, sinceMs);
       lock.underWay = { kind: "patient", timer: setTimeout(onLong, RETURNED_AFTER_MS), sinceMs };
     }
-    this.#slots.add({ jobs: left, hold, sinceMs });
+    this.#slots.add({ asks: left, hold, sinceMs });
     this.#fillSlots();
   }
 
@@ -275,31 +288,31 @@ export class Lanes {
     for (let next = this.#slots.begin(); next; next = this.#slots.begin()) void this.#runPatiently(next);
   }
 
-  async #runPatiently(waiting: HeldUpJobs): Promise<void> {
-    const { jobs, sinceMs } = waiting;
-    const ended = await decideJobs(jobs, false, this.#options).then(
-      (batch) => ({ batch }),
+  async #runPatiently(waiting: HeldUpAsks): Promise<void> {
+    const { asks, sinceMs } = waiting;
+    const ended = await decideAsks(asks, false, this.#options).then(
+      (attempt) => ({ attempt }),
       (error: unknown) => ({ error }),
     );
     this.#slots.end(waiting);
-    if ("batch" in ended) this.#done(jobs, ended.batch);
-    else if (jobs.jobs.size > 1 && !(ended.error instanceof Fault)) {
+    if ("attempt" in ended) this.#done(asks, ended.attempt);
+    else if (asks.byLock.size > 1 && !(ended.error instanceof Fault)) {
       // One lock must not spoil the transaction for the others, so each lock gets its own.
-      for (const part of parts(jobs, jobs.jobs.size)) this.#slots.add({ ...waiting, jobs: part });
-    } else if (!isRowLocked(ended.error)) this.#failed(jobs, ended.error);
+      for (const part of parts(asks, asks.byLock.size)) this.#slots.add({ ...waiting, asks: part });
+    } else if (!isRowLocked(ended.error)) this.#failed(asks, ended.error);
     else {
-      for (const lock of this.#locksOf(jobs)) lock.heldUp.stuck();
-      if (performance.now() - sinceMs > ROLLED_BACK.longestMs) this.#failed(jobs, unavailable(ended.error));
-      else this.#slots.add({ jobs: jobs, sinceMs, hold: "stuck" });
+      for (const lock of this.#locksOf(asks)) heldUpOf(lock).stuck();
+      if (performance.now() - sinceMs > ROLLED_BACK.longestMs) this.#failed(asks, unavailable(ended.error));
+      else this.#slots.add({ asks, sinceMs, hold: "stuck" });
     }
     this.#fillSlots();
   }
 
   /** Refuses the optional commands, which are not worth a wait, and returns the rest. */
-  #shed({ jobs, earlier }: TransactionJobs): TransactionJobs {
-    if (earlier.length > 0) return { jobs, earlier };
-    const left = new Map<bigint, readonly Job[]>();
-    for (const [lockId, list] of jobs) {
+  #shed({ byLock, earlier }: TransactionAsks): TransactionAsks {
+    if (earlier.length > 0) return { byLock, earlier };
+    const left = new Map<bigint, readonly Ask[]>();
+    for (const [lockId, list] of byLock) {
       const worthIt = refuseOptional(list);
       const lock = this.#options.locks.get(lockId);
       if (worthIt.length > 0) left.set(lockId, worthIt);
@@ -309,48 +322,50 @@ export class Lanes {
       lock.queued = queuedLeft;
       if (queuedLeft.length === 0) this.#queued.delete(lock);
     }
-    return { jobs: left, earlier };
+    return { byLock: left, earlier };
   }
 
   #waitForLong(
     lock: LockEntry,
-    jobs: readonly Job[],
-    earlier: TransactionJobs["earlier"],
+    asks: readonly Ask[],
+    earlier: TransactionAsks["earlier"],
     sinceMs: number,
   ): void {
     lock.underWay = { kind: "held_up", sinceMs };
     const { returned } = this.#options;
-    for (const [index, job] of jobs.entries()) returned.heldUp(job, claimsMadeBy(earlier, lock.id, index));
-    for (const job of lock.queued) returned.heldUp(job);
+    for (const [index, ask] of asks.entries()) returned.heldUp(ask, claimsMadeBy(earlier, lock.id, index));
+    for (const ask of lock.queued) returned.heldUp(ask);
   }
 
-  #done(jobs: TransactionJobs, batch: Batch): void {
-    this.#options.health.committed(jobs.jobs);
-    this.#options.afterCommit.answer(jobs.jobs, batch);
-    this.#release(jobs);
+  // Whoever gets an answer may ask again in the same tick, so the locks are free by then.
+
+  #done(asks: TransactionAsks, attempt: Attempt): void {
+    this.#release(asks);
+    this.#options.health.committed(asks.byLock);
+    this.#options.afterCommit.answer(asks.byLock, attempt);
   }
 
-  #failed(jobs: TransactionJobs, error: unknown): void {
-    this.#options.health.failed(giveUp(jobs, error), jobs.jobs);
-    this.#release(jobs);
+  #failed(asks: TransactionAsks, error: unknown): void {
+    this.#release(asks);
+    this.#options.health.failed(giveUp(asks, error), asks.byLock);
   }
 
-  #release({ jobs }: TransactionJobs): void {
+  #release({ byLock }: TransactionAsks): void {
     const { locks } = this.#options;
-    for (const [lockId, list] of jobs) {
+    byLock.forEach((list, lockId) => {
       const lock = locks.get(lockId);
       const { underWay } = lock;
       lock.underWay = null;
       locks.leave(lock);
-      if (underWay === IN_LANE) continue;
+      if (underWay === IN_LANE) return;
       this.#queuedCount -= list.length;
       if (underWay?.kind === "patient") clearTimeout(underWay.timer);
-    }
+    });
     this.#goOn();
   }
 
-  #locksOf({ jobs }: TransactionJobs): LockEntry[] {
-    return [...jobs.keys()].map((id) => this.#options.locks.get(id));
+  #locksOf({ byLock }: TransactionAsks): LockEntry[] {
+    return [...byLock.keys()].map((id) => this.#options.locks.get(id));
   }
 }
 
@@ -360,8 +375,13 @@ function isOptional(command: Command): boolean {
 }
 
 /** Whether to refuse an optional command. Advances retry locks that are only briefly contended; acquires do not. */
-function isHeldUpFor({ verb }: Command, { heldUp: { state } }: LockEntry): boolean {
-  return state === "stuck" || (verb === "acquire" && state === "passing");
+function isHeldUpFor({ verb }: Command, { hold }: LockEntry): boolean {
+  return hold === "stuck" || (verb === "acquire" && hold === "passing");
+}
+
+function heldUpOf(lock: LockEntry): HeldUp {
+  lock.heldUp ??= new HeldUp();
+  return lock.heldUp;
 }
 
 /** Goes before what was queued earlier. */
@@ -384,24 +404,27 @@ function alternating<One>(first: readonly One[], second: readonly One[]): readon
   return all;
 }
 
-/** How many jobs of a lock are urgent: the first ones. */
-function urgentIn(jobs: readonly Job[]): number {
-  const others = jobs.findIndex(({ command }) => !isUrgent(command));
-  return others < 0 ? jobs.length : others;
+/** How many asks of a lock are urgent: the first ones. */
+function urgentIn(asks: readonly Ask[]): number {
+  const others = asks.findIndex(({ command }) => !isUrgent(command));
+  return others < 0 ? asks.length : others;
 }
 
-/** Takes so many of more jobs out of the list: urgent ones up to a half, or more if there are few others. */
-function someOf(jobs: Job[], max: number): Job[] {
-  const urgent = urgentIn(jobs);
-  const others = Math.min(jobs.length - urgent, Math.max(max - urgent, Math.floor(max / 2)));
-  return [...jobs.splice(0, max - others), ...jobs.splice(urgent - (max - others), others)];
+/** Takes so many of more asks out of the list: urgent ones up to a half, or more if there are few others. */
+function someOf(asks: Ask[], max: number): Ask[] {
+  const urgent = urgentIn(asks);
+  const others = Math.min(asks.length - urgent, Math.max(max - urgent, Math.floor(max / 2)));
+  return [...asks.splice(0, max - others), ...asks.splice(urgent - (max - others), others)];
 }
 
-/** Refuses the optional jobs and returns the others. */
-function refuseOptional(jobs: readonly Job[]): Job[] {
-  return jobs.filter(({ command, reject }) => {
-    if (isOptional(command)) reject(heldUp());
-    return !isOptional(command);
+/** Refuses the optional asks and returns the others. */
+function refuseOptional(asks: readonly Ask[]): Ask[] {
+  return asks.filter((ask) => {
+    if (!isOptional(ask.command)) return true;
+    ask.isOver = true;
+    // Later: whoever hears of it may ask again at once, and the lists are being changed here.
+    queueMicrotask(() => ask.fail(heldUp()));
+    return false;
   });
 }
 
@@ -410,8 +433,8 @@ function heldUp(): Fault {
 }
 
 /** Whose command it is: those of the server itself have one line together. */
-function clientOf(job: Job | undefined): unknown {
-  const command = job?.command;
+function clientOf(ask: Ask | undefined): unknown {
+  const command = ask?.command;
   const caller = command && "caller" in command ? command.caller : undefined;
   return sourceOf(caller);
 }

@@ -24,9 +24,9 @@ import { newMark } from "../random.ts";
 import { lockSteps } from "../views/views.ts";
 import type { Advances } from "./advances.ts";
 import { UNLESS_ROW_LOCKED, withAttempts } from "./attempts.ts";
-import { Batch } from "./batch.ts";
 import type { CheckedStore } from "./checked-store.ts";
 import type { RulesInForce } from "./rules-in-force.ts";
+import { Attempt } from "./transaction.ts";
 import { TransactionSpan } from "./transaction-span.ts";
 
 export interface RuleChange {
@@ -44,7 +44,7 @@ export interface LimitRulesOptions {
   readonly rulesInForce: Pick<RulesInForce, "everywhereAfter">;
   readonly observer: EngineObserver;
   /** Wakes waiters and advances what one transaction left over. */
-  readonly afterCommit: { wake(batch: Batch): void };
+  readonly afterCommit: { wake(attempt: Attempt): void };
   readonly advances: Pick<Advances, "owe">;
 }
 
@@ -159,22 +159,22 @@ async function grantUnder(
     const granting = withAttempts(
       async () => {
         traced?.tried();
-        const batch = new Batch(new Map(), options.policy, []);
+        const attempt = new Attempt(new Map(), options.policy, []);
         let reached: bigint | null | undefined;
         const transacting = checked.transact(plan, (loaded) => {
-          if (reached !== undefined) return batch.decide(loaded);
+          if (reached !== undefined) return attempt.decide(loaded);
           const ids = [...loaded.locks.keys()];
           reached = ids.length < LOCKS_PER_RULE_MAX ? null : (ids.at(-1) ?? null);
           const next = changing?.decide(loaded);
-          if (!next) return batch.decide(loaded);
+          if (!next) return attempt.decide(loaded);
           const limitRules = [...loaded.limitRules.filter(({ prefix }) => prefix !== rule.prefix), next.rule];
-          return { ...batch.decide({ ...loaded, limitRules }), ...next };
+          return { ...attempt.decide({ ...loaded, limitRules }), ...next };
         });
         await transacting.catch((error: unknown) => {
           changing?.failed(error);
           throw error;
         });
-        afterCommit.wake(batch);
+        afterCommit.wake(attempt);
         return reached ?? null;
       },
       observer,

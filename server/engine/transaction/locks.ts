@@ -4,8 +4,8 @@
 
 import { type Linked, RecentList } from "../../core/recent-list.ts";
 import { LOCKS_REMEMBERED_MAX } from "../engine-bounds.ts";
-import type { Job } from "./attempts.ts";
-import { HeldUp } from "./held-up.ts";
+import type { Ask } from "./ask.ts";
+import type { HeldUp, Hold } from "./held-up.ts";
 
 /** What happens to the commands of a lock that were taken from the queue. */
 export type UnderWay =
@@ -24,16 +24,21 @@ export class LockEntry implements Linked<LockEntry> {
   lastToken = 0n;
   epoch = 0n;
   /** Commands whose transaction has not begun: first the urgent ones. */
-  queued: Job[] = [];
+  queued: Ask[] = [];
   /** null: all commands that were taken from the queue have their answers. */
   underWay: UnderWay | null = null;
-  /** Whether another transaction held its rows lately. */
-  readonly heldUp = new HeldUp();
+  /** How another transaction held its rows; null: none has. */
+  heldUp: HeldUp | null = null;
   older: LockEntry | undefined;
   newer: LockEntry | undefined;
 
   constructor(id: bigint) {
     this.id = id;
+  }
+
+  /** Whether another transaction held its rows lately. */
+  get hold(): Hold | "free" {
+    return this.heldUp === null ? "free" : this.heldUp.state;
   }
 
   get isAsked(): boolean {
@@ -97,7 +102,7 @@ export class Locks {
 
   /** Call when no command waits for the lock any more: the table keeps no lock of which it knows nothing. */
   leave(lock: LockEntry): void {
-    if (!lock.isAsked && lock.name === null && lock.lastToken === 0n && lock.heldUp.state === "free")
+    if (!lock.isAsked && lock.name === null && lock.lastToken === 0n && lock.hold === "free")
       this.#forget(lock);
   }
 

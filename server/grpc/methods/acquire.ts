@@ -3,11 +3,11 @@
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
 import type { AcquireRequest, AcquireResponse, QueueRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import { NOBODY } from "../../access/access.ts";
 import { PERMITS_MAX } from "../../core/bounds.ts";
 import type { Mode } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
-import type { LockEngine } from "../../engine/engine.ts";
-import type { AcquireInput } from "../../engine/lock-engine.ts";
+import type { AcquireInput, AnswerTo } from "../../engine/lock-engine.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import { requestIdReused } from "../messages/call-error.ts";
@@ -22,36 +22,112 @@ import {
   type Violations,
   WAIT,
 } from "./fields.ts";
+import { OneDecision } from "./one-decision.ts";
 
-type AcquireAnswer = Awaited<ReturnType<LockEngine["acquire"]>>;
+type AcquireAnswer = AnswerTo<"acquire">;
 type Outcome = AcquireResponse["outcome"];
+type AcquireMessage = { readonly outcome: Outcome };
+type AcquireCall = Call<AcquireMessage>;
 
 /** Used if no place can be read: the claim was about to be granted. */
 const FIRST: Place = { ahead: 0, permitsAhead: 0, queueLength: 1 };
 
 /**
- * Answers with a lease, a ticket, a refusal or an end. Throws BAD_REQUEST, REQUEST_ID_REUSED, or a Fault of the engine. With a
- * request id of its own, a client can safely repeat the call: it gets the same claim.
+ * Answers with a lease, a ticket, a refusal or an end. Fails with BAD_REQUEST, REQUEST_ID_REUSED, or a Fault of the engine.
+ * With a request id of its own, a client can safely repeat the call: it gets the same claim.
  */
-export async function acquire(context: MethodContext, { ask, whenBusy }: CheckedAcquire, call: Call) {
-  const outcome =
-    whenBusy === "wait" ? await untilGranted(context, ask, call) : await atOnce(context, ask, call);
-  return { outcome };
+export function acquire(context: MethodContext, { ask, whenBusy }: CheckedAcquire, call: AcquireCall): void {
+  if (whenBusy !== "wait") new AcquireAtOnce(context, ask, call).enter();
+  else
+    untilGranted(context, ask, call).then(
+      (outcome) => call.answer({ outcome }),
+      (error: unknown) => call.fail(error),
+    );
 }
 
-async function atOnce(context: MethodContext, ask: AcquireInput, call: Call): Promise<Outcome> {
-  const { engine, graceUs } = context;
+class AcquireAtOnce extends OneDecision<AcquireAnswer, AcquireMessage> {
+  readonly #context: MethodContext;
+  readonly #ask: AcquireInput;
+  /** Gives back the room that is kept for it in its caller's quota; null: none is kept. */
+  readonly #decided: (() => void) | null;
+
+  constructor(context: MethodContext, ask: AcquireInput, call: AcquireCall) {
+    super(call, call);
+    this.#context = context;
+    this.#ask = ask;
+    const { identity, usage } = call.client;
+    this.#decided = identity === NOBODY ? null : usage.ask(identity, askedFor(ask));
+  }
+
+  protected ask(): void {
+    this.#context.engine.beginAcquire(this.#ask, null, this.call, this);
+  }
+
+  protected messageOf(answer: AcquireAnswer): AcquireMessage | Promise<AcquireMessage> {
+    const outcome = answeredNow(this.#context, answer, this.#ask, this.call);
+    return outcome ? { outcome } : this.#afterReading(answer);
+  }
+
+  async #afterReading(answer: AcquireAnswer): Promise<AcquireMessage> {
+    return { outcome: await answeredAfterReading(this.#context, answer, this.#ask, this.call) };
+  }
+
+  protected ended(): void {
+    this.#decided?.();
+  }
+}
+
+/** The outcome as the answer says it; null: the answer needs a further read. */
+function answeredNow(
+  { engine, graceUs }: MethodContext,
+  { outcome, lockName, nowUs }: AcquireAnswer,
+  ask: AcquireInput,
+  call: Call,
+): Outcome | null {
+  switch (outcome.kind) {
+    case "held":
+      giveBackUnheard(engine, outcome.claim, call, canReturn(ask));
+      return { case: "lease", value: leaseMessage(outcome.claim, lockName, nowUs) };
+    case "waiting": {
+      const { claim, place } = outcome;
+      if (!place) return null;
+      giveBackUnheard(engine, claim, call, canReturn(ask));
+      return { case: "ticket", value: ticketMessage(claim, lockName, place, nowUs, graceUs) };
+    }
+    case "request_id_reused":
+      throw requestIdReused();
+    case "refused":
+    case "ended":
+      return null;
+  }
+}
+
+async function answeredAfterReading(
+  context: MethodContext,
+  first: AcquireAnswer,
+  ask: AcquireInput,
+  call: Call,
+): Promise<Outcome> {
+  const { engine } = context;
+  let answer = first;
   for (let tries = 1; ; tries++) {
-    const answer = await asking(call, askedFor(ask), () => engine.acquire(ask, null, call));
-    if (answer.outcome.kind !== "waiting") return await answered(context, answer, ask, call);
-    const { claim } = answer.outcome;
-    // The place is missing only if the claim existed before: the request id is used again, or the answer of a COMMIT was
-    // lost. In the second case, asking again without a request id would make another claim.
-    const mayAskAgain = tries < PLACE_TRIES_MAX && ask.requestId !== "";
-    const place = answer.outcome.place ?? (await engine.place(claim, call)) ?? (mayAskAgain ? null : FIRST);
-    if (!place) continue;
-    giveBackUnheard(engine, claim, call, canReturn(ask));
-    return { case: "ticket", value: ticketMessage(claim, answer.lockName, place, answer.nowUs, graceUs) };
+    const { outcome, lockName } = answer;
+    const known = answeredNow(context, answer, ask, call);
+    if (known) return known;
+    switch (outcome.kind) {
+      case "refused":
+        return { case: "refusal", value: await refusalOf(engine, { ...answer, outcome }, ask.permits, call) };
+      case "ended":
+        return { case: "ended", value: await endOf(engine, outcome.claim, lockName, call) };
+      case "waiting": {
+        // The place is missing only if the claim existed before: the request id is used again, or the answer of a COMMIT
+        // was lost. In the second case, asking again without a request id would make another claim.
+        const mayAskAgain = tries < PLACE_TRIES_MAX && ask.requestId !== "";
+        const place = (await engine.place(outcome.claim, call)) ?? (mayAskAgain ? null : FIRST);
+        if (place) answer = { ...answer, outcome: { ...outcome, place } };
+        else answer = await asking(call, askedFor(ask), () => engine.acquire(ask, null, call));
+      }
+    }
   }
 }
 
@@ -61,36 +137,13 @@ async function untilGranted(context: MethodContext, ask: AcquireInput, call: Cal
   try {
     const answer = await asking(call, askedFor(ask), () => engine.acquire(ask, wait, call));
     const { outcome, lockName } = answer;
-    if (outcome.kind !== "waiting") return await answered(context, answer, ask, call);
+    if (outcome.kind !== "waiting") return await answeredAfterReading(context, answer, ask, call);
     const { claim, nowUs } = await wait.untilSettled(outcome.claim, () => canReturn(ask));
     if (claim.state !== "held") return { case: "ended", value: await endOf(engine, claim, lockName, call) };
     giveBackUnheard(engine, claim, call, canReturn(ask));
     return { case: "lease", value: leaseMessage(claim, lockName, nowUs) };
   } finally {
     wait.close();
-  }
-}
-
-async function answered(
-  context: MethodContext,
-  answer: AcquireAnswer,
-  ask: AcquireInput,
-  call: Call,
-): Promise<Outcome> {
-  const { engine } = context;
-  const { outcome, lockName, nowUs } = answer;
-  switch (outcome.kind) {
-    case "held":
-      giveBackUnheard(engine, outcome.claim, call, canReturn(ask));
-      return { case: "lease", value: leaseMessage(outcome.claim, lockName, nowUs) };
-    case "refused":
-      return { case: "refusal", value: await refusalOf(engine, { ...answer, outcome }, ask.permits, call) };
-    case "ended":
-      return { case: "ended", value: await endOf(engine, outcome.claim, lockName, call) };
-    case "request_id_reused":
-      throw requestIdReused();
-    case "waiting":
-      throw new Error("A claim that waits is answered by a ticket or by its end.");
   }
 }
 

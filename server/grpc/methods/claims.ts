@@ -9,6 +9,7 @@ import type { OutcomeNamed, Place } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import type { Answer, Follower } from "../../engine/lock-engine.ts";
+import { admitted } from "../admission.ts";
 import type { Call } from "../call.ts";
 import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
 import { maySeeHolders, shownEnd, shownLimit } from "../shown.ts";
@@ -103,8 +104,8 @@ export class Wait implements Follower {
 export function asking<Answer>(call: Call, asked: AskedFor, command: () => Promise<Answer>): Promise<Answer> {
   const { admission, identity, usage } = call.client;
   const done = identity === NOBODY ? null : usage.ask(identity, asked);
-  if (!done) return admission.run(call, command);
-  return (async () => admission.run(call, command))().finally(done);
+  if (!done) return admitted(admission, call, command);
+  return (async () => admitted(admission, call, command))().finally(done);
 }
 
 /** Says why a request for `permits` gets no lease. */

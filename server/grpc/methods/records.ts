@@ -5,6 +5,7 @@ import type { DeleteRecordRequest, UpdateRecordRequest } from "#proto/rowlock/v1
 import { DELAY_US_MAX } from "../../core/bounds.ts";
 import type { DeleteRecord, UpdateRecord } from "../../core/command.ts";
 import type { LockEngine } from "../../engine/engine.ts";
+import { admitted } from "../admission.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { lockInUse, recordVersionMismatch } from "../messages/call-error.ts";
 import { recordMessage } from "../messages/messages.ts";
@@ -29,7 +30,7 @@ export async function updateRecord({ engine }: MethodContext, update: CheckedUpd
   const room = usage.roomForRecord(identity);
   const mayMakeRecord = room.refusal === null;
   try {
-    const { outcome } = await admission.run(call, () =>
+    const { outcome } = await admitted(admission, call, () =>
       engine.ask({ verb: "update_record", ...update, mayMakeRecord, caller: call }),
     );
     if (outcome.kind === "version_mismatch") throw recordVersionMismatch(outcome.version);
@@ -49,7 +50,7 @@ export async function deleteRecord(
   { name, expectedVersion, reason }: CheckedDeleteRecord,
   call: Call,
 ) {
-  const { outcome } = await call.client.admission.run(call, () =>
+  const { outcome } = await admitted(call.client.admission, call, () =>
     engine.ask({ verb: "delete_record", name, expectedVersion, reason, caller: call }),
   );
   switch (outcome.kind) {

@@ -1,5 +1,6 @@
 // Renew, Release and ForceRelease: the methods about existing claims.
 
+import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type {
   ForceReleaseRequest,
   ReleaseRequest,
@@ -9,12 +10,15 @@ import type {
 import { AccessError } from "../../access/access-error.ts";
 import type { Needed } from "../../access/rights.ts";
 import type { ClaimRef } from "../../core/claim.ts";
-import type { ForceRelease, Release, Renew } from "../../core/command.ts";
+import type { ForceRelease, Outcome, Release, Renew } from "../../core/command.ts";
 import type { RunResult } from "../../core/record.ts";
+import type { LockEngine } from "../../engine/engine.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "../../engine/engine-bounds.ts";
 import { Fault } from "../../engine/faults.ts";
+import type { AnswerTo } from "../../engine/lock-engine.ts";
+import { admitted } from "../admission.ts";
 import { authorize } from "../authorize.ts";
-import type { Call, MethodContext } from "../call.ts";
+import type { Call, MethodContext, Reply } from "../call.ts";
 import { RENEWED_AT_ONCE_MAX, RENEWED_LATER_MS_MAX } from "../grpc-bounds.ts";
 import { CallError, leaseLost, notGrantedYet, unknownClaim, unknownLock } from "../messages/call-error.ts";
 import { claimMessage, leaseMessage } from "../messages/messages.ts";
@@ -33,57 +37,82 @@ import {
   TTL,
   type Violations,
 } from "./fields.ts";
+import { OneDecision } from "./one-decision.ts";
 
-/** Throws LEASE_LOST, NOT_GRANTED_YET or UNKNOWN_CLAIM. */
-export async function renew(context: MethodContext, asked: CheckedRenew, call: Call) {
-  return { lease: await renewed(context, asked, call) };
+/** Fails with LEASE_LOST, NOT_GRANTED_YET or UNKNOWN_CLAIM. */
+export function renew({ engine }: MethodContext, asked: CheckedRenew, call: Call<RenewMessage>): void {
+  new Renewal(engine, asked, call, call).enter();
 }
 
-async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew, call: Call) {
-  const { outcome, lockName, nowUs } = await keeping(
-    call,
-    ref,
-    () => engine.ask({ verb: "renew", ref, ttlUs, caller: call }),
-    ({ outcome }) =>
-      outcome.kind === "held" && outcome.ranUs !== undefined
-        ? costOfRenewal(outcome.claim.ttlUs, outcome.ranUs)
-        : 1,
-  );
-  switch (outcome.kind) {
-    case "held":
-      return leaseMessage(outcome.claim, lockName, nowUs);
-    case "waiting":
-      throw notGrantedYet();
-    case "ended":
-      call.reportsEnd?.(ref, outcome.claim);
-      throw leaseLost(shownEnd(call, outcome.claim, lockName));
-    case "unknown_claim":
-      call.reportsEnd?.(ref);
-      throw unknownClaim();
+type RenewMessage = { readonly lease: Lease };
+
+/** A decision about a lease, within the client's bound on renewals. */
+abstract class Keeping<Command extends Renew | Release, Message> extends OneDecision<
+  AnswerTo<Command["verb"]>,
+  Message
+> {
+  readonly #engine: Pick<LockEngine, "beginAsk">;
+  readonly #command: Command;
+  readonly #paid: (cost: number | null) => void;
+
+  /** Throws OVERLOADED. */
+  constructor(
+    engine: Pick<LockEngine, "beginAsk">,
+    command: Command,
+    call: Call,
+    reply: Pick<Reply<Message>, "answer" | "fail">,
+  ) {
+    super(call, reply);
+    this.#engine = engine;
+    this.#command = command;
+    this.#paid = call.client.renewals.begin(command.ref);
+  }
+
+  protected get ref(): ClaimRef {
+    return this.#command.ref;
+  }
+
+  protected ask(): void {
+    this.#engine.beginAsk<Command>(this.#command, this);
+  }
+
+  /** What the database could not answer costs nothing. */
+  protected ended(answer: AnswerTo<Command["verb"]> | null): void {
+    this.#paid(answer && costOf(answer.outcome));
   }
 }
 
-/**
- * Runs a command for a lease within the client's bound on renewals; `cost`: what its answer was worth. What the database
- * could not answer costs nothing.
- */
-async function keeping<Answer>(
-  call: Call,
-  lease: ClaimRef,
-  command: () => Promise<Answer>,
-  cost: (answer: Answer) => number,
-): Promise<Answer> {
-  const { admission, renewals } = call.client;
-  const over = renewals.begin(lease);
-  let answer: Answer;
-  try {
-    answer = await admission.run(call, command);
-  } catch (error) {
-    over(null);
-    throw error;
+/** See `RenewalBound`. */
+function costOf(outcome: Outcome): number {
+  if (outcome.kind === "released") return outcome.byThisCall ? 0 : 1;
+  if (outcome.kind !== "held" || outcome.ranUs === undefined) return 1;
+  return costOfRenewal(outcome.claim.ttlUs, outcome.ranUs);
+}
+
+class Renewal extends Keeping<Renew, RenewMessage> {
+  constructor(
+    engine: Pick<LockEngine, "beginAsk">,
+    { ref, ttlUs }: CheckedRenew,
+    call: Call,
+    reply: Pick<Reply<RenewMessage>, "answer" | "fail">,
+  ) {
+    super(engine, { verb: "renew", ref, ttlUs, caller: call }, call, reply);
   }
-  over(cost(answer));
-  return answer;
+
+  protected messageOf({ outcome, lockName, nowUs }: AnswerTo<"renew">): RenewMessage {
+    switch (outcome.kind) {
+      case "held":
+        return { lease: leaseMessage(outcome.claim, lockName, nowUs) };
+      case "waiting":
+        throw notGrantedYet();
+      case "ended":
+        this.call.reportsEnd?.(this.ref, outcome.claim);
+        throw leaseLost(shownEnd(this.call, outcome.claim, lockName));
+      case "unknown_claim":
+        this.call.reportsEnd?.(this.ref);
+        throw unknownClaim();
+    }
+  }
 }
 
 /**
@@ -103,7 +132,10 @@ export async function renewLeases(context: MethodContext, asked: readonly Checke
       try {
         const authorizing = authorize(call, RENEW, { lockId: checked.ref.lockId }, context.engine);
         if (authorizing) await authorizing;
-        const value = await Promise.race([renewed(context, checked, call), late.promise]);
+        const { promise, resolve, reject } = Promise.withResolvers<Lease>();
+        const answer = (message?: RenewMessage | Buffer) => resolve((message as RenewMessage).lease);
+        new Renewal(context.engine, checked, call, { answer, fail: reject }).enter();
+        const value = await Promise.race([promise, late.promise]);
         first();
         return { outcome: { case: "lease" as const, value } };
       } catch (error) {
@@ -142,22 +174,28 @@ function tooLate(): Fault {
   });
 }
 
-/** Answers whether this call ended the lease. Throws NOT_GRANTED_YET or UNKNOWN_CLAIM. */
-export async function release({ engine }: MethodContext, { ref, result }: CheckedRelease, call: Call) {
-  const { outcome } = await keeping(
-    call,
-    ref,
-    () => engine.ask({ verb: "release", ref, result, caller: call }),
-    ({ outcome }) => (outcome.kind === "released" && outcome.byThisCall ? 0 : 1),
-  );
-  switch (outcome.kind) {
-    case "released":
-      return { released: outcome.byThisCall };
-    case "waiting":
-      throw notGrantedYet();
-    case "unknown_claim":
-      call.reportsEnd?.(ref);
-      throw unknownClaim();
+/** Answers whether this call ended the lease. Fails with NOT_GRANTED_YET or UNKNOWN_CLAIM. */
+export function release(
+  { engine }: MethodContext,
+  { ref, result }: CheckedRelease,
+  call: Call<ReleaseMessage>,
+): void {
+  new Releasing(engine, { verb: "release", ref, result, caller: call }, call, call).enter();
+}
+
+type ReleaseMessage = { readonly released: boolean };
+
+class Releasing extends Keeping<Release, ReleaseMessage> {
+  protected messageOf({ outcome }: AnswerTo<"release">): ReleaseMessage {
+    switch (outcome.kind) {
+      case "released":
+        return { released: outcome.byThisCall };
+      case "waiting":
+        throw notGrantedYet();
+      case "unknown_claim":
+        this.call.reportsEnd?.(this.ref);
+        throw unknownClaim();
+    }
   }
 }
 
@@ -170,7 +208,7 @@ export async function forceRelease(
   { name, ticketNumber, reason }: CheckedForceRelease,
   call: Call,
 ) {
-  const { outcome } = await call.client.admission.run(call, () =>
+  const { outcome } = await admitted(call.client.admission, call, () =>
     engine.ask({ verb: "force_release", name, ticketNumber, reason, caller: call }),
   );
   if (outcome.kind === "unknown_lock") throw unknownLock(name);

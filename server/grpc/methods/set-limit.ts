@@ -5,6 +5,7 @@ import { NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
 import type { SetLimit } from "../../core/command.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
 import type { LockEngine } from "../../engine/engine.ts";
+import { admitted } from "../admission.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { versionMismatch } from "../messages/call-error.ts";
 import { checkName, checkReason, checkText, type Violations } from "./fields.ts";
@@ -23,7 +24,7 @@ async function setForName(
   { limit, expectedVersion, reason }: CheckedSetLimit,
   call: Call,
 ) {
-  const { outcome } = await call.client.admission.run(call, () =>
+  const { outcome } = await admitted(call.client.admission, call, () =>
     engine.ask({ verb: "set_limit", name, limit, expectedVersion, reason, caller: call }),
   );
   if (outcome.kind === "version_mismatch") throw versionMismatch(outcome.version);
@@ -43,7 +44,7 @@ async function setForPattern(
   { limit, expectedVersion, reason }: CheckedSetLimit,
   call: Call,
 ) {
-  const answer = await call.client.admission.run(call, () =>
+  const answer = await admitted(call.client.admission, call, () =>
     engine.setLimitRule(prefix, limit, expectedVersion, reason, call),
   );
   if (answer.kind === "version_mismatch") throw versionMismatch(answer.version);

@@ -7,6 +7,7 @@ import type { Claim, ClaimRef } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import type { AcquireInput } from "../../engine/lock-engine.ts";
+import { admitted } from "../admission.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
 import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
@@ -86,7 +87,7 @@ class QueueStream {
     const call = this.#call;
     if (target.kind === "ask")
       return asking(call, askedFor(target.ask), () => engine.acquire(target.ask, this.#wait, call));
-    return call.client.admission.run(call, () => engine.attach(target.ref, this.#wait, call));
+    return admitted(call.client.admission, call, () => engine.attach(target.ref, this.#wait, call));
   }
 
   async #refused(answer: Parameters<typeof refusalOf>[1]): Promise<Update> {

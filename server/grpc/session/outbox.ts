@@ -2,10 +2,13 @@
 // at a time. While the client does not read, more collects, up to a bound. Encodes straight into the message: the
 // encodings of a message's parts, one after the other, are the message.
 
+import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { WireType } from "@bufbuild/protobuf/wire";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionResponseSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import { encodeInto } from "../messages/messages.ts";
+import { Writer } from "../messages/writer.ts";
 
 type Part = Partial<Omit<SessionResponse, "$typeName" | "results" | "heard">>;
 
@@ -22,9 +25,12 @@ export interface OutboxOptions {
   readonly onUnread: () => void;
 }
 
-const RESULTS = SessionResponseSchema.field.results.number;
-const HEARD = SessionResponseSchema.field.heard.number;
-const CALL = SessionResultSchema.field.call.number;
+const RESULTS = part(SessionResponseSchema.field.results.number);
+const HEARD = number(SessionResponseSchema.field.heard.number);
+const CALL = number(SessionResultSchema.field.call.number);
+/** A message first gets as many bytes as the one before it, within these bounds. */
+const FIRST_BYTES_MIN = 256;
+const FIRST_BYTES_MAX = 16_384;
 
 /**
  * `empty`: it has nothing to send. `gathering`: it sends a message at the end of the tick. `writing`: the connection has
@@ -34,7 +40,7 @@ type State = "empty" | "gathering" | "writing" | "gathering_behind";
 
 export class Outbox {
   readonly #options: OutboxOptions;
-  #writer = new BinaryWriter();
+  #writer = new Writer(FIRST_BYTES_MIN);
   #bytes = 0;
   #results = 0;
   #written: (() => void)[] = [];
@@ -61,13 +67,30 @@ export class Outbox {
 
   /** Adds the result of a call: its encoded message, and the number of its field. */
   addResult(call: bigint, field: number, message: Uint8Array, written?: () => void): void {
-    this.#writer.tag(RESULTS, WireType.LengthDelimited).fork();
-    this.#writer.tag(CALL, WireType.Varint).uint64(call);
-    this.#writer.tag(field, WireType.LengthDelimited).bytes(message);
-    this.#writer.join();
-    if (written) this.#written.push(written);
-    this.#results += 1;
-    this.#added(message.length);
+    const result = this.#beginResult(call);
+    const from = this.#writer.open(part(field));
+    this.#writer.raw(message);
+    this.#endResult(result, from, written);
+  }
+
+  /** The same with a message that is not encoded yet. Adds nothing if it throws. */
+  addAnswer(
+    call: bigint,
+    field: number,
+    schema: DescMessage,
+    answer: MessageInitShape<DescMessage> | Buffer,
+    written?: () => void,
+  ): void {
+    const before = this.#writer.length;
+    const result = this.#beginResult(call);
+    const from = this.#writer.open(part(field));
+    try {
+      encodeInto(this.#writer, schema, answer);
+    } catch (error) {
+      this.#writer.cut(before);
+      throw error;
+    }
+    this.#endResult(result, from, written);
   }
 
   /** Adds other fields to the message. */
@@ -88,6 +111,21 @@ export class Outbox {
     if (this.#state === "empty") done();
   }
 
+  #beginResult(call: bigint): number {
+    const result = this.#writer.open(RESULTS);
+    this.#writer.uint64(CALL, call);
+    return result;
+  }
+
+  #endResult(result: number, from: number, written: (() => void) | undefined): void {
+    const bytes = this.#writer.length - from;
+    this.#writer.close(from);
+    this.#writer.close(result);
+    if (written) this.#written.push(written);
+    this.#results += 1;
+    this.#added(bytes);
+  }
+
   #added(bytes: number): void {
     if (this.#onEmpty) return;
     if (this.#state === "empty") {
@@ -105,22 +143,32 @@ export class Outbox {
   }
 
   #flush(): void {
-    this.#writer.tag(HEARD, WireType.Varint).uint64(this.#heard);
+    this.#writer.uint64(HEARD, BigInt(this.#heard));
     const bytes = this.#writer.finish();
     const written = this.#written;
     const results = this.#results;
-    this.#writer = new BinaryWriter();
+    this.#writer = new Writer(Math.min(Math.max(bytes.length, FIRST_BYTES_MIN), FIRST_BYTES_MAX));
     this.#written = [];
     this.#bytes = 0;
     this.#results = 0;
     this.#sent += 1;
     this.#state = "writing";
     this.#options.onSent(results, bytes.length);
-    this.#options.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), () => {
+    this.#options.write(bytes, () => {
       for (const notify of written) notify();
       if (this.#state === "gathering_behind") return this.#flush();
       this.#state = "empty";
       this.#onEmpty?.();
     });
   }
+}
+
+/** The tag of a field that has a length: a message, or text. */
+function part(field: number): number {
+  return (field << 3) | WireType.LengthDelimited;
+}
+
+/** The tag of a field that is a number. */
+function number(field: number): number {
+  return (field << 3) | WireType.Varint;
 }

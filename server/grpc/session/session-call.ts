@@ -5,7 +5,7 @@ import type { AccessError } from "../../access/access-error.ts";
 import type { Claim, ClaimRef } from "../../core/claim.ts";
 import type { CallSpan } from "../../core/span.ts";
 import { ClientGone } from "../../engine/faults.ts";
-import type { Call, Client } from "../call.ts";
+import type { Answer, Call, Client } from "../call.ts";
 import { Cancellation } from "../cancellation.ts";
 import type { AnyVerb } from "../verbs.ts";
 import type { SessionLease, SessionLeases } from "./session-leases.ts";
@@ -13,6 +13,9 @@ import type { SessionLease, SessionLeases } from "./session-leases.ts";
 /** What all calls of a session share. */
 export interface SessionClient extends Client {
   readonly peer: string;
+  readonly answered: (call: SessionCall, message: Answer | Buffer | undefined) => void;
+  readonly failed: (call: SessionCall, error: unknown) => void;
+  readonly send: (call: SessionCall, message: Answer, written?: () => void) => void;
   /** Logs a denial that is no failure of the whole call. */
   readonly denied: (call: SessionCall, why: AccessError) => void;
   readonly leases: Pick<SessionLeases, "decided" | "keptUnheard" | "answered" | "endOf" | "reportedEnded">;
@@ -20,14 +23,16 @@ export interface SessionClient extends Client {
 
 export class SessionCall implements Call {
   readonly number: bigint;
-  /** Its name in metrics and in the log. */
-  readonly method: string;
+  /** undefined: the command asks for nothing. */
+  readonly verb: AnyVerb | undefined;
   readonly isUrgent: boolean;
   /** Whether its request counts as a wait. */
   readonly isWait: boolean;
   readonly startedMs = performance.now();
   readonly client: SessionClient;
   readonly span: CallSpan | undefined;
+  /** The lease that it gives back. */
+  leaseId: string | undefined;
   readonly #cancellation = new Cancellation();
   /** Its method has finished. */
   #isOver = false;
@@ -35,20 +40,36 @@ export class SessionCall implements Call {
   #decided: SessionLease[] | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `verb`: undefined for a command that asks for nothing. */
   constructor(
     number: bigint,
-    verb: Pick<AnyVerb, "of" | "admission"> | undefined,
+    verb: AnyVerb | undefined,
     isWait: boolean,
     client: SessionClient,
     span?: CallSpan,
   ) {
     this.number = number;
-    this.method = verb?.of.name ?? "Session";
+    this.verb = verb;
     this.isUrgent = verb?.admission === "urgent";
     this.isWait = isWait;
     this.client = client;
     this.span = span;
+  }
+
+  /** Its name in metrics and in the log. */
+  get method(): string {
+    return this.verb?.of.name ?? "Session";
+  }
+
+  answer(message?: Answer | Buffer): void {
+    if (!this.#isOver) this.client.answered(this, message);
+  }
+
+  fail(error: unknown): void {
+    if (!this.#isOver) this.client.failed(this, error);
+  }
+
+  send(message: Answer, written?: () => void): void {
+    this.client.send(this, message, written);
   }
 
   get signal(): AbortSignal {

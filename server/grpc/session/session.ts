@@ -13,9 +13,9 @@ import type { Gate, Identity } from "../../access/access.ts";
 import type { Usage } from "../../access/usage.ts";
 import { TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import { ClientGone } from "../../engine/faults.ts";
-import { admissionOf, type SharedAdmission } from "../admission.ts";
+import { admissionOf, admitted, type SharedAdmission } from "../admission.ts";
 import { admitCall } from "../authorize.ts";
-import type { MethodContext } from "../call.ts";
+import type { Answer, MethodContext } from "../call.ts";
 import type { Frame } from "../call-observer.ts";
 import { earlyRefusal, isRefusable } from "../early-refusal.ts";
 import {
@@ -36,7 +36,7 @@ import {
   tooManyCommands,
   unreadResults,
 } from "../messages/call-error.ts";
-import { decode, encode } from "../messages/messages.ts";
+import { decode } from "../messages/messages.ts";
 import { failureOf, packedStatus } from "../messages/status.ts";
 import { durationMessage } from "../messages/times.ts";
 import { checkDuration, checkLabels, checkText, Violations, WAIT } from "../methods/fields.ts";
@@ -44,7 +44,7 @@ import type { OpenWaits } from "../open-waits.ts";
 import { shownEnd } from "../shown.ts";
 import type { Callers } from "../standing.ts";
 import { beginCall, endCall } from "../traced-call.ts";
-import { type Answer, type AnyVerb, checked, inOrder, ROWS, resultField } from "../verbs.ts";
+import { type AnyVerb, checked, inOrder, ROWS, resultField } from "../verbs.ts";
 import { Outbox } from "./outbox.ts";
 import { SessionCall, type SessionClient } from "./session-call.ts";
 import { SessionLeases } from "./session-leases.ts";
@@ -112,7 +112,7 @@ export class Session {
     const { methods, admission, openWaits, frame, usage, waitsMax } = context;
     const graceMs = methods.graceUs / 1_000;
     const { engine } = methods;
-    const admitted = admissionOf(admission, "session_commands", identity.principal);
+    const ownAdmission = admissionOf(admission, "session_commands", identity.principal);
     this.#context = context;
     this.#stream = stream;
     this.#outbox = new Outbox({
@@ -124,7 +124,7 @@ export class Session {
     });
     this.#leases = new SessionLeases({
       engine,
-      confirm: (ref) => admitted.run({ isUrgent: true }, () => engine.confirm(ref)),
+      confirm: (ref) => admitted(ownAdmission, { isUrgent: true }, () => engine.confirm(ref)),
       confirmAfterMs: graceMs * CONFIRM_PER_GRACE,
       say: (part) => this.#outbox.add(part),
       shown: (ended, lockName) => shownEnd({ client: this.#client }, ended, lockName),
@@ -132,15 +132,18 @@ export class Session {
     });
     const waits = openWaits.ofSession(waitsMax);
     this.#waits = waits;
-    this.#admission = admitted;
+    this.#admission = ownAdmission;
     this.#client = {
       identity,
       usage,
       peer: stream.getPeer(),
-      admission: admitted,
+      admission: ownAdmission,
       waits,
       renewals: admission.renewals.of(identity.principal || this),
       leases: this.#leases,
+      answered: (call, message) => this.#answered(call, message),
+      failed: (call, error) => this.#failed(call, error),
+      send: (call, message, written) => this.#send(call, message, written),
       denied: ({ method, span }, why) =>
         context.frame.faultLog.failed(method, failureOf(why), why, span, stream.getPeer()),
     };
@@ -300,12 +303,12 @@ export class Session {
       this.#complete(asked);
       const { methods } = this.#context;
       const request = checked(verb, asked.value, methods);
-      const leaseId = asked.case === "release" ? asked.value.leaseId : undefined;
-      const authorizing = admitCall(call, verb, request, methods.engine);
-      this.#run(call, verb, request, leaseId, authorizing);
+      const admitting = admitCall(call, verb, request, methods.engine);
+      if (asked.case === "release") this.#givesBack(call, asked.value.leaseId);
+      if (admitting) this.#beginAfter(admitting, call, verb, request);
+      else verb.begin(methods, request, call);
     } catch (error) {
-      this.#workIsOver(call);
-      this.#fail(call, error);
+      call.fail(error);
     }
   }
 
@@ -326,36 +329,36 @@ export class Session {
   }
 
   // Not async: an async frame would keep the request in memory for as long as the call waits.
-  #run(
-    call: SessionCall,
-    verb: AnyVerb,
-    asked: unknown,
-    leaseId: string | undefined,
-    authorizing: Promise<void> | undefined,
-  ): void {
-    if (leaseId !== undefined) this.#leases.givesBack(leaseId);
-    const send = (answer: Answer, written?: () => void) => this.#send(call, verb, answer, written);
-    const run = () => verb.run(this.#context.methods, asked, call, send);
-    (authorizing ? authorizing.then(run) : run()).then(
-      (answer) => {
-        if (leaseId !== undefined) this.#leases.gaveBack(leaseId, true);
-        // A stream resolves with undefined: it has sent everything by then.
-        if (answer !== undefined) this.#send(call, verb, answer);
-        this.#workIsOver(call);
-        if (this.#isOpen(call)) this.#close(call, status.OK);
-      },
-      (error: unknown) => {
-        if (leaseId !== undefined) this.#leases.gaveBack(leaseId, false);
-        this.#workIsOver(call);
-        this.#fail(call, error);
-      },
-    );
+  #beginAfter(admitting: Promise<void>, call: SessionCall, verb: AnyVerb, request: unknown): void {
+    admitting
+      .then(() => verb.begin(this.#context.methods, request, call))
+      .catch((error: unknown) => call.fail(error));
   }
 
-  #send(call: SessionCall, verb: AnyVerb, answer: Answer | Buffer, written?: () => void): void {
-    if (!this.#isOpen(call)) return;
-    for (const lease of verb.leases(answer)) this.#leases.reported(lease, this.#outbox.next);
-    this.#outbox.addResult(call.number, resultField(verb), encode(verb.of.output, answer), written);
+  #givesBack(call: SessionCall, leaseId: string): void {
+    call.leaseId = leaseId;
+    this.#leases.givesBack(leaseId);
+  }
+
+  /** The method is over, and has no error. A stream has sent everything by then. */
+  #answered(call: SessionCall, message: Answer | Buffer | undefined): void {
+    if (call.leaseId !== undefined) this.#leases.gaveBack(call.leaseId, true);
+    if (message !== undefined) this.#send(call, message);
+    this.#workIsOver(call);
+    if (this.#isOpen(call)) this.#close(call, status.OK);
+  }
+
+  #failed(call: SessionCall, error: unknown): void {
+    if (call.leaseId !== undefined) this.#leases.gaveBack(call.leaseId, false);
+    this.#workIsOver(call);
+    this.#fail(call, error);
+  }
+
+  #send(call: SessionCall, message: Answer | Buffer, written?: () => void): void {
+    const { verb } = call;
+    if (!verb || !this.#isOpen(call)) return;
+    for (const lease of verb.leases(message)) this.#leases.reported(lease, this.#outbox.next);
+    this.#outbox.addAnswer(call.number, resultField(verb), verb.of.output, message, written);
   }
 
   /** Ends a call with an error; does nothing if it has ended already. `isGivenUp`: the client has cancelled it. */

@@ -50,7 +50,7 @@ export function names(pool: MysqlPool): Pick<Store, "resolve" | "find" | "purgeL
 async function findNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
   const ids = new Map<string, bigint>();
   for (const part of partsOf([...new Set(names)], NAMES_MAX)) {
-    addIds(ids, await pool.use((connection) => query(connection, "find", FIND, part.map(bytesOf))));
+    addIds(ids, await pool.use((connection) => query(connection, "find", FIND, part)));
   }
   return ids;
 }

@@ -5,7 +5,6 @@ import { type Claim, type ClaimKey, type ClaimRef, HELD_PLACE, placeOf } from ".
 import { HAS_HOLDER, RECORD_LIST } from "../rows/columns.ts";
 import { placesOf, waitingPlaceIn, waitingPlaceOf } from "../rows/places.ts";
 import { requestKeyOf } from "../rows/request-key.ts";
-import { bytesOf } from "../rows/values.ts";
 import type { SqlValue } from "./connection/sql-text.ts";
 
 /** Value: the ids of locks that have records. */
@@ -152,7 +151,7 @@ export function waitsWithSecret(claims: readonly ClaimRef[]): KeyCondition {
 function withSecret({ sql, values }: KeyCondition, claims: readonly ClaimRef[]): KeyCondition {
   return {
     sql: `${sql} AND secret IN (?)`,
-    values: [...values, claims.map(({ secret }) => bytesOf(secret))],
+    values: [...values, claims.map(({ secret }) => secret)],
   };
 }
 

@@ -30,6 +30,11 @@ export const LOCK_WRITTEN_COLUMNS = [
   "record_floor",
 ] as const;
 
+/** The others of these. */
+export const LOCK_SELDOM_COLUMNS = LOCK_WRITTEN_COLUMNS.filter(
+  (column) => !(LOCK_COUNTED_COLUMNS as readonly string[]).includes(column),
+);
+
 /** A guard row has a holder: the claim in its columns `holder_` holds the lock. */
 export const HAS_HOLDER = "l.holder_state = 2";
 

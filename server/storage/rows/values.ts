@@ -11,6 +11,9 @@ export type Value = number | bigint | Buffer | null;
 /** How a store binds text. */
 export type ToText<Text> = (text: string) => Text;
 
+/** For a store that converts text to bytes itself, as `bytesOf` is for others. */
+export const asIs = (text: string): string => text;
+
 // Codes are small numbers that never change their meaning. New words get new numbers.
 export const STATE_CODES: Readonly<Record<ClaimState, number>> = { waiting: 1, held: 2, ended: 3 };
 export const MODE_CODES: Readonly<Record<Mode, number>> = { permit: 1, shared: 2, exclusive: 3 };
@@ -104,7 +107,7 @@ export function countedValues(lock: Lock): Value[] {
   ];
 }
 
-/** Values for the other columns of LOCK_WRITTEN_COLUMNS, in order. */
+/** Values for LOCK_SELDOM_COLUMNS. */
 export function seldomValues(lock: Lock): Value[] {
   return [
     lock.limit,

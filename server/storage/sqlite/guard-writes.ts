@@ -6,10 +6,11 @@ import {
   CLAIM_CHANGING_COLUMNS,
   HOLDER_COLUMNS,
   LOCK_COUNTED_COLUMNS,
-  LOCK_WRITTEN_COLUMNS,
+  LOCK_SELDOM_COLUMNS,
 } from "../rows/columns.ts";
 import { type Bounds, boundsOf, type HolderMove, type Moves } from "../rows/placement.ts";
 import {
+  asIs,
   changingClaimValues,
   countedValues,
   holderValuesBy,
@@ -18,7 +19,7 @@ import {
   type Value,
 } from "../rows/values.ts";
 import { type GuardTimes, mayKeep } from "./guard-times.ts";
-import { asIs, textSetsOf } from "./text-places.ts";
+import { textSetsOf } from "./text-places.ts";
 
 /** The names under which these statements are counted. */
 export type GuardWriteName = "write_lock" | "write_lock_and_holder" | "write_lock_without_holder";
@@ -29,14 +30,11 @@ export interface GuardWrite {
   readonly values: (Value | string)[];
 }
 
-const COUNTED_COLUMNS: readonly string[] = LOCK_COUNTED_COLUMNS;
-const SELDOM_COLUMNS = LOCK_WRITTEN_COLUMNS.filter((column) => !COUNTED_COLUMNS.includes(column));
-
 const setsOf = (columns: readonly string[]) => columns.map((column) => `${column} = ?`);
 
 // The choices of each part of a statement. Each combination is one number, and so one statement.
 
-const SELDOM = [[], setsOf(SELDOM_COLUMNS)];
+const SELDOM = [[], setsOf(LOCK_SELDOM_COLUMNS)];
 const DECIDED = [[], ["decided_at = ?"]];
 
 const KEPT = 0;
@@ -73,7 +71,7 @@ function sqlOf(seldom: number, decided: number, holder: number, bound: number): 
   const known = made[at];
   if (known !== undefined) return known;
   const sets = [
-    ...setsOf(COUNTED_COLUMNS),
+    ...setsOf(LOCK_COUNTED_COLUMNS),
     ...[SELDOM[seldom], DECIDED[decided], HOLDER[holder], BOUND[bound]].flatMap((part) => part ?? []),
   ];
   const sql = `UPDATE rowlock_lock SET ${sets.join(", ")} WHERE id = ?`;

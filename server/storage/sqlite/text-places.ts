@@ -15,9 +15,6 @@ const TEXT_COLUMNS: ReadonlySet<string> = new Set([
 /** The place of a text that is bound as a string. */
 const TEXT = "CAST(? AS BLOB)";
 
-/** The converter of text for these places, as `bytesOf` is for others. */
-export const asIs = (text: string): string => text;
-
 const placeOf = (column: string) => (TEXT_COLUMNS.has(column.replace(/^holder_/, "")) ? TEXT : "?");
 
 /** For columns of a claim in `SET`. */

@@ -12,6 +12,7 @@ import { movesOf } from "../rows/placement.ts";
 import { placesOf } from "../rows/places.ts";
 import { type KeyOwner, requestKeyOf, takenBy } from "../rows/request-key.ts";
 import {
+  asIs,
   bytesOf,
   claimValuesBy,
   historyValuesBy,
@@ -33,7 +34,6 @@ import {
   type SqliteStatements,
   waitersOf,
 } from "./statements.ts";
-import { asIs } from "./text-places.ts";
 
 /**
  * Runs the transaction. Throws the error of `decide`, or SQLite's; nothing was committed unless the error's kind is

@@ -69,37 +69,6 @@ test("it is as wide as the terminal, however narrow or wide that is", () => {
   ).toBe(33);
 });
 
-test.each<[string, string, string]>([
-  ["03:00:00", "03:00:05", "03:00:00  "],
-  ["03:00:00", "03:00:00", "03:00:00"],
-  ["03:00:00", "03:01:00", "03:00:00  03:00:10"],
-])("the axis from %s to %s begins with %j", (start, end, axis) => {
-  const [, , , times] = drawn([
-    claim(1, start, { grantedAt: at(start), end: { reason: "RELEASED", endedAt: at(end) } }),
-  ]);
-  expect(`${times?.trimStart()}  `).toContain(axis);
-});
-
-test("over many days the axis has days, and never more than fits", () => {
-  const long = claim(1, "03:00:00", {
-    requestedAt: new Date(2026, 8, 1),
-    grantedAt: new Date(2026, 8, 1),
-    state: "held",
-  });
-  expect(drawn([long])[3]).toMatch(/^ +2026-09-\d\d( +2026-\d\d-\d\d)+$/);
-  expect(drawn([{ ...long, grantedAt: new Date(1926, 8, 1) }], { fromMs: -1e12 })[3]?.length).toBeLessThan(
-    74,
-  );
-});
-
-test("what lies outside of the asked time ends at its edges", () => {
-  const [from, until] = [at("03:15:00").getTime(), at("03:30:00").getTime()];
-  const lines = drawn(CLAIMS.slice(3), { fromMs: from, untilMs: until });
-  expect(lines[0]).toBe("2026-11-24 03:15:00 to 2026-11-24 03:30:00");
-  expect(lines[1]).toMatch(/^#1 nightly █{21}$/);
-  expect(lines[2]).toMatch(/^#2 nightly ░{20}█{41}x$/);
-});
-
 test("owners can neither control the terminal nor widen the picture", () => {
   const [, row] = drawn([claim(1, "03:50:00", { state: "waiting", owner: `\x1b[2J${"o".repeat(300)}` })]);
   expect(row).toMatch(/^#1 \\u001b\[2Jo+… ░+>$/);

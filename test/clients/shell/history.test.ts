@@ -88,14 +88,6 @@ describe("claims", () => {
     ]);
   });
 
-  test.each(["etl/", "etl/*"])("of the prefix %s have their names", async (prefix) => {
-    const { script, asked } = claims();
-    const { out } = await history(script, prefix);
-    expect(out).toMatch(/^NAME +CLAIM +REQUESTED[\s\S]*\netl\/load +#12 /);
-    expect(asked).toMatchObject([PREFIX, PREFIX]);
-    expect((await history(script, prefix, "--chart")).code).toBe(64);
-  });
-
   test("of many locks have their names", async () => {
     const { out } = await history(claims().script);
     expect(out).toMatch(/^NAME +CLAIM +REQUESTED[\s\S]*\netl\/load +#12 /);
@@ -175,33 +167,6 @@ describe("claims", () => {
     );
   });
 
-  test("are objects for programs, with their times in milliseconds", async () => {
-    const { out } = await history(claims().script, "etl/load", "--json");
-    const [live, ended] = out
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-    expect(live).toMatchObject({ state: "held", token: 12, waitedMs: 0, heldMs: expect.any(Number) });
-    expect(ended).toMatchObject({
-      state: "ended",
-      end: {
-        reason: "FORCE_RELEASED",
-        endedAt: at("03:15:04").toISOString(),
-        endedBy: "token:anna",
-        note: "its host is dead",
-      },
-      replica: "3",
-      waitedMs: 4_000,
-      heldMs: 300_000,
-    });
-  });
-
-  test("of one lock are drawn", async () => {
-    const range = ["--since", "2026-11-24T03:00", "--until", "2026-11-24T04:00"];
-    const { out } = await history(claims().script, "etl/load", "--chart", ...range);
-    expect(out).toMatch(/^2026-11-24 03:00:00 to 2026-11-24 04:00:00\n#12 hourly +░?█+x\n/);
-  });
-
   test("beyond the maximum are mentioned", async () => {
     const many = { listClaims: () => ({ claims: [ENDED, ENDED, ENDED], nextPageToken: "more" }) };
     const { out, err } = await history(many, "etl/load", "--max", "2", "--until", "now");
@@ -235,26 +200,6 @@ describe("a search", () => {
         "rowlock: searched back to 2026-11-24 01:00:00, 1 found so far",
         "",
       ].join("\n"),
-    );
-  });
-
-  test("ends after a hundred such pages, with what was found and a sentence", async () => {
-    let asked = 0;
-    const script: Script = {
-      listClaims() {
-        asked += 1;
-        return {
-          claims: asked === 1 ? [ENDED] : [],
-          nextPageToken: "next",
-          searchedBackTo: stamp("02:00:00"),
-        };
-      },
-    };
-    const { code, out, err } = await history(script, "--owner", "hourly", "--ended", "expired");
-    expect([code, asked]).toEqual([0, 100]);
-    expect(out).toContain("#12");
-    expect(err).toMatch(
-      /searches no further \(searched back to 2026-11-24 02:00:00, 1 found so far\): narrow it with --since, or go on from there with --until\.\n$/,
     );
   });
 });
@@ -372,12 +317,6 @@ describe("changes", () => {
       from: 4,
       reason: "night",
     });
-  });
-
-  test("can be none", async () => {
-    expect((await history({ listChanges: () => ({}) }, "--limits")).out).toBe(
-      "The history has no such changes.\n",
-    );
   });
 });
 

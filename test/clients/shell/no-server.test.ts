@@ -1,12 +1,20 @@
 // What the shell prints if no Rowlock server answers: what is there instead, and what to do. Never a stack trace.
 
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttp, type Server } from "node:http";
 import { createServer as createHttp2, createSecureServer } from "node:http2";
 import { createServer as createHttps } from "node:https";
-import { type AddressInfo, createServer as createTcp, type Server as NetServer, type Socket } from "node:net";
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcp,
+  type Server as NetServer,
+  type Socket,
+} from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ranInProcess } from "../../cli/in-process.ts";
 import { selfSignedCertificate } from "../../process/certificate.ts";
@@ -45,6 +53,26 @@ async function listening(server: NetServer | Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+/** A port whose system drops what asks for a connection: its program accepts none, and its queue is full. */
+async function dropping(): Promise<number> {
+  const program = `
+    const { parentPort } = require("node:worker_threads");
+    const server = require("node:net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`;
+  const worker = new Worker(program, { eval: true });
+  undone.push(() => worker.terminate());
+  const [port] = await once(worker, "message");
+  // The queue holds one more than it was asked for.
+  for (const _ of [1, 2]) {
+    const socket = connect(port, "127.0.0.1").on("error", () => {});
+    undone.push(() => socket.destroy());
+    await once(socket, "connect");
+  }
+  return port;
+}
+
 const saying = (bytes: string | Buffer) => createTcp((socket) => void socket.write(bytes));
 const answering404 = (_: unknown, response: { writeHead(code: number): { end(): void } }) =>
   void response.writeHead(404).end();
@@ -57,6 +85,7 @@ beforeAll(async () => {
   ports.MySQL = await listening(saying(Buffer.from("4a0000000a382e302e33330008000000", "hex")));
   ports.chatter = await listening(saying("220 mail.example ESMTP\r\n"));
   ports.silence = await listening(createTcp(() => {}));
+  ports["a dropped connection"] = await dropping();
   ports["hanging up"] = await listening(createTcp((socket) => void socket.end()));
   ports["HTTP/2"] = await listening(createHttp2(answering404));
   ports.TLS = await listening(createSecureServer({ cert: own.cert, key: own.key }, answering404));
@@ -85,6 +114,7 @@ describe("in plain text", () => {
     ["MySQL", /a MySQL or MariaDB server answers there.*check the port/],
     ["chatter", /something else answers there.*check the port/],
     ["silence", /does not answer like a Rowlock server: check the port/],
+    ["a dropped connection", /it cannot be reached \(no answer to the connection\)/],
     ["hanging up", /does not answer like a Rowlock server: check the port/],
     ["HTTP/2", /not like a Rowlock server, or not in time: check the port/],
     ["TLS", /it wants TLS: add --ca/],

@@ -69,31 +69,6 @@ describe("a pause of a pattern", () => {
     expect(await isStopped("etl/new")).toBe(false);
   });
 
-  test("can be repeated, which pauses what was set meanwhile", async () => {
-    await ran("pause", "etl/*");
-    expect(await ran("pause", "etl/*")).toEqual({
-      code: 0,
-      out: "",
-      err: 'rowlock: "etl/*" is paused already.\n',
-    });
-    await ran("limit", "etl/load", "4");
-    expect((await ran("pause", "etl/*")).out).toBe("etl/load: limit 0, was 4; 0 held, 0 waiting\n");
-    await ran("resume", "etl/*");
-    expect(await settings()).toEqual(["etl/load 4"]);
-    // Its own setting has a version by now.
-    expect(await ran("pause", "etl/*")).toMatchObject({ code: 0, err: "" });
-    expect(await isStopped("etl/load")).toBe(true);
-  });
-
-  test("ends for a name when somebody sets its limit", async () => {
-    await ran("limit", "etl/load", "4");
-    await ran("pause", "etl/*");
-    await ran("limit", "etl/load", "1", "--reason", "urgent");
-    expect(await isStopped("etl/load")).toBe(false);
-    await ran("resume", "etl/*");
-    expect(await settings()).toEqual(["etl/load 1 urgent"]);
-  });
-
   test.each([
     ["etl/*", "etl/a/*"],
     ["etl/a/*", "etl/*"],
@@ -121,31 +96,6 @@ describe("a pause of a pattern", () => {
     await ran("resume", "etl/*");
     expect(await settings()).toEqual(["etl/load 7 mine"]);
   });
-
-  test("gives up when others keep changing the limits", async () => {
-    await ran("limit", "etl/load", "4");
-    let isOurs = false;
-    let limit = 10;
-    beforeSetting = async () => {
-      if (isOurs) return;
-      isOurs = true;
-      await ran("limit", "etl/load", `${limit++}`);
-      isOurs = false;
-    };
-    const { code, err } = await ran("pause", "etl/*");
-    expect([code, err]).toEqual([1, expect.stringContaining("run this command again")]);
-  });
-});
-
-test("a pause of a name is one of this name alone", async () => {
-  await ran("pause", "job");
-  expect([await isStopped("job"), await isStopped("job/2")]).toEqual([true, false]);
-  expect(await ran("resume", "job/*")).toMatchObject({
-    code: 1,
-    err: 'rowlock: No limit is held by a pause of "job/*": see `rowlock limit`.\n',
-  });
-  expect(await ran("resume", "job", "--json")).toMatchObject({ code: 0 });
-  expect(await settings()).toEqual([]);
 });
 
 test("the end of a pause says which one still holds the name or the pattern", async () => {
@@ -184,14 +134,6 @@ test("a limit of 0 for a pattern names what goes on, and how to stop that, too",
   await ran("limit", "etl/load", "4");
   expect((await ran("limit", "--pattern", "etl/*", "0")).out).toMatch(
     /have limits of their own: etl\/load \(4\)\nthese go on; to stop them, too: rowlock pause 'etl\/\*'\n$/,
-  );
-});
-
-test("the list of limits says what stands in its first column", async () => {
-  await ran("limit", "etl/load", "4");
-  await ran("limit", "--pattern", "etl/*", "2");
-  expect((await ran("limit")).out).toMatch(
-    /^NAME or PATTERN +LIMIT +VERSION +REASON\netl\/\* +2 .*\netl\/load +4 /,
   );
 });
 

@@ -66,24 +66,6 @@ test("one lock is a page", () => {
   );
 });
 
-test.each<[string, Parameters<typeof lock>]>([
-  ["until the limit is raised", [0, [], [claim(1)]]],
-  ["for 3 permits, 2 free", [2, [], [claim(1, { permits: 3 })]]],
-  ["until the writer ends", [1, [holder(1, { mode: "exclusive" })], [claim(2, { mode: "shared" })]]],
-  ["until #1 ends", [1, [holder(1)], [claim(2, { mode: "exclusive" })]]],
-  ["until all holders end", [2, [holder(1), holder(2)], [claim(3, { mode: "exclusive" })]]],
-  ["until #1 ends", [2, [holder(1, { mode: "shared" })], [claim(2)]]],
-])("the first of the queue waits %s", (what, args) => {
-  expect(pageOf(...args)).toContain(`for 5 s  ${what}  owner`);
-});
-
-test("the rest of a long list is counted", () => {
-  const more = { ...lock(1, [holder(1)], [claim(2)]), holderCount: 150, waiterCount: 4 };
-  const page = lockPage(more, NOW_MS, plain);
-  expect(page).toMatch(/owner 1\nand 149 more\n/);
-  expect(page).toMatch(/owner 2\nand 3 more\n/);
-});
-
 test("the record is on the lock's page, and in columns that some lock fills", () => {
   const record = {
     status: "in\nwork",
@@ -153,14 +135,6 @@ test("names and owners can neither control a terminal nor start new lines", () =
   );
 });
 
-test("a list by the longest wait shows it, and no other list does", () => {
-  const waits = { ...lock(1, [], [claim(1)]), waiterCount: 1 };
-  expect(lockTable([waits, lock(1, [], [])], NOW_MS, plain, "longest-wait")).toMatch(
-    /^NAME +LIMIT +HELD +WAITING +LONGEST WAIT +HOLDERS\nl +1 +0 +1 +\d+ m?s\n/,
-  );
-  expect(lockTable([waits], NOW_MS, plain)).not.toContain("LONGEST WAIT");
-});
-
 test("JSON escapes them, and reads back as the same text", () => {
   const name = "a\u001b[2J\u009b2J\u007f\u202e\u2067\u200f\u061c\u2029ü\n";
   const line = jsonLine({ name });
@@ -192,8 +166,4 @@ test("a message of the shell is one line, even with a foreign name in it", async
   await runUnder(rowlock, ["/no/such\u001bcommand"], lock, holdOf({}), () => ({}), context, interrupted);
   expect(told).toMatch(/^(rowlock: [\x20-\x7e]+\n)+$/);
   expect(said(lock.name)).toMatch(/^rowlock: [\x20-\x7e]+\n$/);
-});
-
-test("numbers that JSON would round are strings", () => {
-  expect(jsonLine({ small: 5n, big: 2n ** 60n })).toBe('{"small":5,"big":"1152921504606846976"}\n');
 });

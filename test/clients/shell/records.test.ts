@@ -1,4 +1,4 @@
-// Lock records from the shell: an operator sets, shows and deletes them; a script captures and releases.
+// Lock records from the shell: a script captures and releases; what is wrong with a command line is said.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ranInProcess } from "../../cli/in-process.ts";
@@ -12,54 +12,6 @@ afterAll(() => server.stop());
 
 const ran = (...args: string[]) => ranInProcess(args, { ROWLOCK_ADDR: server.address });
 const lock = async (name: string) => (await server.client.call("getLock", { name })).lock;
-const ONE_SENTENCE = /^rowlock: [^\n]+\n$/;
-
-test("the record is set and shown", async () => {
-  const set = await ran("update", "job", "--not-before", "5h", "--attempts", "3", "--status", "new");
-  expect(set.out).toMatch(
-    /^name +job\nstatus +new\ndue +in 5 h \(\S+ \S+\)\nattempts left +3\nversion +\d+\n$/,
-  );
-  expect((await ran("show", "job")).out).toMatch(/last token +0\nstatus +new\ndue +in 5 h/);
-  expect((await ran("ls", "job")).out).toMatch(
-    /STATUS +ATTEMPTS +DUE +HOLDERS\njob +1 +0 +0 +new +3 +in 5 h\n/,
-  );
-  expect(await ran("run", "job", "--no-wait", "--", "true")).toMatchObject({
-    code: 75,
-    err: 'rowlock: "job" is not due yet: it will be in 5 h.\n',
-  });
-  const stale = await ran("update", "job", "--status", "old", "--if-version", "0");
-  expect(stale).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/Somebody else has changed this, to version \d+/),
-  });
-  const unknown = await ran("update", "never", "--status", "old", "--if-version", "99");
-  expect(unknown).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/nothing here to change.*version is 0/),
-  });
-  const freed = await ran("update", "job", "--not-before", "none", "--attempts", "unlimited", "--json");
-  expect(JSON.parse(freed.out)).toEqual({ name: "job", status: "new", version: expect.any(Number) });
-  const instant = await ran("update", "job", "--not-before", "2020-01-01T06:00:00Z", "--json");
-  expect(JSON.parse(instant.out)).toMatchObject({ notBefore: "2020-01-01T06:00:00.000Z" });
-  const { leaseId } = await server.client.lease({
-    name: "job",
-    terms: { owner: "cron", minInterval: { seconds: 3_600n } },
-  });
-  await server.client.call("release", { leaseId });
-  expect((await ran("show", "job")).out).toMatch(
-    /due +in (60|59) min[^\n]*\nlast run +cron from .*: released as new/,
-  );
-});
-
-test("the record of a free lock is deleted", async () => {
-  const { leaseId } = await server.client.lease({ name: "held" });
-  await ran("update", "held", "--status", "busy", "--reason", "it is busy");
-  expect(await ran("delete", "held")).toMatchObject({ code: 1, err: expect.stringMatching(ONE_SENTENCE) });
-  await server.client.call("release", { leaseId });
-  expect(await ran("delete", "held", "--reason", "not needed")).toMatchObject({ code: 0, out: "Deleted.\n" });
-  expect(await ran("delete", "held")).toMatchObject({ code: 0, out: expect.stringContaining("no record") });
-  expect((await ran("history", "held", "--changes")).out).toMatch(/not needed.*\n(.|\n)*it is busy/);
-});
 
 test("a capture prints a line for each lock to a script, which releases them by their leases", async () => {
   for (const name of ["task/1", "task/2", "task/3"]) await ran("update", name, "--attempts", "3");

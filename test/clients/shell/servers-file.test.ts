@@ -37,13 +37,6 @@ describe("a server has its name", () => {
     expect(await ran(flagged, servers, { ROWLOCK_ADDR: "127.0.0.1:9" })).toMatchObject({ code: 0 });
   });
 
-  test("in the file that XDG_CONFIG_HOME selects", async () => {
-    const servers = JSON.stringify({ here: { addresses: harness.address } });
-    const env = { XDG_CONFIG_HOME: "/etc/xdg" };
-    const files = { "/etc/xdg/rowlock/servers.json": servers };
-    expect(await ran(["ls", "--server", "here"], {}, env, files)).toMatchObject({ code: 0, err: "" });
-  });
-
   test("with the paths of files relative to its folder", async () => {
     const { cert, key } = selfSignedCertificate();
     const files = { ca: "ca.pem", cert: "own/cert.pem", key: "own/key.pem", tokenFile: "token" };

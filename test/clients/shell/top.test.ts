@@ -28,7 +28,6 @@ const HELD = {
   requestedAt: ago(7_300),
   grantedAt: ago(7_200),
 };
-const YOUNG = { ...HELD, ticketNumber: 14n, owner: "young", grantedAt: ago(1) };
 const WAITING = {
   ...HELD,
   ticketNumber: 15n,
@@ -96,46 +95,6 @@ describe("rowlock top", () => {
     ]);
   });
 
-  test("reads so many claims and no more, and says so", async () => {
-    const counts = { live: 0, ended: 0 };
-    const page = (claim: object) => Array.from({ length: 1_000 }, () => claim);
-    const script: Script = {
-      listClaims(request) {
-        const isEnded = (request as ListClaimsRequest).states.includes(ClaimState.ENDED);
-        counts[isEnded ? "ended" : "live"] += 1;
-        return { claims: page(isEnded ? ENDED : HELD), nextPageToken: "more" };
-      },
-    };
-    const { code, out } = await ran(script, "top", "--once");
-    expect([code, counts]).toEqual([0, { live: 6, ended: 6 }]);
-    expect(out).toMatch(/TIME IN 6\d S/);
-    expect(out).toMatch(
-      /\nOnly the first 5000 live claims were read\.\nClaims that ended were read back to \S+ \S+ only\.\n$/,
-    );
-  });
-
-  test("ends a search that finds too little, and says so", async () => {
-    let asked = 0;
-    const script: Script = {
-      listClaims(request) {
-        if (!(request as ListClaimsRequest).states.includes(ClaimState.ENDED)) return { claims: [HELD] };
-        asked += 1;
-        return { nextPageToken: "more", searchedBackTo: ago(30) };
-      },
-    };
-    const { out, err } = await ran(script, "top", "etl/", "--once", "--json");
-    expect([asked, JSON.parse(out)]).toMatchObject([3, { group: "etl/load", held: 1 }]);
-    expect(err).toMatch(/^rowlock: Claims that ended were read back to \S+ \S+ only\.\n$/);
-  });
-
-  test("names an older server in one sentence", async () => {
-    const { code, err } = await ran({}, "top", "--once");
-    expect([code, err]).toEqual([
-      69,
-      expect.stringMatching(/^rowlock: [^\n]*older than this command[^\n]*\n$/),
-    ]);
-  });
-
   test.each([
     [["--class", "etl/*"], /--class needs --by class/],
     [["--every", "10ms"], /write a time from 1 s/],
@@ -167,28 +126,5 @@ describe("rowlock ls", () => {
         states: [ClaimState.HELD, ClaimState.WAITING],
       },
     ]);
-  });
-
-  test("lists those that have held for longer than a time", async () => {
-    const { script, asked } = serving(HELD, YOUNG, WAITING);
-    const { out } = await ran(script, "ls", "--older-than", "10m", "--json");
-    expect(
-      out
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line)),
-    ).toMatchObject([{ ticketNumber: 13, state: "held" }]);
-    expect(asked).toMatchObject([{ states: [ClaimState.HELD] }]);
-    expect((await ran(serving().script, "ls", "--owner", "nobody")).out).toBe("There are no such claims.\n");
-  });
-
-  test("does not mix locks with claims, and names an older server", async () => {
-    const mixed = await ran({}, "ls", "--owner", "x", "--order", "name");
-    expect(mixed).toMatchObject({
-      code: 64,
-      err: expect.stringContaining("--busy and --order are about locks"),
-    });
-    const older = await ran({}, "ls", "--owner", "x");
-    expect(older).toMatchObject({ code: 69, err: expect.stringContaining("older than this command") });
   });
 });

@@ -1,7 +1,7 @@
 // Who uses locks: claims counted by name, owner, principal and class, and sorted.
 
 import { expect, test } from "vitest";
-import { groupOf, ORDERS, type Order, usageOf, usageTable } from "../../../clients/shell/usage.ts";
+import { groupOf, type Order, usageOf, usageTable } from "../../../clients/shell/usage.ts";
 import type { ClaimView } from "../../../clients/typescript/src/index.ts";
 
 const NOW_MS = 1_000_000;
@@ -81,19 +81,6 @@ test.each<[Parameters<typeof groupOf>[0], string[], string[]]>([
       .map(({ group }) => group)
       .sort(),
   ).toEqual(groups);
-});
-
-test.each<[Order, string[]]>([
-  ["held", ["nightly", "web", "cron"]],
-  ["waiting", ["web", "cron", "nightly"]],
-  ["longest", ["nightly", "web", "cron"]],
-  ["leaks", ["nightly", "web", "cron"]],
-  ["time", ["nightly", "cron", "web"]],
-  ["ended", ["cron", "nightly", "web"]],
-  ["lost", ["cron", "nightly", "web"]],
-])("sorted by %s, the first are %j", (order, groups) => {
-  expect(Object.keys(ORDERS)).toContain(order);
-  expect(counted("owner", [], order).map(({ group }) => group)).toEqual(groups);
 });
 
 test("the table has a row for each group, and escapes its name", () => {

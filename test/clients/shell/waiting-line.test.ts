@@ -64,28 +64,6 @@ describe("the reason of a long wait", () => {
     expect(said).toEqual(["anna holds it"]);
   });
 
-  test("is not asked for if the wait is over before, or was never one", async () => {
-    const explainWait = answering("anna holds it");
-    laterReason({ explainWait }, () => {});
-    const reason = laterReason({ explainWait }, () => {});
-    reason.at(PLACE);
-    reason.stop();
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(explainWait).not.toHaveBeenCalled();
-  });
-
-  test("is not printed if it comes after the wait", async () => {
-    const said: string[] = [];
-    const answer = Promise.withResolvers<never>();
-    const reason = laterReason({ explainWait: () => answer.promise }, (words) => said.push(words));
-    reason.at(PLACE);
-    await vi.advanceTimersByTimeAsync(10_000);
-    reason.stop();
-    answer.resolve({ summary: "late" } as never);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(said).toEqual([]);
-  });
-
   test("costs only the words if the server does not give it", async () => {
     const said: string[] = [];
     const explainWait = vi.fn<Explain>().mockRejectedValue(new Error("UNIMPLEMENTED"));

@@ -170,23 +170,6 @@ describe("the command", () => {
     });
   });
 
-  test("takes a name for a name if it is told to", async () => {
-    const { script, asked } = explaining();
-    expect((await why(script, "etl/load#12", "--name")).out).toBe("etl/load: one holds it\n");
-    expect(asked[0]?.target).toEqual({ case: "name", value: "etl/load#12" });
-  });
-
-  test("prints an object for programs", async () => {
-    const { out } = await why(explaining(full).script, "etl/load#12", "--json");
-    expect(JSON.parse(out)).toMatchObject({
-      name: "etl/load",
-      claim: { ticketNumber: 12, state: "waiting" },
-      causes: [{ kind: "exhausted" }],
-      summary: "one holds it",
-      estimate: { medianMs: 240_000, lowMs: 120_000, highMs: 720_000, leases: 57 },
-    });
-  });
-
   test("escapes foreign text", async () => {
     const holder = { lockName: EVIL, ticketNumber: 1n, state: ClaimState.HELD, owner: EVIL };
     const endsAt = timestampFromMs(Date.now() + 60_000);
@@ -222,15 +205,5 @@ describe("the command", () => {
       },
     };
     expect(await why(script, text)).toEqual({ code: 1, out: "", err: expect.stringMatching(words) });
-  });
-
-  test("names an older server in one sentence", async () => {
-    const { code, out, err } = await why({}, "etl/load");
-    expect([code, out]).toEqual([69, ""]);
-    expect(err).toMatch(/^rowlock: [^\n]*older than this command[^\n]*\n$/);
-  });
-
-  test("needs a name", async () => {
-    expect(await why({}, "")).toMatchObject({ code: 64, err: expect.stringContaining("the name is empty") });
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { RowlockClient } from "../../../clients/typescript/src/index.ts";
 import { replacing } from "../../support/harness.ts";
 import { startLateProxy } from "../../support/late-proxy.ts";
-import { afterwards, client, start, waiting } from "./stage.ts";
+import { afterwards, client, start } from "./stage.ts";
 
 /**
  * A server behind a proxy. It grants at once, but answers Acquire only while the gate is open; the gate starts open.
@@ -84,67 +84,6 @@ describe("a lease without end", () => {
     proxy.thaw();
     await server.event(({ kind }) => kind === "ended");
   });
-
-  test("under its caller's request id is there when it is requested again", async () => {
-    const { shut, open, address, looking } = await stage();
-    const rowlock = client(address, { giveUpAfter: 2_000 });
-    await rowlock.getLock("mine");
-    shut();
-    const asked = { ttl: "forever", requestId: "mine" } as const;
-    const error = await failed(rowlock.lock("mine", asked));
-    expect(error.message).toContain('"mine" may be held, under the request id mine: acquire it again');
-    open();
-    const patient = client(address);
-    expect((await patient.lock("mine", asked)).token).toBe(1n);
-    expect(await held(looking, "mine")).toBe(1);
-  });
-
-  test("that no server can have received is not in doubt", async () => {
-    const away = client("127.0.0.1:9", { giveUpAfter: 2_000 });
-    const error = await failed(away.lock("away", { ttl: "forever" }));
-    expect(error).toMatchObject({ reason: "NO_SERVER", metadata: {} });
-    expect(error.message).not.toContain("may be held");
-  });
-});
-
-describe("of two waits under one request id", () => {
-  test("the one that is given up leaves the place to the other, and the last one gives it back", async () => {
-    const { address, looking } = await stage();
-    const rowlock = client(address);
-    const holder = await looking.lock("shared");
-    const giveUps = [new AbortController(), new AbortController(), new AbortController()] as const;
-    const waits = giveUps.map(({ signal }) => {
-      const places = Promise.withResolvers<void>();
-      const lock = rowlock.lock("shared", { requestId: "both", signal, onPosition: () => places.resolve() });
-      return { lock: failed(lock), granted: lock.catch(() => {}), placed: places.promise };
-    });
-    await Promise.all(waits.map(({ placed }) => placed));
-    giveUps[0].abort(new Error("enough"));
-    expect(String(await waits[0]?.lock)).toContain("enough");
-    expect(await waiting(looking, "shared")).toBe(1);
-    // Cancelled before the client knows its place.
-    const hasty = new AbortController();
-    const late = failed(rowlock.lock("shared", { requestId: "both", signal: hasty.signal }));
-    await new Promise(setImmediate);
-    hasty.abort(new Error("at once"));
-    expect(String(await late)).toContain("at once");
-    await rowlock.getLock("shared");
-    expect(await waiting(looking, "shared")).toBe(1);
-    giveUps[1].abort(new Error("enough"));
-    await holder.release();
-    expect(await waits[2]?.granted).toMatchObject({ token: 2n });
-  });
-
-  test("both leave nothing behind when they are given up", async () => {
-    const { server, address, looking } = await stage();
-    const rowlock = client(address);
-    await looking.lock("shared");
-    const waits = [1, 2].map(() => failed(rowlock.lock("shared", { requestId: "both" })));
-    await server.event(({ kind }) => kind === "enqueued");
-    await rowlock.close();
-    for (const error of await Promise.all(waits)) expect(error).toMatchObject({ reason: "CLOSED" });
-    expect(await waiting(looking, "shared")).toBe(0);
-  });
 });
 
 describe("on a connection too slow for its TTL", () => {
@@ -160,16 +99,5 @@ describe("on a connection too slow for its TTL", () => {
     expect(await held(looking, "slow")).toBe(0);
     const patient = client(address);
     expect((await patient.lock("slow", { ttl: 30_000 })).state).toBe("held");
-  });
-
-  test("a capture is an error that explains it, and gives back what it took", async () => {
-    const { proxy, address, looking } = await stage();
-    for (const name of ["task/1", "task/2"]) await looking.updateRecord(name, { status: "new" });
-    const rowlock = client(address);
-    proxy.delayAnswers(ANSWERED_AFTER_MS);
-    const asked = { prefix: "task/", count: 2, wait: "forever", ...SHORT } as const;
-    expect(await failed(rowlock.capture(asked))).toMatchObject({ reason: "TTL_TOO_SHORT" });
-    await rowlock.close();
-    expect([await held(looking, "task/1"), await held(looking, "task/2")]).toEqual([0, 0]);
   });
 });

@@ -15,8 +15,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startAskingProxy } from "../../support/asking-proxy.ts";
-import { afterwards, start } from "./stage.ts";
+import type { StartOptions } from "../../support/harness.ts";
+import { knownCallers } from "../../support/known-callers.ts";
+import { start } from "./stage.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const modules = join(root, "node_modules");
@@ -76,21 +77,18 @@ test("contains what is built from its sources, what is generated, and nothing el
   );
 });
 
-/** Runs an example of the README against a server of the test, or what stands before it. Returns its output. */
+/** Runs an example of the README against a server of the test. Returns its output. */
 async function runExample(
   which: number,
-  before = async (address: string) => address,
+  options: StartOptions = {},
 ): Promise<{ status: number | null; out: string }> {
-  const server = await start();
+  const server = await start(options);
   const readme = readFileSync(join(root, "clients/typescript/README.md"), "utf8");
   const examples = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code as string);
   const [example = ""] = examples.filter((code) => code.includes("import {")).slice(which);
   expect(example.trim().split("\n").length).toBeLessThanOrEqual(10);
   expect(example).toContain("127.0.0.1:50051");
-  writeFileSync(
-    join(program, "example.mjs"),
-    example.replace("127.0.0.1:50051", await before(server.address)),
-  );
+  writeFileSync(join(program, "example.mjs"), example.replace("127.0.0.1:50051", server.address));
   return await new Promise((resolve) => {
     const running = spawn(process.execPath, ["example.mjs"], {
       cwd: program,
@@ -111,13 +109,9 @@ test("runs the example of bare calls, and lets the process end", async () => {
 });
 
 test("runs the example of a token, which a server demands, and lets the process end", async () => {
-  writeFileSync(join(program, "token"), "the-token\n");
-  const demanding = async (address: string) => {
-    const proxy = await startAskingProxy(address, ["the-token"]);
-    afterwards(() => proxy.close());
-    return proxy.address;
-  };
-  const found = await runExample(2, demanding);
+  const { access, tokens } = knownCallers(["program"], null);
+  writeFileSync(join(program, "token"), `${tokens.program}\n`);
+  const found = await runExample(2, { grpc: { gate: access } });
   expect(found).toEqual({ status: 0, out: expect.stringContaining("fencing token 1") });
 });
 

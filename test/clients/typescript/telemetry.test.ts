@@ -102,22 +102,6 @@ describe("spans", () => {
     expect(await metric("rowlock.client.waiting")).toEqual([{ attributes: {}, value: 0 }]);
     expect(span?.status).toEqual({ code: api.SpanStatusCode.ERROR, message: "NO_SERVER" });
   });
-
-  test("of a capture say how many locks it took", async () => {
-    const { spans, metric } = setUpOpenTelemetry();
-    const { rowlock } = await stage();
-    const { locks } = await rowlock.capture({ names: ["a", "b", "c"], count: 2 });
-    await rowlock.capture({ prefix: "none/" });
-    await expect(rowlock.capture({})).rejects.toMatchObject({ reason: "BAD_REQUEST" });
-    expect((await spans("rowlock.capture")).map(({ attributes }) => attributes)).toEqual([
-      { "rowlock.captured": 2 },
-      { "rowlock.captured": 0 },
-      { "rowlock.captured": 0, "rowlock.outcome": "error" },
-    ]);
-    expect(await metric("rowlock.client.held")).toEqual([{ attributes: {}, value: 2 }]);
-    for (const lock of locks) await lock.release();
-    expect(await metric("rowlock.client.held")).toEqual([{ attributes: {}, value: 0 }]);
-  });
 });
 
 test("a lost lock ends the span of its work with the reason, is counted, and is logged", async () => {

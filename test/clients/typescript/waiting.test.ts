@@ -27,60 +27,6 @@ async function stage(options: Partial<ConnectOptions> = {}) {
   return { rowlock, other, told, waits, onWaiting: (waiting: Waiting) => told.push(waiting) };
 }
 
-describe("a long wait", () => {
-  test("is explained in the log and to the caller, with the place", async () => {
-    const { rowlock, other, told, waits, onWaiting } = await stage({ explainAfter: 50 });
-    const held = await other.lock("etl");
-    const ahead = other.lock("etl");
-    await until(async () => (await other.getLock("etl")).waiterCount === 1);
-    const waited = rowlock.lock("etl", { onWaiting });
-    await until(() => told.length > 0);
-    expect(told).toMatchObject([
-      {
-        name: "etl",
-        waitedMs: expect.any(Number),
-        place: { ahead: 1, permitsAhead: 1 },
-        summary: expect.stringContaining("held by"),
-        causes: [
-          { kind: "held", holders: [{ owner: "anna" }] },
-          { kind: "queued", ahead: 1 },
-        ],
-        heldByYou: false,
-      },
-    ]);
-    expect(waits()).toEqual([
-      {
-        level: "info",
-        message: expect.stringMatching(/^Waits for the lock "etl" since \d+ s: .*anna/),
-        lock: "etl",
-      },
-    ]);
-    await held.release();
-    await (await ahead).release();
-    await (await waited).release();
-  });
-
-  test("that ends sooner is not worth a word", async () => {
-    const { rowlock, other, told, waits, onWaiting } = await stage({ explainAfter: 60_000 });
-    const held = await other.lock("etl");
-    const waited = rowlock.lock("etl", { onWaiting });
-    await until(async () => (await other.getLock("etl")).waiterCount === 1);
-    await held.release();
-    await (await waited).release();
-    expect([told, waits()]).toEqual([[], []]);
-  });
-
-  test("ends with the exception of its caller", async () => {
-    const { rowlock, other } = await stage({ explainAfter: 20 });
-    await other.lock("etl");
-    const onWaiting = () => {
-      throw new Error("enough");
-    };
-    await expect(rowlock.lock("etl", { onWaiting })).rejects.toThrow("enough");
-    await until(async () => (await other.getLock("etl")).waiterCount === 0);
-  });
-});
-
 describe("a lock that the client holds itself", () => {
   test("is said so at once by a wait, as a warning", async () => {
     const { rowlock, told, waits, onWaiting } = await stage();
@@ -111,19 +57,5 @@ describe("a lock that the client holds itself", () => {
     done.resolve();
     await other;
     await (await given).release();
-  });
-
-  test("is said so by its refusal, and not by that of another's lock", async () => {
-    const { rowlock, other } = await stage();
-    await rowlock.lock("etl");
-    const words = expect.stringMatching(/you hold "etl" yourself, since 0 s; locks are not reentrant\.$/);
-    const tried = await rowlock.acquire("etl", { wait: 0 });
-    expect(tried.refusal).toMatchObject({ reason: "BUSY", heldByYou: true, message: words });
-    await expect(rowlock.lock("etl", { wait: 1 })).rejects.toMatchObject({
-      reason: "TIMED_OUT",
-      message: words,
-      refusal: { heldByYou: true },
-    });
-    expect((await other.acquire("etl", { wait: 0 })).refusal).not.toHaveProperty("heldByYou");
   });
 });

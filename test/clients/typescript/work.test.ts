@@ -32,20 +32,6 @@ async function stage(tasks: number) {
   return { server, rowlock, operator, log, stop, begun, ends, work, status };
 }
 
-test("runs one handler at a time by default, in the order in which locks are due", async () => {
-  const { begun, ends, work, stop, status } = await stage(2);
-  const working = work();
-  await until(() => begun.length === 1);
-  ends.get("task/1")?.resolve();
-  await until(() => begun.length === 2);
-  expect(begun).toEqual(["task/1", "task/2"]);
-  expect(await status(1)).toBe("done");
-  stop.abort();
-  ends.get("task/2")?.resolve();
-  await working;
-  expect(await status(2)).toBe("done");
-});
-
 test("logs a handler that throws, gives its lock the status for that, and lets it rest", async () => {
   const { begun, ends, work, stop, log, operator } = await stage(1);
   const working = work({ statusWhenFailed: "new" });
@@ -59,21 +45,6 @@ test("logs a handler that throws, gives its lock the status for that, and lets i
   expect(Number(record?.notBefore)).toBeGreaterThan(Date.now() - 60_000);
   stop.abort();
   await working;
-});
-
-test("goes on after a lock was lost, and when a status is refused", async () => {
-  const { begun, ends, work, stop, log, operator, status } = await stage(2);
-  const working = work({ statusIfLost: "lost", statusWhenDone: "x".repeat(64) });
-  await until(() => begun.length === 1);
-  await operator.forceRelease({ name: "task/1" }, "test");
-  ends.get("task/1")?.resolve();
-  await until(() => begun.length === 2);
-  expect(await status(1)).toBe("lost");
-  // Stopped first: the status of the second task stays "new", so the loop would take it again.
-  stop.abort();
-  ends.get("task/2")?.resolve();
-  await working;
-  expect(log.at(-1)).toMatch(/"task\/2" .*the lock was given back/);
 });
 
 test("lets a lock rest whose status is refused, longer with each time", async () => {
@@ -93,13 +64,6 @@ test("lets a lock rest whose status is refused, longer with each time", async ()
   await restsAfter(2, 2);
   stop.abort();
   await working;
-});
-
-test("that was stopped before it began takes nothing", async () => {
-  const { work, begun, stop } = await stage(1);
-  stop.abort();
-  await work();
-  expect(begun).toEqual([]);
 });
 
 test("ends with its handlers when the client is closed", async () => {

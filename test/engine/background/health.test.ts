@@ -10,7 +10,7 @@ import type { LockEngine } from "../../../server/engine/engine.ts";
 import { PROBE_TTL_US, RECENT_DECISIONS_MS } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import type { AcquireInput } from "../../../server/engine/lock-engine.ts";
-import type { JobsByLock } from "../../../server/engine/transaction/attempts.ts";
+import type { AsksByLock } from "../../../server/engine/transaction/transaction.ts";
 import { ROW_LOCKED } from "../../../server/storage/store.ts";
 import { CLAIM } from "../../support/claims.ts";
 import { turn } from "../../support/scripted-transactions.ts";
@@ -28,7 +28,7 @@ const fault = (kind: Fault["kind"], reason: string) =>
   new Fault(kind, reason, "A test's.", { retryAfterMs: 1 });
 
 /** A transaction of this lock's commands. */
-const of = (lockId: bigint): JobsByLock => new Map([[lockId, []]]);
+const of = (lockId: bigint): AsksByLock => new Map([[lockId, []]]);
 
 function scene() {
   const onTrouble = vi.fn();

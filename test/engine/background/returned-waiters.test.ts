@@ -2,12 +2,12 @@
 // that comes too late does not.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type Claim, type ClaimRef, SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
+import { type Claim, type ClaimKey, type ClaimRef, SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
 import type { Command } from "../../../server/core/command.ts";
 import { ReturnedWaiters } from "../../../server/engine/background/returned-waiters.ts";
 import { RETURNED_READ_MAX } from "../../../server/engine/engine-bounds.ts";
-import type { Answer } from "../../../server/engine/lock-engine.ts";
-import type { Job } from "../../../server/engine/transaction/attempts.ts";
+
+import { PlainAsk } from "../../../server/engine/transaction/ask.ts";
 import { ACQUIRE, CLAIM } from "../../support/claims.ts";
 
 const NOW_US = 1_000_000_000;
@@ -62,16 +62,15 @@ function scene(...claims: Claim[]) {
     replica: 1n,
     onFailure: (_loop, error) => void failures.push(error),
   });
-  const comesBack = (command: Command, lockId = CLAIM.lockId) => {
-    const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | null>();
-    const job: Job = { lockId, command, follower: null, submittedMs: ARRIVED_MS, answer, resolve, reject };
-    returned.heldUp(job);
-    return job;
+  const comesBack = (command: Command, lockId = CLAIM.lockId, made?: readonly ClaimKey[]) => {
+    const ask = new PlainAsk(command, null, { settle() {}, fail() {} });
+    returned.heldUp(Object.assign(ask, { lockId, submittedMs: ARRIVED_MS }), made);
+    return ask;
   };
   const byTicket = (ref: ClaimRef) => comesBack({ verb: "attach", ref, replica: null });
   const byRequest = (requestId: string) => comesBack({ ...ACQUIRE, requestId });
   const kept = () => [...returned.claims()].map(({ ticketNumber }) => ticketNumber);
-  return { returned, byTicket, byRequest, heartbeats, failures, reads, fault, kept };
+  return { returned, comesBack, byTicket, byRequest, heartbeats, failures, reads, fault, kept };
 }
 
 test("a place is kept for a waiter that comes back by ticket or request id, until a transaction has decided", async () => {
@@ -82,8 +81,8 @@ test("a place is kept for a waiter that comes back by ticket or request id, unti
   await turn();
   expect(kept()).toEqual([1n, 2n]);
   expect(heartbeats.flat().map(({ ticketNumber }) => ticketNumber)).toEqual([1n, 2n]);
-  first.resolve(null);
-  second.reject(new Error("A fault made by a test."));
+  first.isOver = true;
+  second.isOver = true;
   await turn();
   expect(kept()).toEqual([]);
 });
@@ -91,14 +90,14 @@ test("a place is kept for a waiter that comes back by ticket or request id, unti
 test("a place is kept for an Acquire whose request id the server made, if an earlier attempt made that place", async () => {
   const own = waiting(1n, { requestId: `${SERVER_MADE_PREFIX}own` });
   const another = waiting(2n, { requestId: `${SERVER_MADE_PREFIX}another` });
-  const { returned, byRequest, reads, kept } = scene(own, another);
-  const job = byRequest(own.requestId);
+  const { comesBack, byRequest, reads, kept } = scene(own, another);
+  const ask = byRequest(own.requestId);
   await turn();
   // Only clients' request ids are looked up.
   expect(reads).toEqual([0, 0]);
   expect(kept()).toEqual([]);
-  job.resolve(null);
-  returned.heldUp({ ...job, answer: Promise.withResolvers<Answer | null>().promise }, [own, another]);
+  ask.isOver = true;
+  comesBack(ask.command, ask.lockId, [own, another]);
   await turn();
   expect(kept()).toEqual([1n]);
 });
@@ -119,16 +118,12 @@ test("no place is kept for an ended or held claim, a wrong secret, or another lo
   const ended = waiting(1n, { state: "ended" });
   const held = waiting(2n, { state: "held" });
   const wrong = waiting(3n);
-  const { byTicket, byRequest, returned, heartbeats, kept } = scene(ended, held, wrong, waiting(4n));
+  const { comesBack, byTicket, byRequest, heartbeats, kept } = scene(ended, held, wrong, waiting(4n));
   byTicket(ended);
   byTicket(held);
   byTicket({ ...wrong, secret: "another-secret-than-it" });
   byRequest("a request of nobody");
-  returned.heldUp({
-    ...byRequest("a request of nobody"),
-    lockId: 99n,
-    command: { ...ACQUIRE, requestId: "request 4" },
-  });
+  comesBack({ ...ACQUIRE, requestId: "request 4" }, 99n);
   await turn();
   expect(kept()).toEqual([]);
   expect(heartbeats).toEqual([]);
@@ -153,15 +148,15 @@ test("many are read in parts", async () => {
 });
 
 test("a command is read once, and one that comes back to nothing is not read at all", async () => {
-  const { returned, byTicket, reads, heartbeats } = scene(waiting(1n));
-  const job = byTicket(waiting(1n));
-  returned.heldUp(job);
+  const { returned, comesBack, byTicket, reads, heartbeats } = scene(waiting(1n));
+  const ask = byTicket(waiting(1n));
+  returned.heldUp(ask);
   await turn();
-  returned.heldUp(job);
+  returned.heldUp(ask);
   await turn();
   expect(reads.filter((count) => count > 0)).toEqual([1]);
   expect(heartbeats).toHaveLength(1);
-  returned.heldUp({ ...job, command: { verb: "detach", ref: waiting(1n), replica: 1n } });
+  comesBack({ verb: "detach", ref: waiting(1n), replica: 1n });
   await turn();
   expect(reads.filter((count) => count > 0)).toEqual([1]);
 });
@@ -176,8 +171,8 @@ test("commands that arrive during a read are read together, after it", async () 
 
 test("a waiter answered during the read needs no kept place", async () => {
   const { byTicket, kept } = scene(waiting(1n));
-  const job = byTicket(waiting(1n));
-  job.resolve(null);
+  const ask = byTicket(waiting(1n));
+  ask.isOver = true;
   await turn();
   expect(kept()).toEqual([]);
 });

@@ -8,7 +8,7 @@ import type { Lock } from "../../../server/core/lock.ts";
 import { KNOWN_CHECKED_MS, POLL_REST_MS_MAX } from "../../../server/engine/engine-bounds.ts";
 import type { Captured, CaptureInput, ViewedLock } from "../../../server/engine/lock-engine.ts";
 import { Subscribers } from "../../../server/engine/subscribers/subscribers.ts";
-import type { Batch } from "../../../server/engine/transaction/batch.ts";
+import type { Attempt } from "../../../server/engine/transaction/transaction.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { CLAIM } from "../../support/claims.ts";
 
@@ -117,7 +117,7 @@ async function scene() {
       locks: new Map([[id, { lock, revisionBefore }]]),
       events: claim ? [{ event, lockName: lock.name, nowUs: 1 }] : [],
       limitRules: database.rules,
-    } as unknown as Batch);
+    } as unknown as Attempt);
   };
   return { subscribers, rows, database, statements, advanced, failures, write, commit };
 }

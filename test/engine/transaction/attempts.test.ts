@@ -2,7 +2,8 @@
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { asFault, Fault, isHeldUp, mayBeDone, outcomeUnknown } from "../../../server/engine/faults.ts";
-import { decideJobs, UNLESS_ROW_LOCKED, withAttempts } from "../../../server/engine/transaction/attempts.ts";
+import { UNLESS_ROW_LOCKED, withAttempts } from "../../../server/engine/transaction/attempts.ts";
+import { decideAsks } from "../../../server/engine/transaction/transaction.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
 import { CHANGED, ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
 
@@ -68,7 +69,7 @@ describe("a transaction", () => {
 
   test("is not begun again and again if the heartbeat before it has failed, which was retried by itself", async () => {
     let heartbeats = 0;
-    const deciding = decideJobs({ jobs: new Map(), earlier: [] }, false, {
+    const deciding = decideAsks({ byLock: new Map(), earlier: [] }, false, {
       policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 },
       store: { transact: async () => {} },
       followers: { follows: () => false },

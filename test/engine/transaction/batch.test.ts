@@ -7,7 +7,7 @@ import { SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
 import type { Command } from "../../../server/core/command.ts";
 import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../../../server/engine/engine-bounds.ts";
 import { newMark } from "../../../server/engine/random.ts";
-import { Batch } from "../../../server/engine/transaction/batch.ts";
+import { Attempt } from "../../../server/engine/transaction/transaction.ts";
 import { ACQUIRE, CLAIM } from "../../support/claims.ts";
 import { lockRow, ScriptedTransactions } from "../../support/scripted-transactions.ts";
 
@@ -24,14 +24,14 @@ const renew = (ticketNumber: bigint): Command => ({
   ...{ verb: "renew", ref: { ...CLAIM, ticketNumber }, ttlUs: undefined },
 });
 
-function batchOf(asked: Record<string, readonly Command[]>, earlier: readonly Batch[] = []) {
+function batchOf(asked: Record<string, readonly Command[]>, earlier: readonly Attempt[] = []) {
   // An object returns its keys in ascending order, but commands come in any order.
   const byLock = Object.entries(asked)
     .reverse()
     .map(([id, commands]) => [BigInt(id), commands.map((command) => ({ command, submittedMs: 0 }))] as const);
-  return new Batch(new Map(byLock), policy, earlier);
+  return new Attempt(new Map(byLock), policy, earlier);
 }
-const planOf = (batch: Batch, likely: bigint[] = [], impatient = true) =>
+const planOf = (batch: Attempt, likely: bigint[] = [], impatient = true) =>
   batch.plan((lockId) => likely.includes(lockId), impatient);
 
 describe("an attempt reads", () => {

@@ -2,13 +2,13 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Command } from "../../../server/core/command.ts";
+import type { Ask } from "../../../server/engine/transaction/ask.ts";
 import {
-  decideJobs,
-  type Job,
-  type JobsByLock,
+  type AsksByLock,
+  decideAsks,
   parts,
-  type TransactionJobs,
-} from "../../../server/engine/transaction/attempts.ts";
+  type TransactionAsks,
+} from "../../../server/engine/transaction/transaction.ts";
 import { isRowLocked } from "../../../server/storage/store.ts";
 import { changedSince, held, ScriptedTransactions, turn } from "../../support/scripted-transactions.ts";
 
@@ -18,16 +18,16 @@ afterEach(() => void vi.useRealTimers());
 const setLimit = (lockId: bigint): Command => ({
   ...{ verb: "set_limit", name: `lock ${lockId}`, limit: 3, expectedVersion: undefined, reason: "" },
 });
-const about = (...lockIds: bigint[]): TransactionJobs => ({
-  jobs: new Map(lockIds.map((id) => [id, [{ command: setLimit(id) } as Job]])) as JobsByLock,
+const about = (...lockIds: bigint[]): TransactionAsks => ({
+  byLock: new Map(lockIds.map((id) => [id, [{ command: setLimit(id) } as Ask]])) as AsksByLock,
   earlier: [],
 });
 
 function scene(lateHeartbeat: () => Promise<void> | null = () => null) {
   const store = new ScriptedTransactions(1n, 2n);
   const retried: string[] = [];
-  const decide = (jobs: TransactionJobs, impatient = true) =>
-    decideJobs(jobs, impatient, {
+  const decide = (jobs: TransactionAsks, impatient = true) =>
+    decideAsks(jobs, impatient, {
       policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 },
       store,
       followers: { follows: (lockId) => lockId === 2n },
@@ -102,14 +102,14 @@ describe("a decision", () => {
 });
 
 test("work is divided into parts of about the same size, in order, each with what may have been done before", () => {
-  const earlier = [{}] as unknown as TransactionJobs["earlier"];
+  const earlier = [{}] as unknown as TransactionAsks["earlier"];
   const work = { ...about(1n, 2n, 3n, 4n, 5n), earlier };
-  const divided = (count: number) => parts(work, count).map(({ jobs }) => [...jobs.keys()]);
+  const divided = (count: number) => parts(work, count).map(({ byLock }) => [...byLock.keys()]);
   expect(divided(2)).toEqual([
     [1n, 2n, 3n],
     [4n, 5n],
   ]);
   expect(divided(5)).toEqual([[1n], [2n], [3n], [4n], [5n]]);
   expect(parts(work, 2).map((part) => part.earlier)).toEqual([earlier, earlier]);
-  expect(parts(work, 5)[2]?.jobs.get(3n)).toBe(work.jobs.get(3n));
+  expect(parts(work, 5)[2]?.byLock.get(3n)).toBe(work.byLock.get(3n));
 });

@@ -3,8 +3,8 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../../../server/engine/engine-bounds.ts";
-import type { JobsByLock } from "../../../server/engine/transaction/attempts.ts";
-import { HeldUp, type HeldUpJobs, PatientSlots } from "../../../server/engine/transaction/held-up.ts";
+import { HeldUp, type HeldUpAsks, PatientSlots } from "../../../server/engine/transaction/held-up.ts";
+import type { AsksByLock } from "../../../server/engine/transaction/transaction.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
@@ -61,21 +61,21 @@ describe("the patient slots", () => {
   /** Work on these locks, in the order in which it was added. */
   function scene(slots: number) {
     const patient = new PatientSlots(slots);
-    const running: HeldUpJobs[] = [];
+    const running: HeldUpAsks[] = [];
     const run = () => {
       for (let next = patient.begin(); next; next = patient.begin()) running.push(next);
-      return running.map(({ jobs }) => [...jobs.jobs.keys()]);
+      return running.map(({ asks }) => [...asks.byLock.keys()]);
     };
     return {
       patient,
       run,
-      add(hold: HeldUpJobs["hold"], ...lockIds: bigint[]) {
-        const jobs: JobsByLock = new Map(lockIds.map((id) => [id, []]));
-        patient.add({ jobs: { jobs, earlier: [] }, hold, sinceMs: 0 });
+      add(hold: HeldUpAsks["hold"], ...lockIds: bigint[]) {
+        const byLock: AsksByLock = new Map(lockIds.map((id) => [id, []]));
+        patient.add({ asks: { byLock, earlier: [] }, hold, sinceMs: 0 });
         return run();
       },
       end(index: number) {
-        patient.end(running[index] as HeldUpJobs);
+        patient.end(running[index] as HeldUpAsks);
         return run();
       },
     };

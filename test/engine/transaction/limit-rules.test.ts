@@ -3,12 +3,12 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { EngineEvent } from "../../../server/engine/lock-engine.ts";
-import type { Batch } from "../../../server/engine/transaction/batch.ts";
 import {
   changeLimitRule,
   type LimitRulesOptions,
   type RuleChange,
 } from "../../../server/engine/transaction/limit-rules.ts";
+import type { Attempt } from "../../../server/engine/transaction/transaction.ts";
 import { LOCKS_PER_RULE_MAX, StoreError } from "../../../server/storage/store.ts";
 import { away, held, lockRow, ScriptedTransactions, turn } from "../../support/scripted-transactions.ts";
 
@@ -44,7 +44,7 @@ function scene() {
       },
     },
     afterCommit: {
-      wake({ events }: Batch) {
+      wake({ events }: Attempt) {
         for (const { event } of events) if (event.kind === "granted") granted.push(event.claim.lockId);
       },
     },

@@ -1,7 +1,8 @@
 // The table of what a server knows of locks: found by id and by name, bounded, and forgetting what nothing is known of.
 
 import { describe, expect, test } from "vitest";
-import type { Job } from "../../../server/engine/transaction/attempts.ts";
+import type { Ask } from "../../../server/engine/transaction/ask.ts";
+import { HeldUp } from "../../../server/engine/transaction/held-up.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 
 describe("the table of locks", () => {
@@ -26,7 +27,7 @@ describe("the table of locks", () => {
     locks.named("a");
     locks.learn(3n, "c");
     expect([locks.named("a")?.id, locks.named("b"), locks.known(2n)]).toEqual([1n, undefined, undefined]);
-    locks.get(3n).queued.push({} as Job);
+    locks.get(3n).queued.push({} as Ask);
     locks.get(1n).underWay = { kind: "in_lane" };
     locks.learn(4n, "d");
     expect([locks.known(1n)?.id, locks.known(3n)?.id, locks.size]).toEqual([1n, 3n, 3]);
@@ -38,7 +39,9 @@ describe("the table of locks", () => {
     for (let id = 2n; id < 100n; id++) locks.leave(locks.get(id));
     expect(locks.size).toBe(1);
     locks.leave(locks.get(1n));
-    locks.get(2n).heldUp.met();
+    const heldUp = new HeldUp();
+    heldUp.met();
+    locks.get(2n).heldUp = heldUp;
     locks.leave(locks.get(2n));
     expect(locks.size).toBe(2);
   });

@@ -2,7 +2,8 @@
 
 import { expect, test } from "vitest";
 import type { Command } from "../../../server/core/command.ts";
-import { type Deciding, decideJobs, type Job } from "../../../server/engine/transaction/attempts.ts";
+import { PlainAsk } from "../../../server/engine/transaction/ask.ts";
+import { type Deciding, decideAsks } from "../../../server/engine/transaction/transaction.ts";
 import type { LoadPlan } from "../../../server/storage/store.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
@@ -14,11 +15,7 @@ const deadlock = () => new StoreError("transient", "deadlock", "A test's.");
 async function decided(commands: readonly Command[], errors: readonly Error[] = [], isTraced = true) {
   const plans: LoadPlan[] = [];
   const left = [...errors];
-  const jobs = commands.map((command, index): Job => {
-    const answer = Promise.withResolvers<null>();
-    const lockId = BigInt(index + 1);
-    return { lockId, command, follower: null, submittedMs: 0, ...answer, answer: answer.promise } as Job;
-  });
+  const asks = commands.map((command) => new PlainAsk(command, null, { settle() {}, fail() {} }));
   const by: Deciding = {
     policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 0, queueMax: 1 },
     store: {
@@ -33,8 +30,8 @@ async function decided(commands: readonly Command[], errors: readonly Error[] = 
     observer() {},
     isTraced,
   };
-  const work = { jobs: new Map(jobs.map((job) => [job.lockId, [job]])), earlier: [] };
-  const outcome = await decideJobs(work, false, by).then(
+  const work = { byLock: new Map(asks.map((ask, index) => [BigInt(index + 1), [ask]])), earlier: [] };
+  const outcome = await decideAsks(work, false, by).then(
     () => "committed",
     (error: Error) => error,
   );

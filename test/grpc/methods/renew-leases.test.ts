@@ -10,6 +10,7 @@ import { Fault, overloaded } from "../../../server/engine/faults.ts";
 import { RENEWED_LATER_MS_MAX } from "../../../server/grpc/grpc-bounds.ts";
 import { Violations } from "../../../server/grpc/methods/fields.ts";
 import { checkRenewLeases, renewLeases } from "../../../server/grpc/methods/renew-and-release.ts";
+import { begunVerbs } from "../../support/begun-verbs.ts";
 import { fakeCall } from "../../support/fake-call.ts";
 
 const NOW_US = 1_800_000_000_000_000;
@@ -67,7 +68,7 @@ function scene(count: number) {
   });
   const leases = Array.from({ length: count }, (_, index) => ({ leaseId: formatClaimId(refOf(index + 1)) }));
   const asked = checkRenewLeases(create(RenewLeasesSchema, { leases }), new Violations());
-  const answer = renewLeases({ engine } as never, asked, call);
+  const answer = renewLeases({ engine: begunVerbs(engine) } as never, asked, call);
   const outcomes = answer.then((message) =>
     message.leases.map(({ outcome }) =>
       outcome.case === "lease" ? outcome.value.lockName : outcome.value.message.split(/[:;(]/)[0]?.trim(),

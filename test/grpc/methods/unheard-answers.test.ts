@@ -3,12 +3,13 @@
 
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { AcquireRequestSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import { AcquireRequestSchema, type AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { Place } from "../../../server/core/command.ts";
 import { PLACE_TRIES_MAX } from "../../../server/grpc/grpc-bounds.ts";
 import { acquire, checkAcquire } from "../../../server/grpc/methods/acquire.ts";
 import { Violations } from "../../../server/grpc/methods/fields.ts";
+import { begunVerbs } from "../../support/begun-verbs.ts";
 import { fakeCall } from "../../support/fake-call.ts";
 
 const NOW_US = 1_800_000_000_000_000;
@@ -59,11 +60,12 @@ async function played({ state, place = null, places = [], cancelled = false, req
     requestId,
     whenBusy: { case: "enqueue", value: {} },
   });
-  const { outcome } = await acquire(
-    { engine, graceUs: 10_000_000 } as never,
+  acquire(
+    { engine: { ...engine, ...begunVerbs(engine) }, graceUs: 10_000_000 } as never,
     checkAcquire(message, new Violations()),
     call,
   );
+  const { outcome } = (await call.replied) as AcquireResponse;
   return { outcome, detached, decisions };
 }
 

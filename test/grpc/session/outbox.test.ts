@@ -2,7 +2,13 @@
 
 import { fromBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { SessionResponseSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import {
+  AcquireResponseSchema,
+  ReleaseResponseSchema,
+  SessionResponseSchema,
+  SessionResultSchema,
+  SetLimitResponseSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
 import { Outbox } from "../../../server/grpc/session/outbox.ts";
 
 const RELEASE_FIELD = SessionResultSchema.field.release.number;
@@ -183,6 +189,63 @@ test("a message has each result under its call, and everything else", async () =
       ],
     },
   ]);
+});
+
+const { acquire: ACQUIRE, setLimit: SET_LIMIT } = SessionResultSchema.field;
+const lease = (fencingToken: bigint) => ({
+  outcome: { case: "lease" as const, value: { leaseId: "l".repeat(200), fencingToken } },
+});
+
+test("answers that are not encoded yet come in their order, under their calls, however they are encoded", async () => {
+  const { outbox, read, state } = scene();
+  const last = 2n ** 64n - 1n;
+  outbox.addAnswer(1n, ACQUIRE.number, AcquireResponseSchema, lease(7n));
+  outbox.addAnswer(2n, SET_LIMIT.number, SetLimitResponseSchema, { limit: 3, version: 9n });
+  outbox.addAnswer(last, RELEASE_FIELD, ReleaseResponseSchema, RELEASED);
+  outbox.addAnswer(3n, ACQUIRE.number, AcquireResponseSchema, {
+    outcome: { case: "ended", value: { note: "n" } },
+  });
+  expect(outbox.unread).toBeGreaterThan(200);
+  expect(state.unread).toBe(0);
+  await turn();
+  expect(read()).toMatchObject([
+    {
+      results: [
+        { call: 1n, result: { case: "acquire", value: lease(7n) } },
+        { call: 2n, result: { case: "setLimit", value: { limit: 3, version: 9n } } },
+        { call: last, result: { case: "release", value: { released: true } } },
+        {
+          call: 3n,
+          result: { case: "acquire", value: { outcome: { case: "ended", value: { note: "n" } } } },
+        },
+      ],
+    },
+  ]);
+});
+
+test("an answer that cannot be encoded is an error, and leaves nothing behind", async () => {
+  const { outbox, say, read, sent } = scene();
+  say(1n);
+  expect(() => outbox.addAnswer(2n, ACQUIRE.number, AcquireResponseSchema, lease(-1n))).toThrow();
+  say(3n);
+  await turn();
+  expect(read().map(({ results }) => results.map(({ call }) => call))).toEqual([[1n, 3n]]);
+  expect(sent).toMatchObject([[2, expect.any(Number)]]);
+});
+
+test("a message keeps its bytes while later ones are made", async () => {
+  const { outbox, messages, read, take } = scene();
+  for (let token = 1n; token <= 3n; token++) {
+    outbox.addAnswer(token, ACQUIRE.number, AcquireResponseSchema, lease(token));
+    await turn();
+    take();
+  }
+  expect(messages).toHaveLength(3);
+  expect(read()).toMatchObject(
+    [1n, 2n, 3n].map((token) => ({
+      results: [{ call: token, result: { case: "acquire", value: lease(token) } }],
+    })),
+  );
 });
 
 test("content after the end is dropped, though earlier content is still in flight", async () => {

@@ -28,6 +28,7 @@ import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
 import { OpenWaits } from "../../../server/grpc/open-waits.ts";
 import { Session, type SessionContext } from "../../../server/grpc/session/session.ts";
 import { Sessions } from "../../../server/grpc/session/sessions.ts";
+import { begunVerbs } from "../../support/begun-verbs.ts";
 import { silentObserver } from "../../support/harness.ts";
 import { NO_BOUND } from "../../support/no-bound.ts";
 
@@ -120,7 +121,11 @@ function context() {
   };
   const openWaits = new OpenWaits(9, NO_BOUND);
   const sessionContext = {
-    methods: { engine, turns: new PlaceTurns(), graceUs: GRACE_MS * 1_000 },
+    methods: {
+      engine: { ...engine, ...begunVerbs(engine) },
+      turns: new PlaceTurns(),
+      graceUs: GRACE_MS * 1_000,
+    },
     openWaits,
     admission: new SharedAdmission(),
     frame: { observer, faultLog: new FaultLog(logger) },
@@ -429,7 +434,7 @@ describe("a session", () => {
     const { send, stream, sessionContext, cutOff } = await stage();
     const { admission } = sessionContext;
     for (let clients = 0; clients < 2; clients++)
-      void new Admission(admission, "bound").run({ isUrgent: false }, () => new Promise(() => {}));
+      new Admission(admission, "bound").enter({ call: { isUrgent: false }, begin() {}, drop() {} });
     await send(numberless(COMMANDS_PER_TICK_MAX - 1));
     expect(stream.flow).toEqual([]);
     await send(numberless(COMMANDS_PER_TICK_MAX + 2 * CROWDED_COMMANDS_PER_TICK_MAX + 1));

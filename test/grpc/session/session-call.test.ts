@@ -29,7 +29,7 @@ function scene(knows = true) {
       void said.push(`ended ${ticketNumber} as ${how?.ticketNumber}`),
   };
   const { client } = fakeCall();
-  const own = { ...client, peer: "one:1", leases, denied: () => {} };
+  const own = { ...client, peer: "one:1", leases, answered() {}, failed() {}, send() {}, denied() {} };
   const call = new SessionCall(1n, ROWS.acquire, false, own);
   return { call, said };
 }

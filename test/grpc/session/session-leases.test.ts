@@ -94,8 +94,10 @@ function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
 const idOf = (claim: Claim) => formatClaimId(claim);
 const lostOf = (claim: Claim) => `${idOf(claim)} of lock`;
 const { client } = fakeCall();
-const newCall = () =>
-  new SessionCall(1n, ROWS.acquire, false, { ...client, peer: "peer", leases, denied: () => {} });
+const newCall = () => {
+  const own = { ...client, peer: "peer", leases, answered() {}, failed() {}, send() {}, denied() {} };
+  return new SessionCall(1n, ROWS.acquire, false, own);
+};
 
 /** An answer of the lease's call reports it in this response. */
 function tell(claim: Claim, response = 1) {

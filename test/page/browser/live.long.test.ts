@@ -72,40 +72,6 @@ describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
     expect(Math.min(...tookMs)).toBeLessThan(1_000);
   });
 
-  test("says of a renewed lease the same end in its table and in why the first waiter waits", async () => {
-    const server = await started();
-    const { client } = server;
-    const ttl = { seconds: 1_200n, nanos: 0 };
-    const { leaseId } = await client.lease({
-      name: "etl/load",
-      terms: { owner: "holder", lasting: { case: "ttl", value: ttl } },
-    });
-    await client.ticket({
-      name: "etl/load",
-      terms: { owner: "waiter", lasting: { case: "ttl", value: ttl } },
-    });
-    const { page } = await visit(server, "#/lock/etl%2Fload");
-    const why = page.locator("section:has(#why) li");
-    await why.getByText(/\(in \d+ min\)/).waitFor();
-    await client.call("renew", { leaseId, ttl: { seconds: 36_000n, nanos: 0 } });
-    await page.locator("section:has(#holders) td", { hasText: /^(10|9) h$/ }).waitFor();
-    // Both come of one answer.
-    expect(await why.textContent()).toMatch(/\(in (10|9) h\)/);
-  });
-
-  test("shows a lock that comes, and takes away one that is free, without a reload", async () => {
-    const server = await started();
-    const { page } = await visit(server);
-    await page.getByText("No lock is held or waited for now.").waitFor();
-    const { leaseId } = await held(server.client, "report/daily");
-    await page.getByRole("link", { name: "report/daily" }).waitFor();
-    await server.client.call("release", { leaseId });
-    await page.getByText("No lock is held or waited for now.").waitFor();
-    await page.getByLabel("Idle locks too").check();
-    await page.getByRole("link", { name: "report/daily" }).waitFor();
-    expect(page.url()).toContain("all=1");
-  });
-
   test("does not freeze under a thousand changes a second, and ends up right", async () => {
     const server = await started();
     const { client } = server;

@@ -50,16 +50,6 @@ describe("a decision", () => {
     expect(copies.claim({ lockId: 1n, ticketNumber: 9n })).toBeUndefined();
   });
 
-  test("has one object for a claim that is at the head of the queue and requested twice", () => {
-    const claim = waiting(2);
-    copies.take(knownOf({ waiting: 1 }, claim), 1);
-    copies.ask(claim);
-    copies.ask(claim);
-    expect(copies.asked.size).toBe(1);
-    expect([...copies.asked][0]).toBe(copies.queues.get(1n)?.head[0]);
-    expect([...copies.asked][0]).not.toBe(claim);
-  });
-
   test("has holders, as many as one ForceRelease ends, and no waiters", () => {
     const all = [waiting(1), ...numbers(2, FORCE_RELEASE_MAX + 2).map((number) => held(number))];
     copies.takeHolders(knownOf({}, ...all).claims);
@@ -68,23 +58,6 @@ describe("a decision", () => {
 });
 
 describe("the head of a queue", () => {
-  const queue = [held(1), waiting(2), waiting(3), waiting(4)];
-
-  test("is as long as requested, and shows whether it is complete", () => {
-    expect(copies.take(knownOf({ waiting: 3 }, ...queue), 2)).toBe(true);
-    expect(ticketsOf(copies.queues.get(1n)?.head)).toEqual([2, 3]);
-    expect(copies.queues.get(1n)?.complete).toBe(false);
-    expect(copies.take(knownOf({ waiting: 3 }, ...queue), 3)).toBe(true);
-    expect(copies.queues.get(1n)?.complete).toBe(true);
-    expect(copies.take(knownOf({ waiting: 3 }, ...queue), 9)).toBe(true);
-    expect(ticketsOf(copies.queues.get(1n)?.head)).toEqual([2, 3, 4]);
-  });
-
-  test("that is known for fewer than requested, with more behind them, is not enough", () => {
-    expect(copies.take(knownOf({ waiting: 4 }, ...queue), 3)).toBe(true);
-    expect(copies.take(knownOf({ waiting: 4 }, ...queue), 4)).toBe(false);
-  });
-
   test("is empty for a lock without waiters", () => {
     expect(copies.take(knownOf({ holders: 1 }, held(1)), 5)).toBe(true);
     expect(copies.queues.size).toBe(0);
@@ -113,11 +86,6 @@ describe("time", () => {
       expect(take(waiting(1, { deadlineUs: at }))).toBe(false);
     },
   );
-
-  test("accepts a place that lasts", () => {
-    expect(take(waiting(1, { deadlineUs: LATEST_US + 1 }), waiting(2))).toBe(true);
-    expect(copies.asked.size).toBe(0);
-  });
 
   test("makes no more ended leases due than one decision ends", () => {
     expect(take(...numbers(1, DUE_MAX + 3).map((number) => held(number, { deadlineUs: 1 })))).toBe(true);

@@ -1,6 +1,7 @@
 // Contract: names are bytes, and each has exactly one guard row, whichever server creates it first.
 
 import { describe, expect, test } from "vitest";
+import { NAMES_MAX } from "../../../server/storage/storage-bounds.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import { BIG, resolve } from "../../support/store-fixture.ts";
 
@@ -75,11 +76,12 @@ export function contractOfNames(fresh: () => FreshStore): void {
       expect(new Set(answers.flatMap((ids) => [...ids.values()])).size).toBe(5);
     });
 
-    test("hundreds of new names at once each get an id of their own", async () => {
+    test("more new names than one statement takes each get an id of their own, and all are found", async () => {
       const { store } = fresh();
-      const names = Array.from({ length: 300 }, (_, i) => `many/${i}`);
+      const names = Array.from({ length: NAMES_MAX + 1 }, (_, i) => `many/${i}`);
       const ids = await store.resolve(names);
-      expect(new Set(ids.values()).size).toBe(300);
+      expect(new Set(ids.values()).size).toBe(names.length);
+      expect(await store.find(names)).toEqual(ids);
     });
 
     test("ids beyond 2^53 are exact", async () => {

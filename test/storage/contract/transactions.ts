@@ -6,6 +6,7 @@ import { DUE_MAX, QUEUE_HEAD_MAX } from "../../../server/core/bounds.ts";
 import type { Claim } from "../../../server/core/claim.ts";
 import { countWaiter } from "../../../server/core/lock.ts";
 import { requestKeyOf } from "../../../server/storage/rows/request-key.ts";
+import { UPDATE_ROWS_MAX } from "../../../server/storage/storage-bounds.ts";
 import type { Loaded } from "../../../server/storage/store.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
@@ -300,14 +301,19 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect((await readClaim(store, second)).deadlineUs).toBe(7);
     });
 
-    test("many claims of many locks are written at once", async () => {
+    test("more claims of more locks than one statement takes are written and read at once", async () => {
       const { store } = fresh();
-      const names = Array.from({ length: 40 }, (_, i) => `lock ${i}`);
+      const names = Array.from({ length: UPDATE_ROWS_MAX + 1 }, (_, i) => `lock ${i}`);
       const ids = [...(await store.resolve(names)).values()].sort((x, y) => (x < y ? -1 : 1));
       const added = await addClaimsTo(store, ids, { state: "held" }, {}, {}, { state: "ended" });
-      expect(added.length).toBe(160);
+      expect(added.length).toBe(4 * names.length);
       const { claims } = await store.claims(added);
       expect(sorted(claims)).toEqual(sorted(added));
+      const views = await store.views(ids, 5);
+      expect(views.map(({ lock }) => lock.id)).toEqual(ids);
+      for (const { holders, waiters } of views) expect([holders.length, waiters.length]).toEqual([1, 2]);
+      const { queues } = await load(store, { locks: ids.map((id) => ({ id, heads: 1, likelyQueue: true })) });
+      expect(ids.map((id) => queues.get(id)?.head[0]?.ticketNumber)).toEqual(ids.map(() => 2n));
     });
   });
 

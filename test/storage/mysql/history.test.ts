@@ -1,8 +1,8 @@
-// Ended claims and changes on MySQL and MariaDB: which statements clean them, and how many rows each read touches among
-// many. What the reads return is in the contract suite.
+// Ended claims and changes on MySQL and MariaDB: how many rows each read and each cleaning touches among many. What they
+// return and delete is in the contract suite.
 
 import { createConnection } from "mysql2/promise";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type MysqlAddress, parseDatabaseUrl } from "../../../server/storage/database-url.ts";
 import { migrateUp } from "../../../server/storage/migrate/migrate.ts";
 import { changes } from "../../../server/storage/mysql/changes.ts";
@@ -10,96 +10,7 @@ import { UNOBSERVED } from "../../../server/storage/mysql/connection/connect.ts"
 import { query } from "../../../server/storage/mysql/connection/connection.ts";
 import { MysqlPool } from "../../../server/storage/mysql/connection/pool.ts";
 import { history } from "../../../server/storage/mysql/history.ts";
-import { StoreError } from "../../../server/storage/store.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../../support/database.ts";
-import { ScriptedPool, written } from "./scripted-pool.ts";
-import { keyOf } from "./transaction/lock-fixture.ts";
-
-describe("ended claims that were kept long enough", () => {
-  beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
-
-  /** Of two classes: the ends, locks and ticket numbers of what is found. */
-  const FOUND = [
-    ["3600", "70", "9", "1"],
-    ["3600", "80", "4", "2"],
-    ["60", "75", "5", "3"],
-  ] as const;
-
-  /** Of those that are found: request ids, locks and ticket numbers. */
-  const OF_CLIENTS = [
-    [Buffer.from("a"), "4", "2"],
-    [Buffer.from("b"), "5", "3"],
-  ];
-
-  function scene(classes: readonly string[] = ["60", "3600"], found: readonly (readonly string[])[] = FOUND) {
-    const scripted = new ScriptedPool((sql) => {
-      if (sql.startsWith("(SELECT MIN(h.kept_for)")) return [...classes, null].map((each) => [each]);
-      if (sql.startsWith("(SELECT kept_for")) return found;
-      if (sql.startsWith("SELECT h.request_id"))
-        return [[Buffer.from("\0of a server"), "9", "1"], ...OF_CLIENTS];
-      return sql.startsWith("DELETE") ? written(3) : undefined;
-    });
-    return { scripted, ...history(scripted.pool) };
-  }
-
-  test("are absent: nothing is deleted", async () => {
-    const { scripted, purgeClaims } = scene([], []);
-    expect(await purgeClaims(10, 5)).toBe(0);
-    expect(scripted.writes).toBe(0);
-  });
-
-  test("are searched in each class, until the time of the caller and of the database less what the class keeps", async () => {
-    const { scripted, purgeClaims } = scene();
-    await purgeClaims(90, 5);
-    // The first read finds the classes, and the second one that there are no others.
-    expect(scripted.names.slice(0, 3)).toEqual(["history_classes", "history_classes", "ended_keys"]);
-    expect(scripted.sql[1]).toMatch(/kept_for >= 0\).*kept_for >= 61\).*kept_for >= 3601\)$/s);
-    expect(scripted.sql[2]).toMatch(
-      /kept_for = 60 AND h.ended_at <= LEAST\(90, .* - 60000000 ORDER BY ended_at, lock_id, ticket_number LIMIT 5\)/,
-    );
-    await purgeClaims(90, 5);
-    expect(scripted.names.slice(9, 11)).toEqual(["history_classes", "ended_keys"]);
-  });
-
-  test("are deleted as one range of each class, up to the last one that was found, with their request ids", async () => {
-    const { scripted, purgeClaims } = scene();
-    // Not the number of deleted rows, which includes those of request ids.
-    expect(await purgeClaims(90, 5)).toBe(3);
-    const range =
-      "FROM rowlock_history h WHERE h.kept_for = 3600 AND (h.ended_at < 80 OR (h.ended_at = 80 AND h.lock_id < 4) " +
-      "OR (h.ended_at = 80 AND h.lock_id = 4 AND h.ticket_number <= 2))";
-    // Those that servers made have none, and a later claim may have the same one.
-    const forgotten =
-      `DELETE r FROM rowlock_request r WHERE r.request_key IN (${keyOf("a")}, ${keyOf("b")}) ` +
-      "AND (r.lock_id, r.ticket_number) IN ((4, 2), (5, 3))";
-    expect(scripted.sql.slice(3)).toEqual([
-      `SELECT h.request_id, h.lock_id, h.ticket_number ${range}`,
-      forgotten,
-      `DELETE h ${range}`,
-      expect.stringContaining("h.kept_for = 60 AND (h.ended_at < 75 "),
-      forgotten,
-      expect.stringMatching(/^DELETE h .*h\.kept_for = 60 AND \(h\.ended_at < 75 /),
-    ]);
-    expect(scripted.writes).toBe(4);
-  });
-
-  test("are deleted no further than was asked for, the oldest first", async () => {
-    const { scripted, purgeClaims } = scene();
-    expect(await purgeClaims(90, 2)).toBe(2);
-    expect(scripted.sql[5]).toContain("h.kept_for = 3600 AND (h.ended_at < 70 ");
-    expect(scripted.sql[8]).toContain("h.kept_for = 60 AND (h.ended_at < 75 ");
-  });
-
-  test("are deleted again after the database has rolled it back", async () => {
-    const { scripted, purgeClaims } = scene(["3600"], FOUND.slice(0, 2));
-    scripted.failures.set("purge_claims", [new StoreError("transient", "deadlock", "A test's.")]);
-    const purged = purgeClaims(90, 5);
-    await vi.runAllTimersAsync();
-    expect(await purged).toBe(2);
-    expect(scripted.names.slice(-2)).toEqual(["purge_claims", "purge_claims"]);
-  });
-});
 
 reportLeftOut(mysqlFamily());
 

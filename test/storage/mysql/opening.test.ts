@@ -149,7 +149,7 @@ describe("the rows", () => {
       ).toBe(70);
       expect(scripted.writes).toBe(1);
       expect(scripted.sql[0]).toContain(
-        `COALESCE(${server === null ? "null" : "'server 2'"}, server_identity)`,
+        `COALESCE(${server === null ? "NULL" : "'server 2'"}, server_identity)`,
       );
       expect(scripted.sql[0]).toContain("AND epoch = 3");
       expect(scripted.sql[0]).toContain("LEAST(6, GREATEST(5,");

@@ -38,29 +38,6 @@ describe("a step", () => {
     expect(step([], [3], 4)).toEqual({ ids: [3], next: null });
   });
 
-  test("leaves out locks that are not due", () => {
-    expect(step([free(1), due(2), renewed(3)], [], 9)).toEqual({ ids: [2], next: null });
-    // It is due for another reason.
-    expect(step([free(1)], [1], 9)).toEqual({ ids: [1], next: null });
-  });
-
-  test("goes on behind the end of a full list", () => {
-    expect(step([due(3), due(10)], [], 2)).toEqual({ ids: [3, 10], next: 10 });
-    expect(step([], [3, 10], 2)).toEqual({ ids: [3, 10], next: 10 });
-  });
-
-  test("ends where the first full list ends, because nothing is known of its kind behind that", () => {
-    expect(step([due(3), due(10)], [20], 2)).toEqual({ ids: [3, 10], next: 10 });
-    expect(step([due(8)], [5, 6], 2)).toEqual({ ids: [5, 6], next: 6 });
-    expect(step([due(3), due(10)], [5, 7], 2)).toEqual({ ids: [3, 5], next: 5 });
-    expect(step([free(3), free(4)], [5], 2)).toEqual({ ids: [], next: 4 });
-  });
-
-  test("of locks that are all not due goes on nevertheless", () => {
-    expect(step([free(3), renewed(10)], [], 2)).toEqual({ ids: [], next: 10 });
-    expect(step([free(3), renewed(10)], [4], 2)).toEqual({ ids: [4], next: 10 });
-  });
-
   test("returns no more than requested of two lists that are not full, and goes on behind the last one", () => {
     expect(step([due(1), due(4)], [2, 6], 3)).toEqual({ ids: [1, 2, 4], next: 4 });
   });

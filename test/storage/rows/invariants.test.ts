@@ -47,12 +47,6 @@ const guard = (id: number, more: Columns = {}): Row => [
 const rule = (prefix: string, limit: number | null): Row => [bytes(prefix), limit, "1", bytes(""), "0"];
 
 describe("the check of all rows", () => {
-  test("finds nothing if every check returns nothing", () => {
-    const { asked, findings } = checked(() => undefined);
-    expect(findings).toEqual([]);
-    expect(new Set(asked.map(({ name }) => name)).size).toBeGreaterThan(8);
-  });
-
   test("requests no more than it may find, and nothing more when it has found that", () => {
     const row = [bytes("lock 1"), 1, 2, 3];
     let answered = 0;
@@ -113,34 +107,6 @@ describe("more permits than a limit are", () => {
 
   test("nothing if a pattern without a limit leaves one permit to each lock", () => {
     expect(over([guard(1, { held_permits: 1 })], [rule("lock", null)]).findings).toEqual([]);
-  });
-});
-
-describe("the first waiter of a queue is", () => {
-  const first = ({ mode = 1, permits = 1, ...more }: Columns): Row => [
-    ...guard(1, more),
-    ...["7", mode, permits],
-  ];
-  const waits = (row: Row, rules: Rows = []) =>
-    checked((asked) => named("check_not_granted", [row])(asked) ?? named("check_rules", rules)(asked));
-
-  test("forgotten if it would fit", () => {
-    const { findings, asked } = waits(first({}));
-    expect(findings).toMatchObject([
-      { severity: "error", check: "not_granted", message: expect.stringContaining("Claim 7") },
-    ]);
-    const { values } = asked.find(({ name }) => name === "check_not_granted") as Asked;
-    expect(values).toEqual([0n, NOW_US, NOW_US, NOW_US, NOW_US, NOW_US]);
-    expect(waits(first({ permits: 2, held_permits: 1, holders: 1, limit_value: 3 })).found).toHaveLength(1);
-    expect(waits(first({ mode: 2, shared_holders: 1, holders: 1 })).found).toHaveLength(1);
-  });
-
-  test("right if it does not fit", () => {
-    expect(waits(first({ held_permits: 1, holders: 1 })).found).toEqual([]);
-    expect(waits(first({}), [rule("lock", 0)]).found).toEqual([]);
-    expect(waits(first({ exclusive_holders: 1, holders: 1 })).found).toEqual([]);
-    expect(waits(first({ mode: 3, shared_holders: 1, holders: 1 })).found).toEqual([]);
-    expect(waits(first({ mode: 2, held_permits: 1, holders: 1 })).found).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 // Which table has each claim after a decision, what is written for that, and by when a lock may have something due.
 
 import { describe, expect, test } from "vitest";
-import { type Claim, keptRequestId } from "../../../server/core/claim.ts";
+import type { Claim } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import { NEVER_DUE_US } from "../../../server/storage/rows/columns.ts";
 import { boundsOf, movesOf } from "../../../server/storage/rows/placement.ts";
@@ -11,7 +11,6 @@ import * as fixture from "../mysql/transaction/lock-fixture.ts";
 import { LOCK } from "../mysql/transaction/lock-fixture.ts";
 
 const NOW_US = 1_000;
-const SERVER_MADE = "\0made by a server";
 const held = (number: number, more: Partial<Claim> = {}) =>
   fixture.held(number, { deadlineUs: 2_000, ...more });
 const waiting = (number: number, more: Partial<Claim> = {}) =>
@@ -47,11 +46,6 @@ const NOTHING = {
 };
 
 describe("a decision", () => {
-  test("that changes no claim moves none", () => {
-    expect(moved(lock(), {})).toEqual(NOTHING);
-    expect(moved(heldBy(4), {})).toEqual({ ...NOTHING, first: 4 });
-  });
-
   test("about a claim without its lock is a bug", () => {
     for (const changes of [{ added: [held(1)] }, { changed: [waiting(1)] }, { changed: [ended(1)] }]) {
       expect(() => movesOf({ ...NO_CHANGES, ...changes }, NOW_US)).toThrow("without its lock 1");
@@ -59,60 +53,9 @@ describe("a decision", () => {
       expect(() => movesOf(other, NOW_US)).toThrow("Claim 1 was decided about without its lock 1");
     }
   });
-
-  test("about several locks places the claims of each apart", () => {
-    const [one, two, three] = [heldBy(1), lock({ id: 2n }), lock({ id: 3n, firstHolder: 1n })];
-    const ofTwo = { lockId: 2n };
-    const ofThree = { lockId: 3n };
-    const moves = movesOf(
-      {
-        ...NO_CHANGES,
-        locks: [one, two, three],
-        changed: [ended(1), ended(1, ofThree)],
-        added: [held(5, ofTwo), held(2, ofThree), waiting(6, ofTwo)],
-      },
-      NOW_US,
-    );
-    expect([...moves.holders]).toEqual([
-      [1n, { isNew: false, holder: null }],
-      [3n, { isNew: true, holder: held(2, ofThree) }],
-      [2n, { isNew: true, holder: held(5, ofTwo) }],
-    ]);
-    expect(moves.added).toEqual([waiting(6, ofTwo)]);
-    expect(moves.ended).toEqual([ended(1), ended(1, ofThree)]);
-    expect([one, two, three].map(({ firstHolder }) => firstHolder)).toEqual([null, 5n, 2n]);
-  });
 });
 
 describe("a claim that takes a lock", () => {
-  test("is in the guard row if the lock was free", () => {
-    expect(moved(lock(), { added: [held(7)] })).toEqual({
-      ...NOTHING,
-      holder: { isNew: true, holder: 7 },
-      requests: [7],
-      earliestUs: 2_000,
-      first: 7,
-    });
-  });
-
-  test("has its own row if the lock has a first holder", () => {
-    expect(moved(heldBy(4), { added: [held(5)] })).toEqual({
-      ...NOTHING,
-      added: [5],
-      requests: [5],
-      earliestUs: 2_000,
-      first: 4,
-    });
-  });
-
-  test("is in the guard row if only further holders are left", () => {
-    expect(moved(lock({ holders: 2 }), { added: [held(4)] })).toMatchObject({
-      holder: { isNew: true, holder: 4 },
-      added: [],
-      first: 4,
-    });
-  });
-
   test("takes the place of a holder that goes in the same decision", () => {
     expect(moved(heldBy(4), { changed: [ended(4)], added: [held(5)] })).toMatchObject({
       ...{ holder: { isNew: true, holder: 5 }, added: [], removed: [], ended: [4] },
@@ -126,59 +69,6 @@ describe("a claim that takes a lock", () => {
       holder: { isNew: true, holder: 5 },
       added: [7, 6],
       first: 5,
-    });
-  });
-});
-
-describe("a waiter", () => {
-  test("has its own row from the start, and changes it", () => {
-    expect(moved(heldBy(1), { added: [waiting(3)] })).toEqual({
-      ...NOTHING,
-      added: [3],
-      requests: [3],
-      earliestUs: 1_500,
-      first: 1,
-    });
-    expect(moved(lock(), { changed: [waiting(3)] })).toEqual({ ...NOTHING, changed: [3], earliestUs: 1_500 });
-  });
-
-  test("that is granted a lock without a first holder moves into the guard row", () => {
-    expect(moved(lock(), { changed: [held(3)] })).toEqual({
-      ...NOTHING,
-      holder: { isNew: true, holder: 3 },
-      removed: [3],
-      earliestUs: 2_000,
-      first: 3,
-    });
-  });
-
-  test("that is granted a lock with a first holder stays in its row", () => {
-    expect(moved(heldBy(1), { changed: [held(3)] })).toEqual({
-      ...NOTHING,
-      changed: [3],
-      earliestUs: 2_000,
-      first: 1,
-    });
-  });
-
-  test("that ends leaves its row for the history", () => {
-    expect(moved(heldBy(1), { changed: [ended(3)] })).toEqual({
-      ...NOTHING,
-      removed: [3],
-      ended: [3],
-      first: 1,
-    });
-  });
-
-  test("is the first of several that are granted: it alone moves into the guard row", () => {
-    expect(moved(heldBy(1), { changed: [held(5), held(3), ended(1), held(4)] })).toEqual({
-      ...NOTHING,
-      holder: { isNew: true, holder: 3 },
-      changed: [4, 5],
-      removed: [3],
-      ended: [1],
-      earliestUs: 2_000,
-      first: 3,
     });
   });
 });
@@ -198,38 +88,6 @@ describe("a holder", () => {
     });
   });
 
-  test("that releases a guard row leaves it without one", () => {
-    expect(moved(heldBy(4), { changed: [ended(4)] })).toEqual({
-      ...NOTHING,
-      holder: { isNew: false, holder: null },
-      ended: [4],
-    });
-  });
-
-  test("that is a further one, and ends, leaves its row, and the first one stays", () => {
-    expect(moved(heldBy(4), { changed: [ended(2)] })).toEqual({
-      ...NOTHING,
-      removed: [2],
-      ended: [2],
-      first: 4,
-    });
-  });
-
-  test("that is a further one, and is renewed, moves into the guard row if that has become free", () => {
-    const expected = {
-      holder: { isNew: true, holder: 2 },
-      changed: [],
-      removed: [2],
-      first: 2,
-    };
-    expect(moved(lock(), { changed: [held(2)] })).toMatchObject(expected);
-    for (const changed of [
-      [ended(4), held(2)],
-      [held(2), ended(4)],
-    ])
-      expect(moved(heldBy(4), { changed })).toMatchObject({ ...expected, ended: [4] });
-  });
-
   test("with a lower number comes into the guard row before a claim that is granted with it", () => {
     expect(moved(heldBy(4), { changed: [ended(4), held(2)], added: [held(5)] })).toMatchObject({
       holder: { isNew: true, holder: 2 },
@@ -242,17 +100,6 @@ describe("a holder", () => {
 });
 
 describe("an ended claim", () => {
-  test("that was added by the same decision is in the history alone", () => {
-    expect(moved(heldBy(4), { added: [ended(5)] })).toEqual({
-      ...NOTHING,
-      ended: [5],
-      requests: [5],
-      first: 4,
-    });
-    // Even with the number of the first holder: that is another claim, and only a bug.
-    expect(moved(heldBy(4), { added: [ended(4)] })).toMatchObject({ holder: undefined, first: 4 });
-  });
-
   test.each([
     ["has passed", NOW_US - 1],
     ["passes now", NOW_US],
@@ -275,30 +122,6 @@ describe("an ended claim", () => {
   });
 });
 
-describe("a request id", () => {
-  test("has a row from its claim's start on, if a client chose it", () => {
-    const added = [
-      held(1),
-      waiting(2),
-      ended(3),
-      waiting(4, { requestId: keptRequestId("", "a client's", 0) }),
-    ];
-    expect(moved(lock(), { added }).requests).toEqual([1, 2, 3, 4]);
-    expect(moved(heldBy(1), { changed: [held(1), held(2), ended(3)] }).requests).toEqual([]);
-  });
-
-  test("has none if a server made it", () => {
-    const requestId = SERVER_MADE;
-    const added = [held(1, { requestId }), waiting(2, { requestId }), ended(3, { requestId })];
-    expect(moved(lock(), { added })).toMatchObject({
-      holder: { holder: 1 },
-      added: [2],
-      ended: [3],
-      requests: [],
-    });
-  });
-});
-
 describe("the earliest deadline of a decision", () => {
   const earliestUs = (of: Lock, changes: Pick<Partial<Writes>, "added" | "changed">) =>
     moved(of, changes).earliestUs;
@@ -309,17 +132,6 @@ describe("the earliest deadline of a decision", () => {
     expect(earliestUs(heldBy(1), { changed: [guard, further], added: [added] })).toBe(10);
     expect(earliestUs(heldBy(1), { changed: [guard, further] })).toBe(20);
     expect(earliestUs(heldBy(1), { changed: [guard] })).toBe(30);
-  });
-
-  test("is never if none of them ends", () => {
-    expect(earliestUs(lock(), { added: [held(1, until(null))] })).toBe(NEVER_DUE_US);
-    expect(earliestUs(lock(), { added: [held(1, until(null)), waiting(2, until(10))] })).toBe(10);
-    expect(earliestUs(heldBy(1), { changed: [held(1, until(50))], added: [held(2, until(null))] })).toBe(50);
-  });
-
-  test("is none if it writes only ended claims, or none", () => {
-    expect(earliestUs(heldBy(1), { changed: [ended(1), ended(2)], added: [ended(3)] })).toBeNull();
-    expect(earliestUs(heldBy(1), {})).toBeNull();
   });
 });
 
@@ -364,14 +176,6 @@ describe("the bound of a lock's deadlines", () => {
     });
   });
 
-  test("never falls behind an only holder whose time has run out", () => {
-    const { soonUs, laterUs, atMostUs } = bounds({ holders: 1 }, heldBy(1), {
-      changed: [held(1, { deadlineUs: 900 })],
-    });
-    expect([laterUs, atMostUs]).toEqual([900, 900]);
-    expect(soonUs).toBeGreaterThanOrEqual(900);
-  });
-
   test.each<[string, Partial<Lock>]>([
     ["another holder", { holders: 2 }],
     ["a waiter", { holders: 1, waiting: 1 }],
@@ -379,21 +183,5 @@ describe("the bound of a lock's deadlines", () => {
   ])("only falls at a lock with %s, because not all of its deadlines are known", (_, counters) => {
     const atMostUs = { ...STAYS, atMostUs: 1_500 };
     expect(bounds(counters, heldBy(1), { changed: [held(1)], added: [waiting(2)] })).toEqual(atMostUs);
-  });
-
-  test("only falls at a lock whose only holder is in its own row", () => {
-    const changed = [ended(1)];
-    expect(bounds({ holders: 1 }, heldBy(1), { changed })).toEqual(STAYS);
-    const changes = { changed, added: [held(1, { lockId: 2n })] };
-    expect(bounds({ holders: 1 }, heldBy(1), changes, [lock({ id: 2n })])).toEqual({
-      ...STAYS,
-      atMostUs: 2_000,
-    });
-  });
-
-  test("falls to the earliest deadline of the whole decision", () => {
-    const other = lock({ id: 2n });
-    const changes = { changed: [held(1)], added: [waiting(1, { lockId: 2n, deadlineUs: 1_200 })] };
-    expect(bounds({ holders: 2 }, heldBy(1), changes, [other])).toEqual({ ...STAYS, atMostUs: 1_200 });
   });
 });

@@ -5,7 +5,7 @@ import type { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
-import { countHolder, countWaiter, type Lock } from "../../../server/core/lock.ts";
+import { countHolder, type Lock } from "../../../server/core/lock.ts";
 import { runPending, sqliteSchema } from "../../../server/storage/migrate/schema.ts";
 import { HOLDER_COLUMNS, LOCK_WRITTEN_COLUMNS } from "../../../server/storage/rows/columns.ts";
 import { boundsOf, movesOf } from "../../../server/storage/rows/placement.ts";
@@ -14,7 +14,8 @@ import { holderValues, lockValues } from "../../../server/storage/rows/values.ts
 import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
 import { sqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
 import { DECIDED_AT_STEP_US, type Loaded, type Store, type Writes } from "../../../server/storage/store.ts";
-import { CLAIM, RECORD } from "../../support/claims.ts";
+import { CLAIM } from "../../support/claims.ts";
+import { DECISION_KINDS, decided, NOT_ENDED } from "../../support/random-decisions.ts";
 import { seed } from "../../support/seed.ts";
 import {
   addClaims,
@@ -51,20 +52,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-const KINDS = [
-  "take",
-  "take",
-  "wait",
-  "renew",
-  "end",
-  "end",
-  "limit",
-  "record",
-  "nothing",
-  "fail",
-  "sweep",
-] as const;
-type Kind = (typeof KINDS)[number];
+const KINDS = [...DECISION_KINDS, "nothing", "fail", "sweep"] as const;
 
 const step = fc.record({
   kind: fc.constantFrom(...KINDS),
@@ -73,82 +61,6 @@ const step = fc.record({
   ttlUs: fc.constantFrom(SECOND_US, 10 * SECOND_US, null),
   laterUs: fc.constantFrom(0, 1_000, 300_000, SECOND_US, 7 * SECOND_US, -2 * SECOND_US),
 });
-
-/** What a decision of this kind writes about a lock. */
-function decided(
-  kind: Kind,
-  lock: Lock,
-  claims: readonly Claim[],
-  pick: number,
-  ttlUs: number | null,
-): Writes {
-  const deadlineUs = ttlUs === null ? null : nowUs + ttlUs;
-  const added: Claim[] = [];
-  const changed: Claim[] = [];
-  const grant = (claim: Claim) => {
-    lock.lastToken += 1n;
-    Object.assign(claim, {
-      state: "held",
-      fencingToken: lock.lastToken,
-      grantedAtUs: nowUs,
-      ttlUs,
-      deadlineUs,
-    });
-    countHolder(lock, claim);
-  };
-  const first = claims.find(({ state }) => state === "waiting");
-  const picked = claims[pick % Math.max(1, claims.length)];
-  lock.revision += 7n;
-  if (kind === "take" && first) {
-    countWaiter(lock, first, -1);
-    grant(first);
-    changed.push(first);
-  } else if (kind === "take" || kind === "wait") {
-    const number = lock.nextTicket;
-    lock.nextTicket += 1n;
-    const fresh = {
-      lockId: lock.id,
-      ticketNumber: number,
-      secret: `secret ${number}`,
-      requestId: `${lock.id} ${number}`,
-    };
-    const claim: Claim = { ...CLAIM, ...fresh, labels: number % 2n ? { team: "ä" } : {}, ...NOT_ENDED };
-    claim.deadlineUs = deadlineUs;
-    if (kind === "take") grant(claim);
-    else countWaiter(lock, claim);
-    added.push(claim);
-  } else if (kind === "renew" && picked) {
-    Object.assign(picked, { ttlUs, deadlineUs, provisional: !picked.provisional });
-    changed.push(picked);
-  } else if (kind === "end" && picked) {
-    (picked.state === "held" ? countHolder : countWaiter)(lock, picked, -1);
-    const end = {
-      state: "ended",
-      endedAtUs: nowUs,
-      endReason: "released",
-      deadlineUs: nowUs + 3_600 * SECOND_US,
-    };
-    changed.push(Object.assign(picked, end));
-  } else if (kind === "limit") {
-    Object.assign(lock, {
-      limit: pick,
-      limitVersion: lock.limitVersion + 1n,
-      limitReason: "as asked",
-      changeMark: 5n,
-    });
-  } else if (kind === "record") {
-    if (lock.record) lock.recordFloor += 1n;
-    lock.record = lock.record ? null : RECORD;
-  }
-  return { ...NO_CHANGES, locks: [lock], added, changed };
-}
-const NOT_ENDED = {
-  state: "waiting",
-  fencingToken: 0n,
-  grantedAtUs: null,
-  endedAtUs: null,
-  endReason: null,
-} as const;
 
 const WHOLE = [...LOCK_WRITTEN_COLUMNS, "decided_at"].map((column) => `${column} = ?`).join(", ");
 const BOUND = "next_deadline = iif(next_deadline < ?, ?, coalesce(min(next_deadline, ?), next_deadline, ?))";
@@ -205,13 +117,13 @@ test("leave what a write of all columns would have left, whatever is decided", a
           let written: Writes | undefined;
           const decide = (loaded: Loaded) => {
             const claims = loaded.claims.filter(({ ticketNumber }) => of.has(ticketNumber));
-            const writes = decided(
-              kind === "fail" ? "take" : kind,
-              loaded.locks.get(id) as Lock,
+            const writes = decided(kind === "fail" ? "take" : kind, {
+              lock: loaded.locks.get(id) as Lock,
               claims,
-              claim,
+              pick: claim,
               ttlUs,
-            );
+              nowUs,
+            });
             written = structuredClone(writes);
             return kind === "fail" ? { ...writes, changed: [...writes.changed, missing(id)] } : writes;
           };

@@ -18,12 +18,13 @@ export type Row = readonly (string | number | Buffer | null)[];
 export class Trip {
   /** The metric label. */
   readonly name: string;
-  readonly values: SqlValue[] = [];
   /** Whether the user may lack the right to it. If so, the trip fails, and the connection stays fit. */
   mayBeDenied = false;
   /** About how many bytes one statement may have; see `withinBytes`. */
   statementBytesMax = Number.POSITIVE_INFINITY;
   readonly #statements: string[] = [];
+  /** The values of each statement. */
+  readonly #values: (readonly SqlValue[])[] = [];
   #commits = false;
 
   constructor(name: string) {
@@ -33,7 +34,7 @@ export class Trip {
   /** Adds a statement; returns the index of its result. */
   add(statement: string, ...values: readonly SqlValue[]): number {
     this.#statements.push(statement);
-    for (const value of values) this.values.push(value);
+    this.#values.push(values);
     return this.#statements.length - 1;
   }
 
@@ -55,9 +56,16 @@ export class Trip {
     return this.#statements.join(SEPARATOR);
   }
 
+  get values(): readonly SqlValue[] {
+    return this.#values.flat();
+  }
+
   /** What is sent. */
   get text(): string {
-    return withValues(this.sql, this.values);
+    let text = "";
+    for (let at = 0; at < this.length; at++)
+      text += at === 0 ? this.#textAt(at) : SEPARATOR + this.#textAt(at);
+    return text;
   }
 
   /** What is sent at once, so that the server takes it: nearly always everything. `before` is a statement, or empty. */
@@ -67,11 +75,8 @@ export class Trip {
     if (all.length <= bytesMax || length === 1)
       return [{ text: all, statements: length + (before === "" ? 0 : 1) }];
     const packets: Packet[] = before === "" ? [] : [{ text: before, statements: 1 }];
-    let valuesAt = 0;
-    for (const sql of this.#statements) {
-      const valuesEnd = valuesAt + sql.split("?").length - 1;
-      const text = withValues(sql, this.values.slice(valuesAt, valuesEnd));
-      valuesAt = valuesEnd;
+    for (let at = 0; at < length; at++) {
+      const text = this.#textAt(at);
       const last = packets.at(-1);
       if (!last || last.text.length + text.length + SEPARATOR.length > bytesMax)
         packets.push({ text, statements: 1 });
@@ -79,6 +84,10 @@ export class Trip {
         packets[packets.length - 1] = { text: last.text + SEPARATOR + text, statements: last.statements + 1 };
     }
     return packets;
+  }
+
+  #textAt(at: number): string {
+    return withValues(this.#statements[at] as string, this.#values[at] as readonly SqlValue[]);
   }
 }
 
@@ -191,23 +200,34 @@ export class Connection {
     }
   }
 
-  async #run(trip: Trip): Promise<unknown[]> {
+  /** One promise and no more, because each deciding transaction awaits one. */
+  #run(trip: Trip): Promise<unknown[]> {
     const startedMs = performance.now();
-    try {
+    return new Promise((resolve, reject) => {
       const patience = this.#patience();
-      const results: unknown[] = [];
       const packets = trip.packets(patience, this.packetMax - PACKET_BYTES_BESIDE);
-      for (const [at, { text, statements }] of packets.entries()) {
+      const results: unknown[] = [];
+      const over = () => this.#observer.statement(trip.name, (performance.now() - startedMs) / 1000);
+      const send = (at: number) => {
+        const { text, statements } = packets[at] as Packet;
         // COMMIT is the last statement.
         if (trip.commits && at === packets.length - 1) this.#commitSent = true;
-        const answer = await this.#send(trip, text);
-        if (statements === 1) results.push(answer);
-        else results.push(...(answer as unknown[]));
-      }
-      return patience === "" ? results : results.slice(1);
-    } finally {
-      this.#observer.statement(trip.name, (performance.now() - startedMs) / 1000);
-    }
+        this.#send(trip, text, (error, answer) => {
+          if (error) {
+            over();
+            reject(error);
+            return;
+          }
+          if (statements === 1) results.push(answer);
+          else for (const each of answer as unknown[]) results.push(each);
+          if (at + 1 < packets.length) return send(at + 1);
+          over();
+          if (patience !== "") results.shift();
+          resolve(results);
+        });
+      };
+      send(0);
+    });
   }
 
   /** Closes the connection at once. A trip that is in flight fails with `cause`. */
@@ -241,28 +261,34 @@ export class Connection {
     return `SET SESSION innodb_lock_wait_timeout = ${this.isPatient ? LOCK_WAIT_S : 0}${SEPARATOR}`;
   }
 
-  #send(trip: Trip, text: string): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const fail = (cause: unknown) => {
-        this.#fail = null;
-        const bug = bugOf(cause);
-        if (bug) return reject(bug);
-        const { error, reconnect } = classify(cause, this.#commitSent);
-        if (reconnect && !(trip.mayBeDenied && error.reason === ACCESS_DENIED)) this.#lost ??= cause;
-        reject(error);
-      };
-      if (this.#lost !== null) return fail(this.#lost);
-      this.#fail = fail;
-      this.sent += 1;
-      this.#driver.query({ sql: text, rowsAsArray: true }, (error, results) => {
-        // The connection was lost meanwhile, so the trip has already failed.
-        if (this.#fail !== fail) return;
-        if (error) return fail(error);
-        this.#fail = null;
-        this.answered += 1;
-        resolve(results);
-      });
+  /** Calls `done` once, with an error or with what the driver answers. */
+  #send(trip: Trip, text: string, done: (error: Error | null, answer?: unknown) => void): void {
+    const fail = (cause: unknown) => {
+      this.#fail = null;
+      done(this.#meaningOf(cause, trip));
+    };
+    if (this.#lost !== null) {
+      fail(this.#lost);
+      return;
+    }
+    this.#fail = fail;
+    this.sent += 1;
+    this.#driver.query({ sql: text, rowsAsArray: true }, (error, answer) => {
+      // The connection was lost meanwhile, so the trip has already failed.
+      if (this.#fail !== fail) return;
+      if (error) return fail(error);
+      this.#fail = null;
+      this.answered += 1;
+      done(null, answer);
     });
+  }
+
+  #meaningOf(cause: unknown, trip: Trip): Error {
+    const bug = bugOf(cause);
+    if (bug) return bug;
+    const { error, reconnect } = classify(cause, this.#commitSent);
+    if (reconnect && !(trip.mayBeDenied && error.reason === ACCESS_DENIED)) this.#lost ??= cause;
+    return error;
   }
 
   #lose(cause: unknown): void {

@@ -1,6 +1,6 @@
-// Lends a bounded number of connections to a bounded queue of callers. Tarn queues callers, and opens and closes
-// connections. This file decides whether a connection may be lent: it is set up, not lost, leads to the present server,
-// and has no open transaction.
+// Lends a bounded number of connections to a bounded queue of callers. A caller gets an idle connection at once. Tarn
+// serves the others: it queues callers and opens connections, and counts idle ones as lent. This file decides whether a
+// connection may be lent: it is set up, not lost, leads to the present server, and has no open transaction.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool, TimeoutError } from "tarn";
@@ -33,6 +33,9 @@ export class MysqlPool {
   readonly #servers: ChosenServer;
   readonly #size: number;
   readonly #open = new Set<Connection>();
+  /** The one that was given back last is lent first. */
+  readonly #idle: IdleConnection[] = [];
+  #sweep: NodeJS.Timeout | undefined;
   /** The start times of failed attempts to connect, by their errors. */
   readonly #attempts = new WeakMap<object, number>();
   readonly #closing = new Set<Promise<void>>();
@@ -51,7 +54,7 @@ export class MysqlPool {
       create: () => this.#connect(),
       // Tarn keeps a lost connection, or one to an earlier server, until it is about to lend it or the idle limit
       // passes.
-      validate: (connection) => connection.fit && connection.generation === this.#generation,
+      validate: (connection) => this.#mayBeLent(connection),
       destroy: (connection) => this.#end(connection),
       min: 0,
       max: size,
@@ -109,25 +112,40 @@ export class MysqlPool {
   /**
    * Lends a connection to `work` for at most `loanMs`. If the connection turns out to have been closed while idle,
    * runs `work` again on another one. Throws StoreErrors: `pool_exhausted`, the reason why no connection can be opened,
-   * or the error of `work`.
+   * or the error of `work`. `work` begins at once if a connection is idle.
    */
-  async use<Answer>(
+  use<Answer>(
     work: (connection: Connection) => Promise<Answer>,
     loanMs: number = LOAN_MS_MAX,
   ): Promise<Answer> {
-    for (;;) {
-      const connection = await this.#take();
-      connection.begin(loanMs);
-      try {
-        return await work(connection);
-      } catch (error) {
+    const connection = this.#takeIdle();
+    return connection ? this.#lend(connection, work, loanMs) : this.#useNext(work, loanMs);
+  }
+
+  async #useNext<Answer>(work: (connection: Connection) => Promise<Answer>, loanMs: number): Promise<Answer> {
+    return await this.#lend(await this.#take(), work, loanMs);
+  }
+
+  /** Callbacks instead of async functions, because each deciding transaction awaits this. */
+  #lend<Answer>(
+    connection: Connection,
+    work: (connection: Connection) => Promise<Answer>,
+    loanMs: number,
+  ): Promise<Answer> {
+    connection.begin(loanMs);
+    return begun(work, connection).then(
+      (answer) => {
+        this.#endLoan(connection);
+        return answer;
+      },
+      (error) => {
         this.#heed(error);
-        if (!wasGone(connection, error)) throw error;
-      } finally {
-        connection.finish();
-        this.#giveBack(connection);
-      }
-    }
+        const isRepeated = wasGone(connection, error);
+        this.#endLoan(connection);
+        if (!isRepeated) throw error;
+        return this.use(work, loanMs);
+      },
+    );
   }
 
   /** Like `use`, for a small write; its statements wait for row locks. */
@@ -150,6 +168,8 @@ export class MysqlPool {
    */
   async close(): Promise<void> {
     this.#closed = true;
+    clearInterval(this.#sweep);
+    for (const { connection } of this.#idle.splice(0)) this.#pool.release(connection);
     await this.#pool.destroy();
     await this.#servers.close();
   }
@@ -200,13 +220,48 @@ export class MysqlPool {
     return (this.#attempts.get(error as object) ?? Number.POSITIVE_INFINITY) < ms;
   }
 
-  #giveBack(connection: Connection): void {
+  /** An idle connection that may be lent. Tarn gets those that may not, and drops them. */
+  #takeIdle(): Connection | undefined {
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
+      if (this.#mayBeLent(idle.connection)) return idle.connection;
+      this.#pool.release(idle.connection);
+    }
+    return undefined;
+  }
+
+  #mayBeLent({ fit, generation }: Connection): boolean {
+    return fit && generation === this.#generation;
+  }
+
+  #endLoan(connection: Connection): void {
+    connection.finish();
     connection.kept = true;
     if (!connection.fit) {
       connection.destroy(new Error("The connection was given back unfit."));
       this.#remove(connection);
     }
-    this.#pool.release(connection);
+    if (this.#closed || this.#isAwaited || !this.#mayBeLent(connection)) {
+      this.#pool.release(connection);
+      return;
+    }
+    this.#idle.push({ connection, sinceMs: performance.now() });
+    this.#sweep ??= setInterval(() => this.#closeOld(), IDLE_SWEEP_MS);
+  }
+
+  /** Whether a caller waits, or might again because Tarn validates a connection for it. */
+  get #isAwaited(): boolean {
+    return this.#pool.numPendingAcquires() > 0 || this.#pool.numPendingValidations() > 0;
+  }
+
+  /** Closes the connections that have been idle for long, which are the first ones. Tarn counts them until they are closed. */
+  #closeOld(): void {
+    const beforeMs = performance.now() - IDLE_MS_MAX;
+    const firstKept = this.#idle.findIndex(({ sinceMs }) => sinceMs > beforeMs);
+    const old = this.#idle.splice(0, firstKept < 0 ? this.#idle.length : firstKept);
+    for (const { connection } of old) void this.#end(connection).then(() => this.#pool.release(connection));
+    if (this.#idle.length > 0) return;
+    clearInterval(this.#sweep);
+    this.#sweep = undefined;
   }
 
   async #connect(): Promise<Connection> {
@@ -258,6 +313,23 @@ export class MysqlPool {
     await closed;
     this.#closing.delete(closed);
     this.#open.delete(connection);
+  }
+}
+
+interface IdleConnection {
+  readonly connection: Connection;
+  readonly sinceMs: number;
+}
+
+/** What `work` promises, also if it throws at once. */
+function begun<Answer>(
+  work: (connection: Connection) => Promise<Answer>,
+  connection: Connection,
+): Promise<Answer> {
+  try {
+    return work(connection);
+  } catch (error) {
+    return Promise.reject(error);
   }
 }
 

@@ -1,10 +1,11 @@
-// The text of statements with their values. Values are only numbers, bigints, bytes and NULL, so no character set and no
-// sql_mode can change where a value ends.
+// The text of statements with their values. Values are numbers, bigints, text, bytes and NULL. Bytes are hexadecimal
+// digits, and text is between quotes only if each of its characters is harmless there, so no character set and no sql_mode
+// can change where a value ends.
 
 import type { Value } from "../../rows/values.ts";
 
-/** A list stands for its values, separated by commas; a list inside a list gets parentheses. */
-export type SqlValue = Value | readonly SqlValue[];
+/** Text stands for its bytes in UTF-8. A list stands for its values, separated by commas; a list inside a list gets parentheses. */
+export type SqlValue = Value | string | readonly SqlValue[];
 
 /** Puts the values in place of the question marks. Throws if their number differs. */
 export function withValues(sql: string, values: readonly SqlValue[]): string {
@@ -16,18 +17,38 @@ export function withValues(sql: string, values: readonly SqlValue[]): string {
   return text;
 }
 
-function literal(value: SqlValue): string {
+/** The value as the database reads it. Contains no question mark. */
+export function literal(value: SqlValue): string {
+  switch (typeof value) {
+    case "string":
+      return textLiteral(value);
+    case "number":
+      return numberText(value);
+    case "bigint":
+      return value.toString();
+  }
   if (value === null) return "NULL";
-  if (typeof value === "number") return numberText(value);
-  if (typeof value === "bigint") return value.toString();
-  if (Buffer.isBuffer(value)) return `X'${value.toString("hex")}'`;
-  return (value as readonly SqlValue[])
-    .map((one) => (isList(one) ? `(${literal(one)})` : literal(one)))
-    .join(",");
+  if (Buffer.isBuffer(value)) return bytesLiteral(value);
+  let list = "";
+  for (const one of value as readonly SqlValue[]) {
+    if (list !== "") list += ",";
+    list += Array.isArray(one) ? `(${literal(one)})` : literal(one);
+  }
+  return list;
 }
 
-function isList(value: SqlValue): value is readonly SqlValue[] {
-  return Array.isArray(value);
+/**
+ * Text of these characters, one byte each, means itself between quotes. Left out are quotes, which would end it; the
+ * backslash, which means something in some modes; and what could end a comment or stand for a value.
+ */
+const HARMLESS = /^[\w .:,/@+={}"[\]-]+$/;
+
+function textLiteral(text: string): string {
+  return HARMLESS.test(text) ? `'${text}'` : bytesLiteral(Buffer.from(text, "utf8"));
+}
+
+function bytesLiteral(bytes: Buffer): string {
+  return `X'${bytes.toString("hex")}'`;
 }
 
 function numberText(value: number): string {

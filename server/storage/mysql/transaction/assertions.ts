@@ -6,12 +6,11 @@
 //   by one.
 
 import { requestKeyOf } from "../../rows/request-key.ts";
-import { bytesOf } from "../../rows/values.ts";
 import { CLOCK_BEHIND_US_MAX } from "../../storage-bounds.ts";
 import type { Writes } from "../../store.ts";
 import { StoreError } from "../../store.ts";
 import type { Trip } from "../connection/connection.ts";
-import type { SqlValue } from "../connection/sql-text.ts";
+import { literal, type SqlValue, withValues } from "../connection/sql-text.ts";
 import { NOW_US, SHARED_NOWAIT } from "../statements.ts";
 import { bytesOfValues, withinBytes } from "./long-statements.ts";
 import type { Assumptions, Read } from "./read.ts";
@@ -52,9 +51,9 @@ export function assertAllWritten(trip: Trip, rows: number, condition: MetaCondit
     );
 }
 
-/** An expression for the truth of the condition, for use in a statement. Takes the values of the condition. */
-function isMet({ sql, lock }: MetaCondition): string {
-  return `(SELECT ${sql} FROM rowlock_meta WHERE id = 1 ${lock})`;
+/** An expression for the truth of the condition, for use in a statement. */
+function isMet({ sql, values, lock }: MetaCondition): string {
+  return `(SELECT ${withValues(sql, values)} FROM rowlock_meta WHERE id = 1 ${lock})`;
 }
 
 /**
@@ -94,7 +93,7 @@ export function unchanged(
     failOver.epoch,
     failOver.atUs,
     failOver.grantsFromUs,
-    bytesOf(serverIdentity),
+    serverIdentity,
     atLeastUs,
     Math.min(nowUs + CLOCK_BEHIND_US_MAX, firstEnd(writes, read) - 1),
   ];
@@ -118,12 +117,12 @@ function firstEnd({ changed }: Writes, { before, loaded }: Read): number {
 }
 
 /**
- * Throws a transient StoreError if the transaction was no longer open after one of these writes. If so, none of them
- * took effect, and a COMMIT after them committed nothing.
+ * Throws a transient StoreError if the transaction was no longer open after one of the first `count` writes. If so, none of
+ * them took effect, and a COMMIT after them committed nothing.
  */
-export function mustStillBeOpen(writes: readonly unknown[]): void {
-  for (const write of writes) {
-    const { serverStatus } = write as { readonly serverStatus?: number };
+export function mustStillBeOpen(writes: readonly unknown[], count = writes.length): void {
+  for (let at = 0; at < count; at++) {
+    const { serverStatus } = writes[at] as { readonly serverStatus?: number };
     if (serverStatus === undefined || (serverStatus & IN_TRANSACTION) !== 0) continue;
     throw new StoreError(
       "transient",
@@ -150,12 +149,7 @@ export class WriteChain {
 
   /** Adds an UPDATE or DELETE of `rows` rows; `sql` must end in its WHERE clause. */
   update(rows: number, sql: string, ...values: readonly SqlValue[]): void {
-    const link = this.#link();
-    this.#trip.add(
-      `${sql} ${link.length > 0 ? "AND ROW_COUNT() = ?" : ""} ${WHILE_OPEN}`,
-      ...values,
-      ...link,
-    );
+    this.#trip.add(`${sql} ${this.#rows === null ? "" : `AND ${this.#isWritten}`} ${WHILE_OPEN}`, ...values);
     this.#rows = rows;
   }
 
@@ -170,17 +164,15 @@ export class WriteChain {
   }
 
   #insert(sql: string, rows: readonly (readonly SqlValue[])[], condition: MetaCondition | null): void {
-    const [[key = null, ...first] = [], ...others] = rows;
-    const link = this.#link();
     const conditions = [
-      ...(link.length > 0 ? ["ROW_COUNT() = ?"] : []),
+      ...(this.#rows === null ? [] : [this.#isWritten]),
       ...(condition ? [isMet(condition)] : []),
-    ];
-    const value =
-      conditions.length > 0 ? `IF(${conditions.join(" AND ")}, ${VALUE_WHILE_OPEN}, NULL)` : VALUE_WHILE_OPEN;
-    const values = [...link, ...(condition?.values ?? []), key, first];
-    if (others.length === 0) this.#trip.add(`${sql} VALUES (${value}, ?)`, ...values);
-    else this.#trip.add(`${sql} VALUES (${value}, ?), ?`, ...values, others);
+    ].join(" AND ");
+    const [key = null, ...first] = rows[0] ?? [];
+    const open = withValues(VALUE_WHILE_OPEN, [key]);
+    let text = `${sql} VALUES (${conditions === "" ? open : `IF(${conditions}, ${open}, NULL)`}, ${literal(first)})`;
+    for (let at = 1; at < rows.length; at++) text += `,(${literal(rows[at] as readonly SqlValue[])})`;
+    this.#trip.add(text);
     this.#rows = rows.length;
   }
 
@@ -189,7 +181,8 @@ export class WriteChain {
     if (this.#rows !== null) assertAllWritten(this.#trip, this.#rows, condition);
   }
 
-  #link(): number[] {
-    return this.#rows === null ? [] : [this.#rows];
+  /** Whether the last write wrote all of its rows. */
+  get #isWritten(): string {
+    return `ROW_COUNT() = ${this.#rows}`;
   }
 }

@@ -28,9 +28,12 @@ export function withinBytes<Item>(
   return parts;
 }
 
-/** About how long a row of these values is as text: bytes are written in hexadecimal digits. */
+/** About how long a row of these values is as text, if all bytes are written in hexadecimal digits. */
 export function bytesOfValues(values: readonly SqlValue[]): number {
   let bytes = ROW_BYTES_BESIDE;
-  for (const value of values) if (Buffer.isBuffer(value)) bytes += 2 * value.length;
+  for (const value of values) {
+    if (Buffer.isBuffer(value)) bytes += 2 * value.length;
+    else if (typeof value === "string") bytes += 2 * Buffer.byteLength(value);
+  }
   return bytes;
 }

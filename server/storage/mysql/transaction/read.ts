@@ -26,7 +26,7 @@ import {
 } from "../../rows/from-rows.ts";
 import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER } from "../../rows/places.ts";
 import { type KeyOwner, takenBy } from "../../rows/request-key.ts";
-import { bytesOf, prefixRange } from "../../rows/values.ts";
+import { prefixRange } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
 import type { Loaded, LoadPlan, LockPlan } from "../../store.ts";
 import { LOCKS_PER_RULE_MAX } from "../../store.ts";
@@ -189,7 +189,7 @@ function branchesOf(plan: LoadPlan, planned: ReadonlySet<bigint>): Branch[] {
   );
   const serverMade = plan.requestIds.filter(isServerMade);
   if (serverMade.length > 0 && planned.size > 0)
-    branches.push([BY_SERVER_MADE_REQUEST, [...planned], serverMade.map(bytesOf)]);
+    branches.push([BY_SERVER_MADE_REQUEST, [...planned], serverMade]);
   for (const id of plan.holdersOf) branches.push([HOLDERS, id]);
   for (const { id, heads, likelyQueue } of plan.locks)
     if (likelyQueue) branches.push([QUEUE_HEAD, id, heads]);

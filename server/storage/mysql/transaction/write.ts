@@ -11,8 +11,6 @@ import {
   CLAIM_COLUMNS,
   CLAIM_WRITTEN_COLUMNS,
   HISTORY_COLUMNS,
-  HOLDER_COLUMNS,
-  LOCK_WRITTEN_COLUMNS,
   NEVER_DUE_US,
   RECORD_CHANGING_COLUMNS,
   RECORD_COLUMNS,
@@ -21,15 +19,14 @@ import { CHANGE_COLUMNS, changeValues } from "../../rows/kept-changes.ts";
 import type { Moves } from "../../rows/placement.ts";
 import { requestKeyOf } from "../../rows/request-key.ts";
 import {
+  asIs,
   bytesOf,
   changingRecordValues,
-  claimValues,
-  historyValues,
-  holderValues,
-  lockValues,
+  claimValuesBy,
+  historyValuesBy,
+  holderValuesBy,
   recordValues,
   STATE_CODES,
-  type Value,
   writtenClaimValues,
 } from "../../rows/values.ts";
 import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
@@ -37,9 +34,11 @@ import type { Writes } from "../../store.ts";
 import { DECIDED_AT_STEP_US, StoreError } from "../../store.ts";
 import { type Connection, Trip } from "../connection/connection.ts";
 import { rowsOf } from "../connection/in-transaction.ts";
+import { literal, type SqlValue } from "../connection/sql-text.ts";
 import { hasKey, hasSecret } from "../statements.ts";
 import { unchanged, VALUE_WHILE_OPEN, WHILE_OPEN, WriteChain } from "./assertions.ts";
-import { type Arm, assignments, type RowWrite } from "./assignments.ts";
+import { assignments } from "./assignments.ts";
+import { CASE_ID, guardSets, holderCase } from "./guard-sets.ts";
 import { bytesOfValues, withinBytes } from "./long-statements.ts";
 import type { Read } from "./read.ts";
 
@@ -52,27 +51,7 @@ const CHANGED_TOGETHER_MAX = 4;
 /** The same for guard rows: if there are more, each statement writes those whose holders change alike. */
 const GUARDS_TOGETHER_MAX = 6;
 
-const DECIDED_AT = "decided_at = IF(decided_at BETWEEN ? AND ?, decided_at, ?)";
-
-const REVISION_AT = LOCK_WRITTEN_COLUMNS.indexOf("revision");
-
-/** The state of a guard row without a holder. */
-const NO_STATE = 0;
-const GUARD_COLUMNS = [...LOCK_WRITTEN_COLUMNS, ...HOLDER_COLUMNS];
-const NEXT_TICKET_AT = GUARD_COLUMNS.indexOf("next_ticket");
-const TICKET_AT = GUARD_COLUMNS.indexOf("holder_ticket_number");
-const STATE_AT = HOLDER_COLUMNS.indexOf("holder_state");
-/** Selects guard rows. MariaDB compares numbers with and without a sign as decimals, which takes long. */
-const CASE_ID = "CASE CAST(id AS SIGNED)";
-
 const HOLDER_ENDS = `COALESCE(holder_deadline, ${NEVER_DUE_US})`;
-// Comes last in its statement: the database assigns from left to right, so this reads the new values of the row. A lock
-// whose only live claim is in its guard row has an exact bound. It is written when less than half of the time is left:
-// so the sweep need not look at a lease that is renewed in time, and the index of bounds seldom changes.
-const BOUND = `next_deadline = CASE WHEN holders + waiting = 0 THEN next_deadline
-  WHEN holders = 1 AND waiting = 0 AND holder_state = 2
-  THEN IF(next_deadline BETWEEN ? + (${HOLDER_ENDS} - ?) DIV 2 AND ${HOLDER_ENDS}, next_deadline, ${HOLDER_ENDS})
-  ELSE LEAST(COALESCE(next_deadline, ?), ?) END`;
 
 const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")})`;
 const REMOVE_CLAIMS = "DELETE c FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE";
@@ -93,27 +72,26 @@ const RAISE_RULES_REVISION = `UPDATE rowlock_meta
 const REQUESTS = "SELECT 1 FROM rowlock_request FORCE INDEX (PRIMARY) WHERE request_key IN (?) LIMIT 1";
 
 /**
- * Sends the trip that writes the changes; returns its results. Throws a StoreError, or an Error if a claim's ticket
- * number already exists, which only a bug can cause.
+ * Returns what a failure to write means: an Error if a claim's ticket number already exists, which only a bug can cause.
  */
-export async function runWrites(connection: Connection, trip: Trip, { added }: Writes): Promise<unknown[]> {
+export async function meantBy(failure: unknown, connection: Connection, { added }: Writes): Promise<unknown> {
+  if (!(failure instanceof StoreError) || failure.reason !== "duplicate_request") return failure;
+  // Two nodes of Galera that write a limit rule at once may also cause a duplicate key: the decision is retried.
+  if (added.length === 0) return failure;
+  // The transaction is still open, and a statement that finds a duplicate key locks the existing row, so this read
+  // sees it.
+  const look = new Trip("duplicate_request");
+  look.add(
+    REQUESTS,
+    added.map(({ requestId }) => requestKeyOf(requestId)),
+  );
   try {
-    return await connection.run(trip);
-  } catch (error) {
-    if (!(error instanceof StoreError) || error.reason !== "duplicate_request") throw error;
-    // Two nodes of Galera that write a limit rule at once may also cause a duplicate key: the decision is retried.
-    if (added.length === 0) throw error;
-    // The transaction is still open, and a statement that finds a duplicate key locks the existing row, so this read
-    // sees it.
-    const look = new Trip("duplicate_request");
-    look.add(
-      REQUESTS,
-      added.map(({ requestId }) => requestKeyOf(requestId)),
-    );
     const [requests] = await connection.run(look);
-    if (rowsOf(requests).length > 0) throw error;
-    throw new Error("A claim was added with the ticket number of another claim.", { cause: error });
+    if (rowsOf(requests).length > 0) return failure;
+  } catch (error) {
+    return error;
   }
+  return new Error("A claim was added with the ticket number of another claim.", { cause: failure });
 }
 
 export interface WriteOptions {
@@ -161,23 +139,23 @@ export function addWrites(
 }
 
 function bytesOfHolder(holder: Claim | null): number {
-  return bytesOfValues(holder ? holderValues(holder) : []);
+  return bytesOfValues(holder ? holderValuesBy(asIs, holder) : []);
 }
 
 function addedRows(
   { added, ended, requests }: Moves,
   { noted = [] }: Writes,
   nowUs: number,
-): { sql: string; rows: Value[][] }[] {
+): { sql: string; rows: SqlValue[][] }[] {
   return [
-    { sql: ADD_CLAIMS, rows: added.map(claimValues) },
-    { sql: ADD_TO_HISTORY, rows: ended.map(historyValues) },
+    { sql: ADD_CLAIMS, rows: added.map((claim) => claimValuesBy(asIs, claim)) },
+    { sql: ADD_TO_HISTORY, rows: ended.map((claim) => historyValuesBy(asIs, claim)) },
     { sql: ADD_REQUESTS, rows: requests.map(requestValues) },
     { sql: ADD_CHANGES, rows: noted.map((change) => changeValues(change, nowUs)) },
   ].filter(({ rows }) => rows.length > 0);
 }
 
-function requestValues({ requestId, lockId, ticketNumber }: Claim): Value[] {
+function requestValues({ requestId, lockId, ticketNumber }: Claim): SqlValue[] {
   return [requestKeyOf(requestId), lockId, ticketNumber];
 }
 
@@ -216,17 +194,15 @@ function addClaimUpdate(
     const old = before.claim(claim);
     return { before: old ? writtenClaimValues(old) : [], after: writtenClaimValues(claim) };
   });
-  const arm = (index: number): Arm => {
-    const { lockId, ticketNumber } = claims[index] as Claim;
-    return ["WHEN lock_id = ? AND ticket_number = ?", lockId, ticketNumber];
-  };
-  const { sets, values } = assignments(CLAIM_WRITTEN_COLUMNS, rows, arm, "CASE");
+  const whens = claims.map(
+    ({ lockId, ticketNumber }) => `WHEN lock_id = ${lockId} AND ticket_number = ${ticketNumber}`,
+  );
+  const sets = assignments(CLAIM_WRITTEN_COLUMNS, rows, { cases: "CASE", whens });
   if (sets.length === 0) return;
   const key = matching(claims, before);
   writes.update(
     claims.length,
     `UPDATE rowlock_claim FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE ${key.sql}`,
-    ...values,
     ...key.values,
   );
 }
@@ -234,13 +210,7 @@ function addClaimUpdate(
 /** Divides guard rows so that those of a statement change alike, and few columns need a CASE. */
 function guardsAlike(locks: readonly Lock[], { holders }: Moves, mayReorder: boolean): Lock[][] {
   if (!mayReorder || locks.length <= GUARDS_TOGETHER_MAX) return [[...locks]];
-  const howHolderChanges = ({ id }: Lock) => {
-    const move = holders.get(id);
-    if (!move) return "not at all";
-    if (!move.holder) return "none";
-    return move.isNew ? "new" : "renewed";
-  };
-  return [...Map.groupBy(locks, howHolderChanges).values()];
+  return [...Map.groupBy(locks, ({ id }) => holderCase(holders.get(id))).values()];
 }
 
 function addGuardUpdate(
@@ -251,67 +221,41 @@ function addGuardUpdate(
   atLeastUs: number,
   onlyAsKnown: boolean,
 ): void {
-  const rows = locks.map((lock) => {
-    const old = before.lock(lock.id);
-    if (!old) throw new Error(`Lock ${lock.id} was decided about but never read.`);
-    const holder = holderChange(lock.id, moves, before);
-    return {
-      before: [...lockValues(old), ...holder.before],
-      after: [...lockValues(lock), ...holder.after],
-    };
-  });
-  const arm = (index: number): Arm => ["WHEN ?", (locks[index] as Lock).id];
-  const takesNext = rows.every(isNextTicket);
-  if (takesNext) for (const { after } of rows) after[TICKET_AT] = undefined;
-  const { sets, values } = assignments(GUARD_COLUMNS, rows, arm, CASE_ID);
-  // One expression instead of a CASE for each row. The database assigns from left to right.
-  if (takesNext) sets.push("holder_ticket_number = next_ticket - 1");
+  const ids = locks.map(({ id }) => `${id}`);
+  const sets = guardSets(locks, ids, moves, before);
   // The database skips an UPDATE that changes nothing, and then a cluster would not see that the row was decided about.
-  // A time that lies ahead is from a clock that was ahead: no sweep would find the row before the clock comes there.
-  const isNear = [atLeastUs - DECIDED_AT_STEP_US, atLeastUs + DECIDED_AT_STEP_US];
-  const decidedAt = sets.length > 0 ? [...isNear, atLeastUs] : [atLeastUs];
-  sets.push(sets.length > 0 ? DECIDED_AT : "decided_at = ?");
-  const earliestUs = moves.earliestUs ?? NEVER_DUE_US;
-  const bound = locks.some(isBusy) ? [atLeastUs, atLeastUs, earliestUs, earliestUs] : [];
-  if (bound.length > 0) sets.push(BOUND);
+  sets.push(sets.length > 0 ? decidedAtBy(atLeastUs) : `decided_at = ${literal(atLeastUs)}`);
+  if (locks.some(isBusy)) sets.push(boundBy(atLeastUs, moves.earliestUs ?? NEVER_DUE_US));
   const asKnown = onlyAsKnown
-    ? `AND revision = ${CASE_ID} ${locks.map(() => "WHEN ? THEN ?").join(" ")} END`
+    ? `AND revision = ${CASE_ID} ${locks.map(({ id }, at) => `WHEN ${ids[at]} THEN ${before.lock(id)?.revision}`).join(" ")} END`
     : "";
   writes.update(
     locks.length,
-    `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE id IN (?) ${asKnown}`,
-    ...values,
-    ...decidedAt,
-    ...bound,
-    locks.map(({ id }) => id),
-    ...(onlyAsKnown ? locks.flatMap(({ id }, at) => [id, rows[at]?.before[REVISION_AT] as bigint]) : []),
+    `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE id IN (${ids.join(",")}) ${asKnown}`,
   );
+}
+
+/** A time that lies ahead is from a clock that was ahead: no sweep would find the row before the clock comes there. */
+function decidedAtBy(atLeastUs: number): string {
+  const [from, to] = [atLeastUs - DECIDED_AT_STEP_US, atLeastUs + DECIDED_AT_STEP_US];
+  return `decided_at = IF(decided_at BETWEEN ${literal(from)} AND ${to}, decided_at, ${atLeastUs})`;
+}
+
+/**
+ * Comes last in its statement: the database assigns from left to right, so this reads the new values of the row. A lock
+ * whose only live claim is in its guard row has an exact bound. It is written when less than half of the time is left: so
+ * the sweep need not look at a lease that is renewed in time, and the index of bounds seldom changes.
+ */
+function boundBy(atLeastUs: number, earliestUs: number): string {
+  return `next_deadline = CASE WHEN holders + waiting = 0 THEN next_deadline
+  WHEN holders = 1 AND waiting = 0 AND holder_state = 2
+  THEN IF(next_deadline BETWEEN ${literal(atLeastUs)} + (${HOLDER_ENDS} - ${atLeastUs}) DIV 2 AND ${HOLDER_ENDS}, next_deadline, ${HOLDER_ENDS})
+  ELSE LEAST(COALESCE(next_deadline, ${literal(earliestUs)}), ${earliestUs}) END`;
 }
 
 function isBusy({ holders, waiting }: Lock): boolean {
   return holders > 0 || waiting > 0;
 }
-
-/** Whether the guard row gets a holder with the ticket that was made last. */
-function isNextTicket({ before, after }: RowWrite): boolean {
-  const ticket = before[TICKET_AT] === undefined ? after[TICKET_AT] : undefined;
-  return ticket !== undefined && (ticket as bigint) + 1n === after[NEXT_TICKET_AT];
-}
-
-/** The columns of the first holder. A release leaves all but the state behind, so that the row keeps its size. */
-function holderChange(lockId: bigint, { holders }: Moves, before: Before): RowWrite {
-  const move = holders.get(lockId);
-  if (!move) return NO_WRITE;
-  if (!move.holder) return NO_HOLDER;
-  const old = move.isNew ? undefined : before.claim(move.holder);
-  return { before: old ? holderValues(old) : [], after: holderValues(move.holder) };
-}
-
-const NO_WRITE: RowWrite = { before: [], after: [] };
-const NO_HOLDER: RowWrite = {
-  before: [],
-  after: HOLDER_COLUMNS.map((_, at) => (at === STATE_AT ? NO_STATE : undefined)),
-};
 
 /** Locks, by what happens to their records. */
 export interface RecordWrites {
@@ -353,13 +297,12 @@ function addRecordUpdate(writes: WriteChain, locks: readonly Lock[], before: Bef
     before: changingRecordValues(before.lock(lock.id) as Lock),
     after: changingRecordValues(lock),
   }));
-  const arm = (index: number): Arm => ["WHEN ?", (locks[index] as Lock).id];
-  const { sets, values } = assignments(RECORD_CHANGING_COLUMNS, rows, arm, "CASE CAST(lock_id AS SIGNED)");
+  const whens = locks.map(({ id }) => `WHEN ${id}`);
+  const sets = assignments(RECORD_CHANGING_COLUMNS, rows, { cases: "CASE CAST(lock_id AS SIGNED)", whens });
   if (sets.length === 0) return;
   writes.update(
     locks.length,
     `UPDATE rowlock_record FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE lock_id IN (?)`,
-    ...values,
     locks.map(idOf),
   );
 }

@@ -3,12 +3,12 @@
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Acquisition } from "../../../../clients/typescript/src/acquisition.ts";
-import { HeldLease } from "../../../../clients/typescript/src/leases/held-lease.ts";
+import type { HeldLease } from "../../../../clients/typescript/src/leases/held-lease.ts";
 import type { LockOptions } from "../../../../clients/typescript/src/options.ts";
 import type { Reason } from "../../../../clients/typescript/src/reason.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
-import { EndReason, LeaseSchema, Mode, RefusalReason } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { EndReason, LeaseSchema, Mode } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
   type AcquireRequest,
   AcquireResponseSchema,
@@ -41,10 +41,6 @@ const granted = (leaseId: string, leftMs?: number | null, more = {}) => ({
 const place = (ticketId: string, more = {}) => ({
   case: "waitInQueue",
   value: create(WaitInQueueResponseSchema, { update: { case: "position", value: { ticketId, ...more } } }),
-});
-const refused = (reason: RefusalReason) => ({
-  case: "waitInQueue",
-  value: create(WaitInQueueResponseSchema, { update: { case: "refusal", value: { reason } } }),
 });
 const ended = (reason: EndReason) => ({
   case: "waitInQueue",
@@ -81,31 +77,6 @@ function stage(asked: LockOptions = {}, { giveUpAfterMs = 60_000, isShared = fal
 }
 
 describe("a request", () => {
-  test("without options waits in the queue for one permit of 30 s, and rarely hears of its place", () => {
-    const { latest } = stage();
-    const { command } = latest();
-    expect(command).toMatchObject({
-      case: "waitInQueue",
-      value: { target: { case: "request" }, minUpdateInterval: { seconds: 3_600n } },
-    });
-    const { value } = (command.value as { target: { value: QueueRequest } }).target;
-    expect(value).toMatchObject({
-      name: "etl",
-      mode: Mode.PERMIT,
-      permits: 0,
-      terms: {
-        lasting: { case: "ttl", value: { seconds: 30n } },
-        owner: "",
-        labels: {},
-        ifStatus: [],
-      },
-    });
-    expect(value.requestId).toMatch(UUID_7);
-    expect(value.maxWait).toBeUndefined();
-    for (const field of ["minInterval", "lockDelay", "statusIfLost"] as const)
-      expect(value.terms?.[field]).toBeUndefined();
-  });
-
   test("includes all options, and the rest of the wait", async () => {
     const { calls, connection, latest } = stage({
       wait: 10_000,
@@ -153,37 +124,6 @@ describe("a request", () => {
     });
   });
 
-  test("hears of its place as often as requested", () => {
-    const { latest } = stage({ onPosition() {}, positionInterval: 250 });
-    expect(latest().command).toMatchObject({ value: { minUpdateInterval: { nanos: 250_000_000 } } });
-  });
-
-  test("that does not wait is refused if the lock is busy, and says so in one message", async () => {
-    const { latest, answer, outcome } = stage({ wait: 0, ttl: "forever", minInterval: 1_000 });
-    expect(latest().command).toMatchObject({
-      case: "acquire",
-      value: {
-        whenBusy: { case: undefined },
-        terms: { lasting: { case: "noExpiry" }, minInterval: { seconds: 1n } },
-      },
-    });
-    const busy = { reason: RefusalReason.BUSY, retryAfter: durationOf(20), message: "busy" };
-    answer({
-      case: "acquire",
-      value: create(AcquireResponseSchema, { outcome: { case: "refusal", value: busy } }),
-    });
-    expect(await outcome).toEqual({ reason: "BUSY", retryAfterMs: 20, message: "busy", holders: [] });
-  });
-
-  test("that does not wait is granted in one answer", async () => {
-    const { answer, outcome, held } = stage({ wait: 0 });
-    const value = leaseOf("a");
-    answer({ case: "acquire", value: create(AcquireResponseSchema, { outcome: { case: "lease", value } }) });
-    const lease = (await outcome) as HeldLease;
-    expect(lease).toMatchObject({ id: "a", token: 7n, lockName: "etl" });
-    expect(held.get("a")).toBe(lease);
-  });
-
   test("comes back to its place by its ticket, or by its request id if there is no coming back by tickets", () => {
     const { calls, connection, answer } = stage();
     answer(place("t"));
@@ -197,11 +137,6 @@ describe("a request", () => {
     const third = Object.assign(new FakeConnection(), { via: "unary" as const });
     calls.begun(third);
     expect(third.asked[0]?.command).toMatchObject({ value: { target: { case: "request" } } });
-  });
-
-  test("for an invalid mode fails alone", async () => {
-    const { outcome } = stage({ mode: "write" as "permit" });
-    await expect(outcome).rejects.toMatchObject({ reason: "BAD_REQUEST" });
   });
 });
 
@@ -231,17 +166,6 @@ describe("without an answer", () => {
 });
 
 describe("a place", () => {
-  test("is reported with all that is known of it", () => {
-    const onPosition = vi.fn();
-    const { answer } = stage({ onPosition });
-    answer(place("t", { ahead: 2, permitsAhead: 5n, queueLength: 9, waited: durationOf(1_500) }));
-    answer(place("t", { ahead: 1 }));
-    expect(onPosition.mock.calls).toEqual([
-      [{ ticketId: "t", ahead: 2, permitsAhead: 5, queueLength: 9, waitedMs: 1_500 }],
-      [{ ticketId: "t", ahead: 1, permitsAhead: 0, queueLength: 0, waitedMs: 0 }],
-    ]);
-  });
-
   test("is given back, and its wait ended, if the caller's own function throws", async () => {
     const { calls, connection, answer, outcome, givenBack } = stage({
       onPosition: () => {
@@ -252,15 +176,6 @@ describe("a place", () => {
     await expect(outcome).rejects.toThrow("broken");
     expect(givenBack).toEqual(["t"]);
     expect(connection.cancelled).toEqual([1n]);
-    expect(calls.size).toBe(0);
-  });
-
-  test("is followed by the grant", async () => {
-    const { answer, outcome, calls } = stage();
-    answer(place("t"));
-    expect(calls.size).toBe(1);
-    answer(granted("a"));
-    expect(await outcome).toMatchObject({ id: "a" });
     expect(calls.size).toBe(0);
   });
 });
@@ -277,20 +192,17 @@ describe("giving up", () => {
     expect(acquisition.isSettled).toBe(true);
   });
 
-  test("before it began requests nothing", async () => {
-    const { outcome, asked } = stage({ signal: AbortSignal.abort(new Error("before")) });
-    await expect(outcome).rejects.toThrow("before");
-    expect(asked).toEqual([]);
-  });
-
-  test("after the grant changes nothing", async () => {
-    const giveUp = new AbortController();
-    const { answer, outcome, acquisition, givenBack } = stage({ signal: giveUp.signal });
-    answer(granted("a"));
-    await outcome;
-    giveUp.abort();
-    acquisition.abandon(new Error("late"));
-    expect(givenBack).toEqual([]);
+  test("before its answer gives back what that brings, a grant or a place, and keeps nothing", async () => {
+    for (const [comes, id] of [
+      [granted("a"), "a"],
+      [place("t"), "t"],
+    ] as const) {
+      const { acquisition, answer, outcome, held, givenBack, calls } = stage();
+      acquisition.abandon(new Error("enough"));
+      await expect(outcome).rejects.toThrow("enough");
+      answer(comes);
+      expect([held.size, givenBack, calls.size]).toEqual([0, [id], 0]);
+    }
   });
 
   test("before anything was sent leaves nothing to request", async () => {
@@ -326,14 +238,6 @@ describe("giving up", () => {
 });
 
 describe("a grant", () => {
-  test("that this client holds already is the same lock", async () => {
-    const { answer, outcome, held, clock } = stage({ requestId: "mine" });
-    const known = new HeldLease(leaseOf("a"), clock.now(), 2_000, clock);
-    held.set("a", known);
-    answer(granted("a"));
-    expect(await outcome).toBe(known);
-  });
-
   test("that is late is renewed before it is used", async () => {
     const { answer, outcome, latest, held } = stage();
     answer(granted("a", 2_500));
@@ -392,22 +296,6 @@ describe("a grant", () => {
     answer(granted("b"));
     expect(await outcome).toMatchObject({ id: "b" });
   });
-
-  test("whose renewal gets no answer in time has failed", async () => {
-    const { answer, outcome, calls } = stage({}, { giveUpAfterMs: 9_000 });
-    answer(granted("a", 2_500));
-    await vi.advanceTimersByTimeAsync(8_999);
-    expect(calls.size).toBe(1);
-    await vi.advanceTimersByTimeAsync(1);
-    await expect(outcome).rejects.toMatchObject({ reason: "NO_SERVER" });
-  });
-
-  test("whose renewal has no lease is still waited for", () => {
-    const { answer, acquisition, calls } = stage();
-    answer(granted("a", 2_500));
-    answer({ case: "renew", value: create(RenewResponseSchema, {}) });
-    expect([acquisition.isSettled, calls.size]).toEqual([false, 0]);
-  });
 });
 
 describe("the end of a wait", () => {
@@ -423,24 +311,6 @@ describe("the end of a wait", () => {
       expect(await outcome).toMatchObject({ id: "b" });
     },
   );
-
-  test.each([
-    ["which an operator has made", {}, EndReason.FORCE_RELEASED, "FORCE_RELEASED"],
-    ["of a request id that the caller has chosen", { requestId: "mine" }, EndReason.LAPSED, "LAPSED"],
-    ["that has come", { wait: 1_000 }, EndReason.TIMED_OUT, "TIMED_OUT"],
-  ])("%s is the outcome", async (_, asked, reason, name) => {
-    const { answer, outcome, calls } = stage(asked);
-    answer(ended(reason));
-    expect(await outcome).toMatchObject({ reason: name });
-    expect(calls.size).toBe(0);
-  });
-
-  test("by a refusal is the outcome, as no claim was made", async () => {
-    const { answer, outcome, asked } = stage();
-    answer(refused(RefusalReason.QUEUE_FULL));
-    expect(await outcome).toMatchObject({ reason: "QUEUE_FULL" });
-    expect(asked).toHaveLength(1);
-  });
 
   test("of a claim that had ended before a request without a wait is the outcome, too", async () => {
     const { answer, outcome } = stage({ wait: 0, requestId: "mine" });
@@ -468,18 +338,6 @@ describe("the end of a wait", () => {
     acquisition.abandon(new Error("enough"));
     answer(ended(EndReason.LAPSED));
     expect(asked).toHaveLength(1);
-  });
-
-  test("of an unknown kind is an error", async () => {
-    const { answer, outcome } = stage();
-    answer({ case: "waitInQueue", value: create(WaitInQueueResponseSchema, {}) });
-    await expect(outcome).rejects.toMatchObject({ reason: "UNKNOWN", code: "INTERNAL" });
-  });
-
-  test("by the answer of another verb is an error", async () => {
-    const { answer, outcome } = stage();
-    answer({ case: "renew", value: create(RenewResponseSchema, {}) });
-    await expect(outcome).rejects.toMatchObject({ code: "INTERNAL" });
   });
 });
 

@@ -1,5 +1,7 @@
 // How calls share the bounds of a connection, wait for their turn, and are retried, with the test's own timers.
 
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Clock } from "../../../../clients/typescript/src/clock.ts";
 import type { Ask } from "../../../../clients/typescript/src/connection/call.ts";
@@ -58,15 +60,6 @@ function stage(lastError: RowlockError | undefined = undefined) {
 }
 
 describe("a call", () => {
-  test("needs a connection, and is sent as soon as there is one", () => {
-    const { calls, ask, namesOn, needed } = stage();
-    ask("one");
-    expect(needed()).toBe(1);
-    const connection = connect();
-    calls.begun(connection);
-    expect(namesOn(connection)).toEqual(["one"]);
-  });
-
   test("waits for room among its kind: waits and other commands have bounds of their own", () => {
     const { calls, ask, namesOn, answer } = stage();
     const connection = connect({ waitsMax: 1, commandsMax: 1 });
@@ -118,25 +111,6 @@ describe("a call", () => {
     expect(calls.size).toBe(0);
   });
 
-  test("stays open as long as its answers are not the last", () => {
-    const { calls, ask, answer } = stage();
-    calls.begun(connect());
-    const results: number[] = [];
-    ask("wait", {
-      kind: "wait",
-      answered: (_, basisMs) => {
-        results.push(basisMs);
-        return results.length === 2;
-      },
-    });
-    answer(1n);
-    expect(calls.size).toBe(1);
-    answer(1n);
-    expect(calls.size).toBe(0);
-    answer(1n);
-    expect(results).toHaveLength(2);
-  });
-
   test("counts from its request if the response has heard more; later answers count from their response", async () => {
     const { calls, clock, ask, answer } = stage();
     calls.begun(connect());
@@ -159,31 +133,9 @@ describe("a call", () => {
     answer(1n, undefined, clock.now() - 5);
     expect(bases).toEqual([-5]);
   });
-
-  test("under an unknown number is ignored", () => {
-    const { calls, answer } = stage();
-    calls.begun(connect());
-    expect(() => answer(99n)).not.toThrow();
-  });
 });
 
 describe("all calls", () => {
-  test("are over when nothing is open", async () => {
-    const { calls, ask, answer } = stage();
-    await calls.idle();
-    calls.begun(connect());
-    ask("one");
-    ask("two");
-    let idle = 0;
-    for (const wait of [calls.idle(), calls.idle()]) void wait.then(() => (idle += 1));
-    answer(1n);
-    await pass(0);
-    expect(idle).toBe(0);
-    answer(2n);
-    await pass(0);
-    expect(idle).toBe(2);
-  });
-
   test("fail together: those that wait for a connection, a retry or an answer", async () => {
     const { calls, ask, answer, said } = stage();
     calls.begun(connect({ commandsMax: 2 }));
@@ -318,15 +270,6 @@ describe("a call without an answer", () => {
     });
   });
 
-  test("fails without a cause if none is known", async () => {
-    const { ask } = stage();
-    const failed = vi.fn();
-    ask("one", { giveUpAfterMs: () => 1_000, failed });
-    await pass(1_000);
-    const error = failed.mock.calls[0]?.[0] as RowlockError;
-    expect([error.message, "cause" in error]).toEqual(["No answer within 1000 ms from a, b.", false]);
-  });
-
   test("has its whole time again only after it was answered", async () => {
     const { calls, ask, answer } = stage();
     const first = connect();
@@ -407,15 +350,6 @@ describe("credentials that are refused for now", () => {
     ]);
     expect(said).toHaveLength(1);
   });
-
-  test("of one call of a session fail that call", () => {
-    const { calls, ask, answer, said } = stage();
-    calls.begun(connect());
-    ask("one");
-    ask("a change", { repeat: "unsent" });
-    for (const call of [1n, 2n]) answer(call, EXPIRED);
-    expect(said).toEqual(["one failed: CREDENTIALS_EXPIRED", "a change failed: CREDENTIALS_EXPIRED"]);
-  });
 });
 
 describe("a connection that ends", () => {
@@ -429,16 +363,6 @@ describe("a connection that ends", () => {
     ask("here", { repeat: "on this connection" });
     calls.ended(first, GONE);
     expect(said).toEqual(["there failed: UNKNOWN"]);
-  });
-
-  test("that is left and is not in use takes nothing away from the one in use", () => {
-    const { calls, ask, namesOn } = stage();
-    const [first, second] = [connect(), connect()];
-    calls.begun(first);
-    calls.begun(second);
-    calls.leaving(first, GONE);
-    ask("one");
-    expect(namesOn(second)).toEqual(["one"]);
   });
 
   test("leaves its calls to the next one, in order, before later calls", () => {
@@ -462,6 +386,108 @@ describe("a connection that ends", () => {
     calls.ended(first, GONE);
     expect(said).toEqual(["one failed: CONNECTION_LOST"]);
   });
+});
+
+describe("a call that a server may have got", () => {
+  /** A connection whose server has not answered yet; its first request may contain commands all the same. */
+  function unanswered() {
+    const connection = connect();
+    const { opened } = connection;
+    connection.opened = undefined;
+    connection.send = (call, command) => connection.asked.push({ call, command }) > 0;
+    return { connection, opened };
+  }
+
+  test("and must not be repeated is sent only to a server that has answered, and is in doubt from then on", () => {
+    const { calls, said, ask, namesOn } = stage();
+    const { connection, opened } = unanswered();
+    calls.begun(connection);
+    ask("once", { repeat: "unsent" });
+    expect(namesOn(connection)).toEqual([]);
+    connection.opened = opened;
+    calls.opened();
+    expect(namesOn(connection)).toEqual(["once"]);
+    calls.ended(connection, GONE);
+    expect(said).toEqual(["once failed: CONNECTION_LOST"]);
+  });
+
+  test("and whose second try would not tell what the first one did is sent first to a server that has answered", () => {
+    const { calls, said, ask, answer, namesOn } = stage();
+    const { connection: unreached } = unanswered();
+    calls.begun(unreached);
+    ask("release", { repeat: "once open" });
+    calls.leaving(unreached, GONE);
+    calls.ended(unreached, GONE);
+    const [reached, next] = [connect(), connect()];
+    calls.begun(reached);
+    calls.leaving(reached, GONE);
+    calls.ended(reached, GONE);
+    calls.begun(next);
+    answer(next.asked[0]?.call as bigint);
+    expect([namesOn(unreached), namesOn(reached)]).toEqual([[], ["release"]]);
+    expect(said).toEqual(["release answered"]);
+  });
+
+  test("and must not be repeated fails with the server's error, unless that means that nothing was done", async () => {
+    const { calls, said, ask, answer, namesOn } = stage();
+    const connection = connect();
+    calls.begun(connection);
+    ask("once", { repeat: "unsent" });
+    answer(1n, no("UNKNOWN"));
+    expect(said.splice(0)).toEqual(["once failed: UNKNOWN"]);
+    ask("again", { repeat: "unsent" });
+    answer(2n, new RowlockError("OVERLOADED", "RESOURCE_EXHAUSTED", "no"));
+    await pass(10_000);
+    ask("always");
+    answer(4n, no("UNKNOWN"));
+    await pass(10_000);
+    expect([namesOn(connection), said]).toEqual([["once", "again", "again", "always", "always"], []]);
+  });
+
+  test("is not in doubt if its connection had reached no server", () => {
+    const { calls, ask } = stage();
+    const [away, there] = [connect(), connect()];
+    away.wasReached = false;
+    calls.begun(away);
+    const call = ask("repeated");
+    expect([calls.isOwed, call.timesSent]).toEqual([false, 1]);
+    calls.leaving(away, GONE);
+    calls.ended(away, GONE);
+    expect(call.mayBeKnown).toBe(false);
+    calls.begun(there);
+    expect(calls.isOwed).toBe(true);
+    calls.leaving(there, GONE);
+    calls.ended(there, GONE);
+    expect([calls.isOwed, call.mayBeKnown]).toEqual([true, true]);
+  });
+
+  test("is ended at its server, too, if it gets no answer in time", async () => {
+    const { calls, said, ask } = stage();
+    const connection = connect();
+    calls.begun(connection);
+    ask("late", { giveUpAfterMs: () => 20 });
+    await pass(20);
+    expect([connection.cancelled, said]).toEqual([[1n], ["late failed: NO_SERVER"]]);
+  });
+});
+
+test("a call that is cancelled while there is no server is forgotten at once", async () => {
+  vi.useRealTimers();
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc");
+  const { calls, ask, namesOn } = stage();
+  const cancelled = (() => {
+    const call = ask("nobody's");
+    ask("somebody's");
+    calls.cancel(call);
+    return new WeakRef(call);
+  })();
+  await new Promise(setImmediate);
+  collectGarbage();
+  expect(cancelled.deref()).toBeUndefined();
+  const connection = connect();
+  calls.begun(connection);
+  expect(namesOn(connection)).toEqual(["somebody's"]);
 });
 
 test("before a server has named its bounds, a connection accepts any number of calls", () => {

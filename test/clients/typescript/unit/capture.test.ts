@@ -16,7 +16,6 @@ import {
 import { FakeConnection, GONE, stageCalls } from "./fake-connection.ts";
 
 const TTL_MS = 30_000;
-const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
@@ -58,50 +57,6 @@ function stage(asked: CaptureOptions = { prefix: "" }, giveUpAfterMs = 60_000) {
 }
 
 describe("a request", () => {
-  test("without options is for one lease of 30 s, and waits for none", () => {
-    const { latest, request } = stage();
-    expect(latest().command.case).toBe("capture");
-    expect(request()).toMatchObject({
-      from: { case: "prefix", value: "" },
-      maxLeases: 1,
-      terms: {
-        lasting: { case: "ttl", value: { seconds: 30n } },
-        owner: "",
-        labels: {},
-        ifStatus: [],
-      },
-    });
-    expect(request().requestId).toMatch(UUID_7);
-    expect(request().maxWait).toBeUndefined();
-    for (const field of ["minInterval", "lockDelay", "statusIfLost"] as const)
-      expect(request().terms?.[field]).toBeUndefined();
-  });
-
-  test("includes all options", () => {
-    const { request } = stage({
-      names: ["a", "b"],
-      count: 5,
-      ttl: 8_000,
-      owner: "me",
-      labels: { job: "7" },
-      requestId: "mine",
-      ifStatus: ["", "new"],
-      minInterval: 1_000,
-    });
-    expect(request()).toMatchObject({
-      from: { case: "names", value: { names: ["a", "b"] } },
-      maxLeases: 5,
-      terms: {
-        lasting: { case: "ttl", value: { seconds: 8n } },
-        owner: "me",
-        labels: { job: "7" },
-        ifStatus: ["", "new"],
-        minInterval: { seconds: 1n },
-      },
-      requestId: "mine",
-    });
-  });
-
   test.each([
     ["forever", 60_000, 15],
     ["forever", 10_000, 5],
@@ -126,25 +81,6 @@ describe("a request", () => {
 });
 
 describe("leases that were taken", () => {
-  test("are kept, in the order of the answer", async () => {
-    const { answer, outcome, held } = stage({ prefix: "", count: 2 });
-    answer(captured({ leases: [leaseOf("a"), leaseOf("b")] }));
-    expect([...held.keys()]).toEqual(["a", "b"]);
-    const { leases, retryAfterMs } = await outcome;
-    expect(leases).toEqual([held.get("a"), held.get("b")]);
-    expect(retryAfterMs).toBeUndefined();
-  });
-
-  test("and that this client holds already are the same locks", async () => {
-    const first = stage({ prefix: "", requestId: "mine" });
-    first.answer(captured({ leases: [leaseOf("a")] }));
-    const { leases } = await first.outcome;
-    const again = stage({ prefix: "", requestId: "mine" });
-    again.held.set("a", leases[0] as HeldLease);
-    again.answer(captured({ leases: [leaseOf("a")], isRepeated: true }));
-    expect((await again.outcome).leases[0]).toBe(leases[0]);
-  });
-
   test("late are renewed first, and those that have ended by then are left out", async () => {
     const { answer, outcome, asked, held } = stage({ prefix: "", count: 3 });
     answer(captured({ leases: [leaseOf("a", 2_500), leaseOf("b", 2_500), leaseOf("c")] }));
@@ -190,23 +126,9 @@ describe("leases that were taken", () => {
     expect(settledAfter).toEqual([8]);
     capture.abandon(new Error("late"));
   });
-
-  test("are left out if the answer to their renewal has no lease", async () => {
-    const { answer, outcome } = stage();
-    answer(captured({ leases: [leaseOf("a", 2_500)] }));
-    answer({ case: "renew", value: create(RenewResponseSchema, {}) });
-    expect(await outcome).toEqual({ leases: [], retryAfterMs: undefined });
-  });
 });
 
 describe("no leases", () => {
-  test("are an answer, with when to try again", async () => {
-    const { answer, outcome, asked } = stage();
-    answer(captured({ retryAfter: durationOf(250) }));
-    expect(await outcome).toEqual({ leases: [], retryAfterMs: 250 });
-    expect(asked).toHaveLength(1);
-  });
-
   test("at the end of a piece lead to the next piece, under another id, until the wait is over", async () => {
     const { answer, outcome, request, asked } = stage({ prefix: "", wait: 20_000 });
     const first = request().requestId;
@@ -301,14 +223,6 @@ describe("a capture that is given up", () => {
     expect([next.asked, calls.size]).toEqual([[], 0]);
   });
 
-  test("when it has its leases keeps them", async () => {
-    const { answer, outcome, capture, letGo, givenBack } = stage();
-    answer(captured({ leases: [leaseOf("a")] }));
-    await outcome;
-    capture.abandon(new Error("late"));
-    expect([letGo, givenBack]).toEqual([[], []]);
-  });
-
   test("while its late leases are renewed gives back those that it has", async () => {
     const { answer, outcome, capture, letGo, givenBack } = stage({ prefix: "", count: 2 });
     answer(captured({ leases: [leaseOf("a"), leaseOf("b", 2_500)] }));
@@ -321,19 +235,6 @@ describe("a capture that is given up", () => {
 });
 
 describe("a capture fails", () => {
-  test("with the server's error", async () => {
-    const { answer, outcome } = stage();
-    const no = errorOf("BAD_REQUEST", "INVALID_ARGUMENT");
-    answer(no);
-    await expect(outcome).rejects.toBe(no);
-  });
-
-  test("with the answer of another verb", async () => {
-    const { answer, outcome } = stage();
-    answer({ case: "renew", value: create(RenewResponseSchema, {}) });
-    await expect(outcome).rejects.toThrow("capture was answered by renew");
-  });
-
   test("without an answer in time, as does the renewal of what it took", async () => {
     const silent = stage({ prefix: "" }, 5_000);
     await vi.advanceTimersByTimeAsync(5_001);

@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import {
   type ConnectOptions,
   connect,
-  type Lock,
   type RowlockClient,
 } from "../../../../clients/typescript/src/index.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
@@ -149,32 +148,6 @@ const refusal = (reason: RefusalReason): Answer => ({
 });
 
 describe("a lock", () => {
-  test("that was granted is held, found by its id, and released by it with the first note", async () => {
-    const { rowlock, asked } = stage();
-    const lock = await rowlock.lock("etl");
-    expect(lock).toMatchObject({ name: "etl", token: 7n, leaseId: "lease 1", state: "held", permits: 1 });
-    expect(await rowlock.release("lease 1", { status: "done" })).toBe(true);
-    expect(asked("release")).toMatchObject([{ leaseId: "lease 1", status: "done" }]);
-    expect(await lock.release()).toBe(true);
-    expect(asked("release")).toHaveLength(1);
-    // For another client's lease, only the server can answer.
-    expect(await rowlock.release("a stranger's")).toBe(true);
-    expect(asked("release")).toHaveLength(2);
-  });
-
-  test("that is refused is an error with the reason for lock(), and a result for acquire()", async () => {
-    const ended: Answer = {
-      case: "waitInQueue",
-      value: { update: { case: "ended", value: { reason: EndReason.EXHAUSTED, message: "no" } } },
-    };
-    const { rowlock } = stage(() => ended);
-    await expect(rowlock.lock("etl")).rejects.toMatchObject({
-      reason: "EXHAUSTED",
-      refusal: { reason: "EXHAUSTED" },
-    });
-    expect(await rowlock.acquire("etl")).toEqual({ refusal: { reason: "EXHAUSTED", message: "no" } });
-  });
-
   test.each([
     [RefusalReason.BUSY, null],
     [RefusalReason.PAUSED, null],
@@ -187,20 +160,6 @@ describe("a lock", () => {
     if (failure === null) expect(await tried).toBeNull();
     else await expect(tried).rejects.toMatchObject({ reason: failure });
     expect(asked("acquire")).toHaveLength(1);
-  });
-
-  test("that is tried is held if it is free", async () => {
-    const { rowlock } = stage();
-    expect((await rowlock.tryLock("etl", { permits: 2 }))?.leaseId).toBe("lease 1");
-  });
-
-  test("with an impossible mode or margin is refused before anything is sent", async () => {
-    const { rowlock, played } = stage();
-    await expect(rowlock.lock("etl", { mode: "write" as "permit" })).rejects.toThrow(RangeError);
-    await expect(rowlock.lock("etl", { ttl: 1_000, margin: 500 })).rejects.toThrow(RangeError);
-    await turn();
-    expect(played.asked).toEqual([]);
-    expect((await rowlock.lock("etl", { mode: undefined } as object)).leaseId).toBe("lease 1");
   });
 
   test("that the server ends is lost with its reason, and what the server confirms lasts", async () => {
@@ -217,33 +176,6 @@ describe("a lock", () => {
 });
 
 describe("work under a lock", () => {
-  test("has it, and ends with its value and the release", async () => {
-    const { rowlock, asked } = stage();
-    const work = vi.fn((lock: Lock) => lock.token);
-    expect(await rowlock.withLock("etl", { permits: 2 }, work)).toBe(7n);
-    expect(await rowlock.withLock("etl", work)).toBe(7n);
-    expect(asked("release")).toHaveLength(2);
-    expect(asked("waitInQueue")[0]).toMatchObject({ target: { value: { permits: 2 } } });
-  });
-
-  test("that fails has failed, and the lock is released", async () => {
-    const { rowlock, asked } = stage();
-    const work = () => Promise.reject(new Error("broken"));
-    await expect(rowlock.withLock("etl", work)).rejects.toThrow("broken");
-    expect(asked("release")).toHaveLength(1);
-  });
-
-  test("that was lost before its end has failed, whatever its result", async () => {
-    const { rowlock, played } = stage();
-    const done = rowlock.withLock("etl", (lock) => {
-      played.say({
-        lost: [{ leaseId: lock.leaseId, lockName: "etl", end: { reason: EndReason.FORCE_RELEASED } }],
-      });
-      return "done";
-    });
-    await expect(done).rejects.toMatchObject({ reason: "LEASE_LOST" });
-  });
-
   test("whose release finds the lease ended has failed, unless the work has released it itself", async () => {
     const { rowlock } = stage((asked) =>
       asked.case === "release" ? { case: "release", value: { released: false } } : "as usual",
@@ -257,18 +189,6 @@ describe("work under a lock", () => {
 });
 
 describe("a capture", () => {
-  test("holds what it got, with when to try again if there is nothing", async () => {
-    const { rowlock, asked } = stage();
-    const { locks, ...rest } = await rowlock.capture({ prefix: "", count: 2 });
-    expect(locks.map(({ leaseId }) => leaseId)).toEqual(["captured 1", "captured 2"]);
-    expect(rest).toStrictEqual({});
-    await locks[0]?.release();
-    expect(asked("release")).toMatchObject([{ leaseId: "captured 1" }]);
-    const none: Answer = { case: "capture", value: { retryAfter: durationOf(70) } };
-    const other = stage(() => none);
-    expect(await other.rowlock.capture({ prefix: "" })).toEqual({ locks: [], retryAfterMs: 70 });
-  });
-
   test("that fails half-way releases what it held", async () => {
     const { rowlock, asked } = stage((asked) => {
       if (asked.case === "capture")
@@ -304,19 +224,6 @@ test("a connection callback that throws is an uncaught error, and keeps the clie
   const { rowlock } = stage(undefined, { onConnection });
   expect((await rowlock.lock("etl")).state).toBe("held");
   expect(uncaught).toEqual([thrown]);
-});
-
-test("a renewal by its id returns the lease, and no time left if it has no end", async () => {
-  const { rowlock, asked } = stage();
-  expect(await rowlock.renew("mine", { ttl: 5_000 })).toEqual({
-    leaseId: "mine",
-    name: "etl",
-    token: 7n,
-    ttlMs: 30_000,
-  });
-  expect(asked("renew")).toMatchObject([{ ttl: { seconds: 5n } }]);
-  const endless = stage(() => ({ case: "renew", value: { lease: leaseOf("mine", null) } }));
-  expect((await endless.rowlock.renew("mine")).ttlMs).toBeUndefined();
 });
 
 test("two calls under one request id have one claim: the one that is given up leaves it to the other", async () => {
@@ -398,23 +305,6 @@ test("two calls under two request ids have two claims: the one that is given up 
   await Promise.all([closed, ...others]);
 });
 
-describe("a watch", () => {
-  test("yields the server's updates until it is left", async () => {
-    const { rowlock } = stage((asked) =>
-      asked.case === "watchLocks"
-        ? {
-            case: "watchLocks",
-            value: { locks: [{ name: "etl", limit: { permits: 1 } }], complete: true },
-          }
-        : "as usual",
-    );
-    for await (const { locks, complete } of rowlock.watchLocks({ prefix: "e" })) {
-      expect([locks.map(({ name }) => name), complete]).toEqual([["etl"], true]);
-      break;
-    }
-  });
-});
-
 describe("closing", () => {
   test("gives up waits, releases held locks, and ends the session in good order, once", async () => {
     const { rowlock, played, asked } = stage((asked) =>
@@ -445,13 +335,6 @@ describe("closing", () => {
     expect([lock.state, played.ended]).toEqual(["released", 1]);
   });
 
-  test("of an unused client sends nothing, and ends at once", async () => {
-    const { rowlock, played } = stage();
-    await rowlock[Symbol.asyncDispose]();
-    expect(played.asked).toEqual([]);
-    await expect(rowlock.lock("etl")).rejects.toMatchObject({ reason: "CLOSED" });
-  });
-
   test("waits two seconds at most for answers", async () => {
     const { rowlock, played } = stage();
     await rowlock.lock("etl");
@@ -465,38 +348,6 @@ describe("closing", () => {
     await turn();
     expect(done).toHaveBeenCalledOnce();
     expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test("does not wait for calls that were never sent", async () => {
-    const { rowlock } = stage(undefined, { headers: () => new Promise(() => {}) });
-    const lock = rowlock.lock("etl").catch((error: unknown) => error);
-    const look = rowlock.getLock("etl").catch((error: unknown) => error);
-    await rowlock.close();
-    expect(await Promise.all([lock, look])).toMatchObject([{ reason: "CLOSED" }, { reason: "CLOSED" }]);
-  });
-
-  test("is final: every verb is refused from then on", async () => {
-    const { rowlock } = stage();
-    await rowlock.close();
-    const verbs = [
-      () => rowlock.lock("etl"),
-      () => rowlock.tryLock("etl"),
-      () => rowlock.capture({ prefix: "" }),
-      async () => rowlock.release("a"),
-      async () => rowlock.renew("a"),
-      async () => rowlock.getLock("a"),
-      async () => rowlock.setLimit({ name: "a" }, 1),
-      async () => rowlock.updateRecord("a", {}),
-      async () => rowlock.deleteRecord("a"),
-      async () => rowlock.forceRelease({ name: "a" }, ""),
-      async () => rowlock.listLocks().next(),
-      async () => rowlock.listLimits().next(),
-      async () => rowlock.listClaims().next(),
-      async () => rowlock.listChanges().next(),
-      async () => rowlock.explainWait({ name: "a" }),
-      async () => rowlock.watchLocks().next(),
-    ];
-    for (const verb of verbs) await expect(verb()).rejects.toMatchObject({ reason: "CLOSED" });
   });
 });
 
@@ -528,13 +379,4 @@ test("every verb of an operator reaches the server with its arguments", async ()
   expect(asked("listClaims")).toMatchObject([{ locks: { case: "lockName", value: "a" } }]);
   expect(asked("listChanges")).toMatchObject([{ changedBy: "anna" }]);
   expect(asked("explainWait")).toMatchObject([{ target: { case: "name", value: "a" } }]);
-});
-
-test("calls that no server accepts fail at once", async () => {
-  const { rowlock } = stage(undefined, {
-    headers: () => {
-      throw new Error("no token");
-    },
-  });
-  await expect(rowlock.getLock("a")).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
 });

@@ -141,6 +141,28 @@ describe("a connection", () => {
     expect(said.filter((one) => one.startsWith("ended"))).toHaveLength(1);
   });
 
+  test("is followed by a pause after each round in which all failed, longer each time, until one has lasted", async () => {
+    await stage();
+    for (const pauseMs of [100, 200, 400, 800, 1_600, 2_000, 2_000]) {
+      end(AWAY);
+      await pass(0);
+      expect(latest().address).toBe("b");
+      end(AWAY);
+      const count = made.length;
+      await pass(pauseMs - 1);
+      expect(made).toHaveLength(count);
+      await pass(1);
+      expect([made.length, latest().address]).toEqual([count + 1, "a"]);
+    }
+    open();
+    await pass(1_000);
+    for (const address of ["b", "a"]) {
+      end(AWAY);
+      await pass(0);
+      expect(latest().address).toBe(address);
+    }
+  });
+
   test("is not followed by another one while no call needs one", async () => {
     const { connections, state } = await stage();
     state.isNeeded = false;

@@ -84,14 +84,6 @@ describe("a lock", () => {
     expect(release).not.toHaveBeenCalled();
   });
 
-  test("that could not be handed over is still held", async () => {
-    const { hold, keeper, renew } = stage();
-    const { lock } = hold();
-    renew.mockRejectedValueOnce(GONE);
-    await expect(lock.handOver()).rejects.toBe(GONE);
-    expect([keeper.size, lock.state]).toEqual([1, "held"]);
-  });
-
   test("ends with its scope, even if no server answers; any other failure is thrown", async () => {
     const { hold, release } = stage();
     release.mockRejectedValueOnce(GONE);
@@ -115,17 +107,6 @@ test("a lock notices that its time is over when it is read, even if no timer has
   } finally {
     vi.useRealTimers();
   }
-});
-
-test("a lock calls back with each new state", async () => {
-  const { hold } = stage();
-  const { lease, lock } = hold();
-  const states: string[] = [];
-  lock.onState((state) => states.push(state));
-  lease.orphaned();
-  lease.lose(GONE_LEASE);
-  await turn();
-  expect(states).toEqual(["uncertain", "lost"]);
 });
 
 describe("a lock that was lost", () => {
@@ -222,13 +203,4 @@ describe("an unwanted lease", () => {
     expect([keeper.size, lease.isLost, locks.find("a")]).toEqual([0, true, undefined]);
     expect(release.mock.calls).toEqual([["a", {}, ...UNASKED]]);
   });
-});
-
-test("all locks are released, though one of them fails", async () => {
-  const { locks, hold, release } = stage();
-  for (const id of ["a", "b"]) hold(id);
-  release.mockRejectedValueOnce(GONE);
-  locks.releaseAll();
-  await turn();
-  expect(release.mock.calls.map(([id]) => id)).toEqual(["a", "b"]);
 });

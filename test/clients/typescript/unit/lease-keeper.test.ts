@@ -111,13 +111,6 @@ describe("leases are renewed", () => {
     expect(renewals()).toEqual([["b"]]);
   });
 
-  test("never if they have no end", async () => {
-    const { keep, renewals } = stage();
-    keep("a", null, 0);
-    await pass(100_000);
-    expect(renewals()).toEqual([]);
-  });
-
   test("by the next connection if there is none: until then one is requested", async () => {
     const { keep, state, renewals } = stage();
     state.isOpen = false;
@@ -205,24 +198,6 @@ describe("a renewal", () => {
     expect(state.left).toEqual([]);
   });
 
-  test("of an unknown lease loses it", async () => {
-    const { keeper, keep, answer } = stage();
-    const lease = keep("a");
-    await pass(1_000);
-    answer(new RowlockError("UNKNOWN_CLAIM", "NOT_FOUND", "no"));
-    expect([lease.isLost, keeper.size]).toEqual([true, 0]);
-  });
-
-  test("whose answer does not mention a lease leaves it as it is, to be renewed again", async () => {
-    const { keep, renewed, renewals } = stage();
-    const lease = keep("a");
-    await pass(1_000);
-    renewed();
-    expect([lease.state, lease.isRenewing]).toEqual(["held", false]);
-    await pass(1);
-    expect(renewals()).toHaveLength(2);
-  });
-
   test("that comes after the client's own deadline revives nothing", async () => {
     const { keep, renewed } = stage();
     const lease = keep("a");
@@ -233,17 +208,6 @@ describe("a renewal", () => {
 });
 
 describe("a lease in the keeper", () => {
-  test("is found by its id until its time is over, is dropped, or another one has its id", () => {
-    const { keeper, keep } = stage();
-    const first = keep("a");
-    expect(keeper.find("a")).toBe(first);
-    const second = keep("a");
-    keeper.drop(first);
-    expect([keeper.find("a"), keeper.size]).toEqual([second, 1]);
-    keeper.drop(second);
-    expect([keeper.find("a"), keeper.size]).toEqual([undefined, 0]);
-  });
-
   test("is lost at its deadline, even if nothing reads it and nothing answers", async () => {
     const { keeper, keep, state } = stage();
     state.isOpen = false;
@@ -266,18 +230,6 @@ describe("a lease in the keeper", () => {
     expect(look).toHaveBeenCalledTimes(5);
   });
 
-  test("is lost when the server says so, with its reason", () => {
-    const { keeper, keep } = stage();
-    const [a, b] = [keep("a"), keep("b")];
-    const said = { leaseId: "a", lockName: "etl", end: { reason: EndReason.FORCE_RELEASED } };
-    keeper.lost([create(LostLeaseSchema, said), create(LostLeaseSchema, { leaseId: "stranger" })]);
-    expect([a.isLost, b.isLost, keeper.size]).toEqual([true, false, 1]);
-    expect(a.signal.reason).toMatchObject({
-      reason: "LEASE_LOST",
-      end: { reason: "FORCE_RELEASED" },
-    });
-  });
-
   test("is confirmed with its whole time, from the response, and renewed by that", async () => {
     const { keeper, keep, clock, beginMs, renewals } = stage();
     const lease = keep("a", 900, 300);
@@ -289,33 +241,22 @@ describe("a lease in the keeper", () => {
     expect(renewals()).toEqual([["a"]]);
   });
 
+  test("is confirmed from when the client heard of it, or from before that, and never from a later response", async () => {
+    const { keeper, keep, clock } = stage();
+    const [late, early] = [keep("late", 60_000, 6_000), keep("early", 60_000, 6_000)];
+    const heardMs = clock.now();
+    await pass(900);
+    // The server may have heard more requests by this response than by the one that told of the lease.
+    keeper.confirmed([messageOf("late", 60_000)], clock.now());
+    keeper.confirmed([messageOf("early", 60_000)], heardMs - 500);
+    expect([late, early].map(({ deadlineMs }) => deadlineMs - heardMs)).toEqual([54_000, 53_500]);
+  });
+
   test("is uncertain when the connection is gone", () => {
     const { keeper, keep } = stage();
     const leases = [keep("a"), keep("b")];
     keeper.orphaned();
     expect(leases.map(({ state }) => state)).toEqual(["uncertain", "uncertain"]);
-  });
-
-  test("is left alone once the keeper has stopped, or has nothing to keep", async () => {
-    const { keeper, keep, renewals } = stage();
-    const lease = keep("a");
-    expect(vi.getTimerCount()).toBe(1);
-    keeper.drop(lease);
-    expect(vi.getTimerCount()).toBe(0);
-    keep("b");
-    keeper.stop();
-    await pass(10_000);
-    expect(renewals()).toEqual([]);
-  });
-
-  test("with less time than the others is renewed before them", async () => {
-    const { keep, renewals } = stage();
-    keep("a", 60_000);
-    keep("b", 1_500, 150);
-    await pass(499);
-    expect(renewals()).toEqual([]);
-    await pass(1);
-    expect(renewals()).toEqual([["b"]]);
   });
 });
 
@@ -369,24 +310,6 @@ test("no lease is renewed before one is due, however often the clock is read", a
   expect(renewals()).toEqual([]);
   await pass(1);
   expect(renewals()).toEqual([["a"]]);
-});
-
-test("an answered renewal is over, so that nothing waits for it when the client is closed", async () => {
-  const { calls, keep, renewed } = stage();
-  keep("a", 3_000);
-  await pass(1_000);
-  expect(calls.size).toBe(1);
-  renewed(["a", 3_000]);
-  expect(calls.size).toBe(0);
-});
-
-test("a dropped lease removes no other one", async () => {
-  const { keeper, keep, renewals } = stage();
-  const first = keep("a", 3_000);
-  keep("b", 3_000);
-  keeper.drop(first);
-  await pass(1_000);
-  expect(renewals()).toEqual([["b"]]);
 });
 
 test("a lease that nothing renews is uncertain and lost to the millisecond, and checked no more often than that takes", async () => {

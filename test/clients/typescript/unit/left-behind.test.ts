@@ -136,13 +136,6 @@ describe("a possible grant", () => {
   });
 });
 
-test("a lease whose release may have failed is released by its id", async () => {
-  const left = stage();
-  left.addClaim("lease");
-  await pass(100_000);
-  expect(bare.asked).toMatchObject([{ method: "release", request: { leaseId: "lease" } }]);
-});
-
 describe("while no server answers", () => {
   test("the next one is tried, after a pause that grows to two seconds, for as long as it takes", async () => {
     const left = stage();
@@ -206,42 +199,3 @@ test.each(["BAD_REQUEST", "REQUEST_ID_REUSED", "UNKNOWN_CLAIM", "LEASE_LOST"] as
     expect(bare.asked).toHaveLength(1);
   },
 );
-
-describe("headers", () => {
-  test("is sent with each try, and requested for each round if it is a function", async () => {
-    let round = 0;
-    const left = stage({ headers: () => ({ token: `${++round}` }) });
-    bare.answer = () => (round === 1 ? Promise.reject(AWAY) : Promise.resolve({}));
-    left.addClaim("lease");
-    await pass(1_000);
-    expect(bare.asked.map(({ headers }) => headers)).toEqual([{ token: "1" }, { token: "2" }]);
-    const plain = stage({ headers: { token: "plain" } });
-    plain.addClaim("lease");
-    await pass(0);
-    expect(bare.asked.at(-1)?.headers).toEqual({ token: "plain" });
-  });
-
-  test("that has not come within the time of a connection is requested again", async () => {
-    let count = 0;
-    const left = stage({
-      connectTimeout: 500,
-      headers: () => {
-        count += 1;
-        return count === 1 ? new Promise(() => {}) : { token: "late" };
-      },
-    });
-    left.addClaim("lease");
-    await pass(500);
-    expect([count, bare.asked.length]).toEqual([1, 0]);
-    await pass(100);
-    expect([count, bare.asked.length]).toEqual([2, 1]);
-    expect(bare.asked[0]?.timeout).toBe(500);
-  });
-});
-
-test("an answer is awaited for 30 s, however long a connection may take", async () => {
-  const left = stage({ connectTimeout: Number.POSITIVE_INFINITY });
-  left.addClaim("lease");
-  await pass(0);
-  expect(bare.asked[0]?.timeout).toBe(30_000);
-});

@@ -7,11 +7,7 @@ import { describe, expect, test } from "vitest";
 import { marginOf, settingsOf } from "../../../../clients/typescript/src/options.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { dateOf, durationOf, msOf } from "../../../../clients/typescript/src/times.ts";
-import {
-  BadRequestSchema,
-  ErrorInfoSchema,
-  RetryInfoSchema,
-} from "../../../../proto/gen/google/rpc/error_details_pb.js";
+import { ErrorInfoSchema } from "../../../../proto/gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../../proto/gen/google/rpc/status_pb.js";
 
 describe("settings", () => {
@@ -84,39 +80,6 @@ describe("an error", () => {
       ErrorInfoSchema,
       create(ErrorInfoSchema, { domain, reason: "BAD_REQUEST", metadata: { a: "b" } }),
     );
-
-  test("of the server has its reason, what is wrong with each field, and when to try again", () => {
-    const violations = create(BadRequestSchema, {
-      fieldViolations: [{ field: "name", description: "is required" }],
-    });
-    const retry = create(RetryInfoSchema, { retryDelay: durationOf(1_500) });
-    const error = RowlockError.ofStatus(
-      statusOf(
-        status.INVALID_ARGUMENT,
-        info("rowlock"),
-        anyPack(BadRequestSchema, violations),
-        anyPack(RetryInfoSchema, retry),
-      ),
-    );
-    expect(error).toMatchObject({
-      name: "RowlockError",
-      reason: "BAD_REQUEST",
-      code: "INVALID_ARGUMENT",
-      message: "no",
-      metadata: { a: "b" },
-      retryAfterMs: 1_500,
-    });
-    expect(error.violations).toEqual([{ field: "name", description: "is required" }]);
-    expect("cause" in error).toBe(false);
-  });
-
-  test("of another kind has no reason", () => {
-    const plain = RowlockError.ofStatus(statusOf(status.UNAVAILABLE));
-    expect(plain).toMatchObject({ reason: "UNKNOWN", code: "UNAVAILABLE", violations: [], metadata: {} });
-    expect([plain.retryAfterMs, plain.refusal]).toEqual([undefined, undefined]);
-    expect(RowlockError.ofStatus(statusOf(status.INTERNAL, info("proxy"))).reason).toBe("UNKNOWN");
-    expect(RowlockError.ofStatus(statusOf(99)).code).toBe("UNKNOWN");
-  });
 
   test("of a call has what its server says, or what its connection says", () => {
     const metadata = new Metadata();

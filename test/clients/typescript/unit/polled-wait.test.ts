@@ -61,18 +61,6 @@ function stage({ intervalMs = 0, count = 1, first = ticket(1) } = {}) {
 }
 
 describe("a polled wait", () => {
-  test("asks each second for a place, under its request id", async () => {
-    const { asked, times } = stage();
-    await pass(2_500);
-    expect(times()).toEqual([0, 1_000, 2_000]);
-    expect(asked[0]?.request).toMatchObject({
-      name: "etl",
-      requestId: "r",
-      terms: { owner: "me" },
-      whenBusy: { case: "enqueue", value: { maxWait: { seconds: 60n } } },
-    });
-  });
-
   test.each([
     ["as often as places are wanted", { intervalMs: 250 }, 250],
     ["ten times a second at the most", { intervalMs: 10 }, 100],
@@ -131,11 +119,6 @@ describe("a polled wait", () => {
     expect((await stage({ first }).end).response.update).toMatchObject(outcome);
   });
 
-  test("leaves any other answer to its reader", async () => {
-    const first = create(AcquireResponseSchema, {});
-    expect((await stage({ first }).end).response.update).toEqual({ case: undefined });
-  });
-
   test("ends when it is given up", async () => {
     const { giveUp, end, asked } = stage();
     await pass(10);
@@ -143,14 +126,6 @@ describe("a polled wait", () => {
     await expect(end).rejects.toThrow("enough");
     await pass(5_000);
     expect(asked).toHaveLength(1);
-  });
-
-  test("is for a request alone", async () => {
-    const wait = create(WaitInQueueRequestSchema, { target: { case: "ticketId", value: "t" } });
-    const acquire = vi.fn();
-    const options = { clock: new Clock(), count: () => 1, signal: new AbortController().signal, moved() {} };
-    await expect(waitByPolling(wait, { ...options, acquire })).rejects.toThrow("Only a request");
-    expect(acquire).not.toHaveBeenCalled();
   });
 });
 

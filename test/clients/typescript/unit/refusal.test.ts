@@ -2,15 +2,8 @@
 
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import {
-  ClaimEndSchema,
-  ClaimState,
-  EndReason,
-  LimitSource,
-  RefusalReason,
-  RefusalSchema,
-} from "#proto/rowlock/v1/lock_pb.js";
-import { refusalOf, refusalOfEnd } from "../../../../clients/typescript/src/refusal.ts";
+import { ClaimEndSchema, ClaimState, EndReason, LimitSource } from "#proto/rowlock/v1/lock_pb.js";
+import { refusalOfEnd } from "../../../../clients/typescript/src/refusal.ts";
 
 const FIELDS = {
   message: "no",
@@ -20,26 +13,8 @@ const FIELDS = {
   retryAfter: { seconds: 1n, nanos: 500_000_000 },
 };
 
-/** A message with every field set, but for one. */
-function refused(reason: RefusalReason, without?: "limit" | "retryAfter") {
-  const message = create(RefusalSchema, { ...FIELDS, reason });
-  if (without) delete message[without];
-  return refusalOf(message);
-}
 const COMMON = { message: "no", retryAfterMs: 1_500 };
 const LIMIT = { permits: 0, source: "pattern", pattern: "a*", version: 3n, reason: "maintenance" };
-
-test.each([
-  ["BUSY", { holders: [expect.objectContaining({ lockName: "a", token: 9n, state: "held" })] }],
-  ["PAUSED", { limit: LIMIT }],
-  ["NEVER_FITS", { limit: LIMIT }],
-  ["STATUS_MISMATCH", { status: "done" }],
-  ["QUEUE_FULL", {}],
-  ["NOT_BEFORE", {}],
-  ["EXHAUSTED", {}],
-] as const)("%s has its own details", (reason, details) => {
-  expect(refused(RefusalReason[reason])).toEqual({ ...COMMON, reason, ...details });
-});
 
 test.each([
   ["TIMED_OUT", { holders: [expect.objectContaining({ ticketNumber: 7n })], limit: LIMIT }],
@@ -63,14 +38,3 @@ test.each([
     expect(refusalOfEnd(ended)).toEqual({ ...COMMON, reason, ...details });
   },
 );
-
-test("a pause after a fail-over has no limit", () => {
-  expect(refused(RefusalReason.PAUSED, "limit")).toStrictEqual({ ...COMMON, reason: "PAUSED" });
-});
-
-test("a refusal without a hint has no time for the next try", () => {
-  expect(refused(RefusalReason.QUEUE_FULL, "retryAfter")).toStrictEqual({
-    message: "no",
-    reason: "QUEUE_FULL",
-  });
-});

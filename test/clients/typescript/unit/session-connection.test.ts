@@ -48,6 +48,7 @@ function stage(bytesMax = 1_024) {
     },
   } as unknown as Client;
   const news: News[] = [];
+  const basesMs: number[] = [];
   const endings: RowlockError[] = [];
   const connection = new SessionConnection({
     address: "nowhere",
@@ -57,7 +58,10 @@ function stage(bytesMax = 1_024) {
     bytesMax,
     clock: new Clock(() => performance.now()),
     channel,
-    onNews: (one) => news.push(one),
+    onNews: (one, basisMs) => {
+      news.push(one);
+      basesMs.push(basisMs);
+    },
     onEnded: (error) => endings.push(error),
   });
   const respond = (response: MessageInitShape<typeof SessionResponseSchema>) =>
@@ -66,7 +70,7 @@ function stage(bytesMax = 1_024) {
       Buffer.from(toBinary(SessionResponseSchema, create(SessionResponseSchema, response))),
     );
   const open = (more = {}) => respond({ opened: { messageBytesMax: 65_536, ...more }, heard: 1n });
-  return { connection, requests, ends, stream, ready, news, endings, respond, open };
+  return { connection, requests, ends, stream, ready, news, basesMs, endings, respond, open };
 }
 
 describe("requests", () => {
@@ -162,14 +166,38 @@ describe("requests", () => {
     await pass(10_000);
     expect(requests).toHaveLength(3);
   });
+});
 
-  test("are not sent once it has ended", async () => {
-    const { connection, requests } = stage();
-    await pass(1);
+describe("times", () => {
+  test("of a response count from the last request that the server had received, and no later one", () => {
+    const { connection, basesMs, respond, open } = stage();
+    const madeMs = performance.now();
+    // The client sends the first request at the end of the first turn, and then one every 100 ms.
+    for (let request = 1; request <= 4; request++) {
+      vi.advanceTimersByTime(100);
+      connection.cancel(BigInt(request));
+    }
+    vi.advanceTimersByTime(100);
+    open({ heard: 0n });
+    for (const heard of [1n, 2n, 2n, 4n, 5n, 9n]) respond({ heard });
+    expect(basesMs.slice(1).map((ms) => Math.round((ms - madeMs) / 100))).toEqual([0, 1, 1, 3, 4, 4]);
     connection.destroy();
-    connection.send(1n, release("a"));
-    await pass(10);
-    expect(requests).toHaveLength(1);
+  });
+
+  test("between requests are no longer than the interval of the server's heartbeats", () => {
+    const { connection, requests, open } = stage();
+    vi.advanceTimersToNextTimer();
+    open({ heartbeatInterval: durationOf(1_000) });
+    const sentAfterMs: number[] = [];
+    for (let ms = 1, sent = requests.length; ms <= 3_600; ms++) {
+      if (ms === 100) connection.cancel(1n);
+      vi.advanceTimersByTime(1);
+      if (requests.length > sent) sentAfterMs.push(ms);
+      sent = requests.length;
+    }
+    // A turn ends after a millisecond here.
+    expect(sentAfterMs).toEqual([100, 1_100, 2_101, 3_102]);
+    connection.destroy();
   });
 });
 
@@ -239,21 +267,6 @@ describe("a server's response", () => {
     expect(results?.[0]?.result).toMatchObject({ case: "release" });
     for (const one of results?.slice(1) ?? []) expect(one.result).toMatchObject({ code: "NOT_FOUND" });
   });
-
-  test("with its bounds a second time opens nothing again", () => {
-    const { news, open, connection } = stage();
-    open({ replica: "7" });
-    open({ replica: "8" });
-    expect(news.map(({ opened }) => opened)).toEqual([true, false]);
-    expect(connection.opened?.replica).toBe("7");
-  });
-
-  test("is ignored once the session has ended", () => {
-    const { news, open, connection } = stage();
-    connection.destroy();
-    open();
-    expect(news).toEqual([]);
-  });
 });
 
 describe("a server that falls silent", () => {
@@ -297,12 +310,6 @@ describe("the end", () => {
     stream.emit("end");
     expect(endings).toMatchObject([{ code: "UNAVAILABLE", message: "gone" }]);
     expect(ends).toEqual({ ended: 0, cancelled: 1, closed: 1 });
-  });
-
-  test("in good order by the server is an end, too", () => {
-    const { stream, endings } = stage();
-    stream.emit("end");
-    expect(endings).toMatchObject([{ code: "UNAVAILABLE", message: "The session has ended." }]);
   });
 
   test("from here is not reported, and can be repeated", () => {

@@ -132,16 +132,6 @@ describe("a server", () => {
       expect([connection.opened, news, endings.length, bare.closed]).toEqual([undefined, [], 1, 1]);
     },
   );
-
-  test("that answers after the connection was closed opens nothing", async () => {
-    const { connection, knock, news, endings } = await stage({ isOpen: false });
-    await connection.close();
-    knock.reject(REFUSED);
-    await pass(0);
-    expect([news, endings, bare.closed]).toEqual([[], [], 1]);
-    connection.destroy();
-    expect(bare.closed).toBe(1);
-  });
 });
 
 describe("a command", () => {
@@ -250,14 +240,6 @@ describe("a command", () => {
     },
   );
 
-  test("that fails without a reason in another way fails alone", async () => {
-    const { send, news, endings } = await stage();
-    send(1n, { case: "getLock", value: {} });
-    bare.asked[0]?.reject(no("UNKNOWN", "INTERNAL"));
-    await pass(0);
-    expect([news.length, endings]).toEqual([1, []]);
-  });
-
   test("that is cancelled is ended, and gets no answer", async () => {
     const { connection, send, news } = await stage();
     send(1n, { case: "getLock", value: {} });
@@ -316,14 +298,6 @@ describe("the token", () => {
     expect(news).toMatchObject([{ results: [{ call: 1n, result: why }] }]);
     expect([endings, bare.closed]).toEqual([[why], 1]);
   });
-
-  test("that is refused at the knock opens nothing", async () => {
-    const { connection, knock, endings } = await stage({ isOpen: false });
-    const why = no("CREDENTIALS_WRONG", "UNAUTHENTICATED");
-    knock.reject(why);
-    await pass(0);
-    expect([connection.opened, endings]).toEqual([undefined, [why]]);
-  });
 });
 
 describe("a server that stops", () => {
@@ -348,50 +322,6 @@ describe("a server that stops", () => {
     await pass(0);
     expect(news).toHaveLength(4);
     expect(endings).toMatchObject([{ reason: "SHUTTING_DOWN" }]);
-  });
-
-  test("reports it on each call, and is left once", async () => {
-    const { send, news } = await stage();
-    for (const call of [1n, 2n, 3n]) send(call, { case: "getLock", value: {} });
-    for (const one of bare.asked.slice(0, 2)) one.reject(no("SHUTTING_DOWN", "UNAVAILABLE"));
-    await pass(0);
-    expect(news.filter(({ goingAway }) => goingAway)).toHaveLength(1);
-  });
-});
-
-describe("a wait in the queue", () => {
-  test("is requested as in the session, and ends with the grant", async () => {
-    const { send, news, clock } = await stage();
-    const askedMs = clock.now();
-    const acquire = create(QueueRequestSchema, { name: "etl" });
-    send(1n, { case: "waitInQueue", value: { target: { case: "request", value: acquire } } });
-    await pass(0);
-    expect(bare.asked[0]).toMatchObject({
-      method: "acquire",
-      request: { name: "etl", terms: { owner: "tester" } },
-    });
-    bare.asked[0]?.resolve({ outcome: { case: "ticket", value: { ticketId: "t", ahead: 1 } } });
-    await pass(0);
-    expect(news[0]?.results?.[0]?.result).toMatchObject({
-      case: "waitInQueue",
-      value: { update: { case: "position", value: { ahead: 1 } } },
-    });
-    expect(news[0]?.basisMs).toBe(askedMs);
-    connection?.cancel(1n);
-    await pass(0);
-    expect(news).toHaveLength(1);
-  });
-
-  test("is requested with fifty others at a time, and no more", async () => {
-    const { send } = await stage();
-    const acquire = create(QueueRequestSchema, { name: "etl" });
-    for (let call = 1; call <= 60; call++)
-      send(BigInt(call), { case: "waitInQueue", value: { target: { case: "request", value: acquire } } });
-    await pass(0);
-    expect(bare.asked).toHaveLength(50);
-    bare.asked[0]?.resolve({ outcome: { case: "lease", value: { leaseId: "a" } } });
-    await pass(0);
-    expect(bare.asked).toHaveLength(51);
   });
 });
 
@@ -426,16 +356,6 @@ describe("a watch", () => {
     await pass(2 * 1_250);
     expect(endings).toHaveLength(1);
   });
-
-  test("that gets messages is not silent", async () => {
-    const { send, endings } = await stage();
-    send(1n, { case: "watchLocks", value: {} });
-    for (let index = 0; index < 10; index++) {
-      await pass(1_250);
-      bare.asked[0]?.resolve({});
-    }
-    expect([bare.asked.length, endings]).toEqual([1, []]);
-  });
 });
 
 describe("a server that falls silent", () => {
@@ -462,12 +382,6 @@ describe("a server that falls silent", () => {
       await pass(0);
     }
     expect(endings).toEqual([]);
-  });
-
-  test("without a call is left alone", async () => {
-    const { endings } = await stage();
-    await pass(100_000);
-    expect([bare.asked, endings]).toEqual([[], []]);
   });
 
   test("is not heard by a cancelled call", async () => {

@@ -4,24 +4,16 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, test, vi } from "vitest";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { Verbs } from "../../../../clients/typescript/src/verbs.ts";
+import { ClaimState, LimitSource } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
-  ClaimState,
-  EndReason,
-  LimitSource,
-  LockSchema,
-  Mode,
-} from "../../../../proto/gen/rowlock/v1/lock_pb.js";
-import {
-  DeleteRecordResponseSchema,
   ForceReleaseResponseSchema,
   GetLockResponseSchema,
+  ListChangesResponseSchema,
+  ListClaimsResponseSchema,
   ListLimitsResponseSchema,
   ListLocksResponseSchema,
   ListOrder,
   ReleaseResponseSchema,
-  RenewResponseSchema,
-  SetLimitResponseSchema,
-  UpdateRecordResponseSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 import { FakeConnection, GONE, stageCalls, turn } from "./fake-connection.ts";
 
@@ -33,29 +25,6 @@ function stage(giveUpAfterMs = 60_000) {
 const at = (seconds: number, nanos = 0) => ({ seconds: BigInt(seconds), nanos });
 
 describe("a release", () => {
-  test("does not mention the lock's record without a note", async () => {
-    const { verbs, latest, answer } = stage();
-    const released = verbs.release("lease");
-    expect(latest().command).toMatchObject({ case: "release", value: { leaseId: "lease" } });
-    const { value } = latest().command;
-    for (const field of ["status", "coolDown", "attemptsLeft"])
-      expect((value as unknown as Record<string, unknown>)[field]).toBeUndefined();
-    answer({ case: "release", value: create(ReleaseResponseSchema, { released: true }) });
-    expect(await released).toEqual({ released: true, hadEnded: false });
-  });
-
-  test("includes the note, even values that are 0 or empty", async () => {
-    const { verbs, latest } = stage();
-    verbs.release("lease", { status: "", coolDown: 0, attemptsLeft: 0 }).catch(() => {});
-    expect(latest().command.value).toMatchObject({ status: "", coolDown: at(0), attemptsLeft: 0 });
-    verbs.release("lease", { status: "done", coolDown: 1_500, attemptsLeft: 4 }).catch(() => {});
-    expect(latest().command.value).toMatchObject({
-      status: "done",
-      coolDown: at(1, 500_000_000),
-      attemptsLeft: 4,
-    });
-  });
-
   test("sent once that ended nothing found the lease ended; a repeated one may have ended it itself", async () => {
     const { verbs, calls, connection, answer } = stage();
     const nothing = { case: "release", value: create(ReleaseResponseSchema, { released: false }) };
@@ -93,16 +62,6 @@ describe("a release", () => {
 });
 
 describe("a renewal", () => {
-  test("keeps the TTL unless another one is requested", async () => {
-    const { verbs, latest, answer } = stage();
-    const renewed = verbs.renew("lease");
-    expect((latest().command.value as { ttl?: unknown }).ttl).toBeUndefined();
-    answer({ case: "renew", value: create(RenewResponseSchema, { lease: { leaseId: "lease" } }) });
-    expect((await renewed).leaseId).toBe("lease");
-    verbs.renew("lease", 2_500).catch(() => {});
-    expect(latest().command).toMatchObject({ case: "renew", value: { ttl: at(2, 500_000_000) } });
-  });
-
   test("that gets the answer of another verb is an error and no lease", async () => {
     const { verbs, answer } = stage();
     const renewed = verbs.renew("lease");
@@ -130,45 +89,6 @@ test("commands that keep and end leases overtake earlier commands", () => {
 });
 
 describe("a limit", () => {
-  test("is set for a name or for a pattern, and removed by null", async () => {
-    const { verbs, latest, answer } = stage();
-    const set = verbs.setLimit({ name: "etl" }, 0, { ifVersion: 0, reason: "night" });
-    expect(latest().command).toMatchObject({
-      case: "setLimit",
-      value: {
-        target: { case: "name", value: "etl" },
-        newLimit: { case: "limit", value: 0 },
-        expectedVersion: 0n,
-        reason: "night",
-      },
-    });
-    const value = create(SetLimitResponseSchema, {
-      limit: 7,
-      version: 9n,
-      heldPermits: 3n,
-      waiterCount: 2n,
-      draining: true,
-      serversBehind: 4,
-    });
-    answer({ case: "setLimit", value });
-    expect(await set).toEqual({
-      limit: 7,
-      version: 9n,
-      heldPermits: 3,
-      waiterCount: 2,
-      draining: true,
-      serversBehind: 4,
-    });
-    verbs.setLimit({ pattern: "etl/*" }, null, {}).catch(() => {});
-    const unset = latest().command.value as { expectedVersion?: bigint };
-    expect(unset).toMatchObject({
-      target: { case: "pattern", value: "etl/*" },
-      newLimit: { case: "unsetLimit" },
-      reason: "",
-    });
-    expect(unset.expectedVersion).toBeUndefined();
-  });
-
   test.each([
     ["a limit", (verbs: Verbs) => verbs.setLimit({ name: "a" }, 1, {})],
     ["a record", (verbs: Verbs) => verbs.updateRecord("a", { status: "x" })],
@@ -200,20 +120,6 @@ describe("a limit", () => {
 });
 
 describe("a record", () => {
-  test("changes the named fields, and no others", async () => {
-    const { verbs, latest, answer } = stage();
-    const changed = verbs.updateRecord("job", {});
-    const { value } = latest().command;
-    expect(value).toMatchObject({
-      ...{ name: "job", reason: "" },
-      ...{ newNotBefore: { case: undefined }, newAttemptsLeft: { case: undefined } },
-    });
-    for (const field of ["status", "expectedVersion"])
-      expect((value as unknown as Record<string, unknown>)[field]).toBeUndefined();
-    answer({ case: "updateRecord", value: create(UpdateRecordResponseSchema, { record: { version: 3n } }) });
-    expect(await changed).toEqual({ status: "", version: 3n });
-  });
-
   test("changes to empty, 0 or null, too", () => {
     const { verbs, latest } = stage();
     const changes = { notBeforeIn: 0, attemptsLeft: 0, status: "", ifVersion: 5, reason: "anew" };
@@ -236,131 +142,9 @@ describe("a record", () => {
       newNotBefore: { case: "notBefore", value: at(1, 500_000_000) },
     });
   });
-
-  test("is shown with all that the server returns, and how its last run went", async () => {
-    const { verbs, answer } = stage();
-    const changed = verbs.updateRecord("job", {});
-    const lastRun = {
-      owner: "etl",
-      fencingToken: 4n,
-      grantedAt: at(1),
-      endedAt: at(2, 3_999_999),
-      endReason: EndReason.EXPIRED,
-      status: "lost",
-    };
-    const record = { notBefore: at(9), attemptsLeft: 0, status: "new", lastRun, version: 6n };
-    answer({ case: "updateRecord", value: create(UpdateRecordResponseSchema, { record }) });
-    expect(await changed).toEqual({
-      notBefore: new Date(9_000),
-      attemptsLeft: 0,
-      status: "new",
-      version: 6n,
-      lastRun: {
-        owner: "etl",
-        token: 4n,
-        grantedAt: new Date(1_000),
-        endedAt: new Date(2_003),
-        endReason: "EXPIRED",
-        status: "lost",
-      },
-    });
-    const bare = verbs.updateRecord("job", {});
-    const short = create(UpdateRecordResponseSchema, {
-      record: { lastRun: { endReason: EndReason.RELEASED } },
-    });
-    answer({ case: "updateRecord", value: short });
-    expect(await bare).toEqual({
-      status: "",
-      version: 0n,
-      lastRun: { owner: "", token: 0n, endReason: "RELEASED", status: "" },
-    });
-  });
-
-  test("is deleted under its version, and the answer shows whether there was one", async () => {
-    const { verbs, latest, answer } = stage();
-    const deleted = verbs.deleteRecord("job", { ifVersion: 2n });
-    expect(latest().command).toMatchObject({
-      case: "deleteRecord",
-      value: { name: "job", expectedVersion: 2n },
-    });
-    answer({ case: "deleteRecord", value: create(DeleteRecordResponseSchema, { deleted: true }) });
-    expect(await deleted).toBe(true);
-  });
 });
 
 describe("a lock is shown", () => {
-  test("with who asked for it, if the server knows", async () => {
-    const { verbs, answer } = stage();
-    const shown = verbs.getLock("a");
-    const holders = [{ state: ClaimState.HELD, owner: "w", principal: "worker" }];
-    const lock = { name: "a", limit: { permits: 1 }, holders };
-    answer({ case: "getLock", value: create(GetLockResponseSchema, { lock }) });
-    expect((await shown).holders).toMatchObject([{ owner: "w", principal: "worker" }]);
-  });
-
-  const waiter = {
-    lockName: "a",
-    ticketNumber: 8n,
-    state: ClaimState.WAITING,
-    mode: Mode.SHARED,
-    permits: 2,
-    owner: "w",
-    labels: { job: "7" },
-    fencingToken: 5n,
-    requestedAt: at(3),
-  };
-  const holder = {
-    ...waiter,
-    state: ClaimState.HELD,
-    mode: Mode.EXCLUSIVE,
-    grantedAt: at(4),
-    expiresAt: at(5),
-    provisional: true,
-  };
-
-  test("with its limit, holders, waiters and record", async () => {
-    const { verbs, latest, answer } = stage();
-    const shown = verbs.getLock("a");
-    expect(latest().command).toMatchObject({ case: "getLock", value: { name: "a" } });
-    const lock = create(LockSchema, {
-      name: "a",
-      limit: { permits: 3, source: LimitSource.PATTERN, pattern: "a*", version: 2n, reason: "why" },
-      heldPermits: 2n,
-      holderCount: 1,
-      waiterCount: 1,
-      draining: true,
-      lastFencingToken: 5n,
-      holders: [holder],
-      waiters: [waiter],
-      record: { status: "new", version: 1n },
-    });
-    answer({ case: "getLock", value: create(GetLockResponseSchema, { lock }) });
-    const view = { lockName: "a", ticketNumber: 8n, permits: 2, owner: "w", labels: { job: "7" } };
-    expect(await shown).toEqual({
-      name: "a",
-      limit: { permits: 3, source: "pattern", pattern: "a*", version: 2n, reason: "why" },
-      heldPermits: 2,
-      holderCount: 1,
-      waiterCount: 1,
-      draining: true,
-      lastToken: 5n,
-      holders: [
-        {
-          ...view,
-          state: "held",
-          mode: "exclusive",
-          token: 5n,
-          requestedAt: new Date(3_000),
-          grantedAt: new Date(4_000),
-          expiresAt: new Date(5_000),
-          provisional: true,
-        },
-      ],
-      waiters: [{ ...view, state: "waiting", mode: "shared", requestedAt: new Date(3_000) }],
-      record: { status: "new", version: 1n },
-    });
-  });
-
   test.each([
     [LimitSource.NAME, "name"],
     [LimitSource.DEFAULT, "default"],
@@ -459,6 +243,24 @@ describe("a listing", () => {
       { pattern: "a*", limit: 0, version: 0n, reason: "" },
       { limit: 0, version: 0n, reason: "" },
     ]);
+  });
+
+  test.each(["listClaims", "listChanges"] as const)("by %s reads page after page, too", async (verb) => {
+    const { verbs, asked, answer } = stage();
+    const read = Array.fromAsync<object>(verbs[verb]({ name: "a" }));
+    const page = (nextPageToken: string) =>
+      verb === "listClaims"
+        ? create(ListClaimsResponseSchema, { claims: [{ lockName: "a" }], nextPageToken })
+        : create(ListChangesResponseSchema, {
+            changes: [{ target: { case: "lockName", value: "a" } }],
+            nextPageToken,
+          });
+    for (const nextPageToken of ["t", ""]) {
+      await turn();
+      answer({ case: verb, value: page(nextPageToken) });
+    }
+    expect(await read).toHaveLength(2);
+    expect(asked.map(({ command }) => (command.value as { pageToken: string }).pageToken)).toEqual(["", "t"]);
   });
 });
 

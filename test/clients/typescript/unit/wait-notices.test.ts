@@ -73,16 +73,6 @@ test("a callback that throws at once is not called again, and leaves the log to 
   expect([vi.getTimerCount(), ledger.first.size]).toEqual([0, 0]);
 });
 
-test("an explanation that comes after the end of the wait is not told", async () => {
-  const late = Promise.withResolvers<WaitExplanation>();
-  const { notices, said, onWaiting } = stage(() => late.promise);
-  await vi.advanceTimersByTimeAsync(10_000);
-  notices.stop();
-  late.resolve({ summary: "held", causes: [] } as unknown as WaitExplanation);
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect([said, onWaiting.mock.calls]).toEqual([[], []]);
-});
-
 test("many waits for one lock ask one after the other, and only the first is in the log", async () => {
   const ledger = new WaitLedger();
   const answers: PromiseWithResolvers<WaitExplanation>[] = [];

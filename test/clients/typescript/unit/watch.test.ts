@@ -3,10 +3,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { Watch, type WatchUpdate } from "../../../../clients/typescript/src/watch.ts";
-import {
-  ReleaseResponseSchema,
-  WatchLocksResponseSchema,
-} from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
+import { WatchLocksResponseSchema } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 import { FakeConnection, GONE, stageCalls, turn } from "./fake-connection.ts";
 
 function stage(options: { prefix?: string; signal?: AbortSignal } = {}) {
@@ -46,12 +43,6 @@ describe("a watch", () => {
     });
   });
 
-  test("of all locks names no prefix", () => {
-    const { updates, latest } = stage();
-    updates.next().catch(() => {});
-    expect(latest().command).toMatchObject({ value: { prefix: "" } });
-  });
-
   test("begins anew when the server says so: unread changes are dropped", async () => {
     const { updates, said } = stage();
     const first = updates.next();
@@ -75,25 +66,6 @@ describe("a watch", () => {
     said({ locks: [lock("a")], complete: true });
     said({ beganAnew: true });
     expect(told((await first).value as WatchUpdate)).toEqual({ ...NEWS, beganAnew: true });
-  });
-
-  test("goes on through another connection, and begins anew by that", async () => {
-    const { calls, connection, updates, said } = stage();
-    const first = updates.next();
-    said({ locks: [lock("a")] });
-    await first;
-    calls.leaving(connection, GONE);
-    calls.ended(connection, GONE);
-    const next = new FakeConnection();
-    calls.begun(next);
-    const call = next.asked[0]?.call as bigint;
-    said({ locks: [lock("b")] }, call);
-    said({ locks: [lock("c")] }, call);
-    expect(told((await updates.next()).value as WatchUpdate)).toEqual({
-      ...NEWS,
-      beganAnew: true,
-      locks: ["b:0", "c:0"],
-    });
   });
 
   test("that had no message before its connection was lost does not begin anew", async () => {
@@ -137,12 +109,6 @@ describe("a watch ends", () => {
     expect(calls.size).toBe(0);
   });
 
-  test("by a signal before it begins, without a call", async () => {
-    const { asked, updates } = stage({ signal: AbortSignal.abort(new Error("before")) });
-    await expect(updates.next()).rejects.toThrow("before");
-    expect(asked).toEqual([]);
-  });
-
   test("with the error of its call, the first of several", async () => {
     const { calls, watch, updates } = stage();
     const first = updates.next();
@@ -150,12 +116,5 @@ describe("a watch ends", () => {
     calls.failAll(GONE);
     watch.abandon(new Error("late"));
     await expect(first).rejects.toBe(GONE);
-  });
-
-  test("by the answer of another verb", async () => {
-    const { answer, updates } = stage();
-    const first = updates.next();
-    answer({ case: "release", value: create(ReleaseResponseSchema, {}) });
-    await expect(first).rejects.toThrow("watchLocks was answered by release");
   });
 });

@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import type { Connection as DriverConnection } from "mysql2";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Connection, Trip, wasGone } from "../../../../server/storage/mysql/connection/connection.ts";
-import { CLOSE_MS_MAX, LOCK_WAIT_S } from "../../../../server/storage/storage-bounds.ts";
+import { CLOSE_MS_MAX } from "../../../../server/storage/storage-bounds.ts";
 import { StoreError } from "../../../../server/storage/store.ts";
 
 type Answer = (error: unknown, results?: unknown) => void;
@@ -73,44 +73,6 @@ const outcome = (running: Promise<unknown>) => running.catch((error: unknown) =>
 const GONE = { code: "ECONNRESET" };
 
 describe("a trip", () => {
-  test("is answered with the results of its statements, in order, and is timed", async () => {
-    const trip = tripOf("SELECT 1", "SELECT 2");
-    trip.add("SELECT ?", 7n);
-    const running = connection.run(trip);
-    driver.answer([["a"], ["b"], ["c"]]);
-    expect(await running).toEqual([["a"], ["b"], ["c"]]);
-    expect(driver.sent).toEqual([{ sql: "SELECT 1;\nSELECT 2;\nSELECT 7", rowsAsArray: true }]);
-    expect(seen).toEqual(["trip true"]);
-    expect([connection.sent, connection.answered]).toEqual([1, 1]);
-  });
-
-  test("of one statement has a list of one result", async () => {
-    const running = connection.run(tripOf("SELECT 1"));
-    driver.answer([["row"]]);
-    expect(await running).toEqual([[["row"]]]);
-  });
-
-  test("that the server refuses fails, and the connection goes on", async () => {
-    const running = outcome(connection.run(tripOf("UPDATE a")));
-    driver.fail({ errno: 1213 });
-    expect(await running).toMatchObject({ name: "StoreError", kind: "transient", reason: "deadlock" });
-    expect([connection.alive, connection.fit, connection.sent, connection.answered]).toEqual([
-      true,
-      true,
-      1,
-      0,
-    ]);
-    expect(seen).toEqual(["trip true"]);
-  });
-
-  test("that only a bug can have sent fails as a bug", async () => {
-    const running = outcome(connection.run(tripOf("SELEKT")));
-    driver.fail({ errno: 1064, sqlState: "42000" });
-    const error = await running;
-    expect(error).toBeInstanceOf(Error);
-    expect(error).not.toBeInstanceOf(StoreError);
-  });
-
   test("that ruins its connection loses it, for the next user as well", async () => {
     const running = outcome(connection.run(tripOf("SELECT 1")));
     driver.fail({ errno: 1927 });
@@ -165,43 +127,9 @@ describe("a loan", () => {
     expect([connection.alive, connection.isLent]).toEqual([true, false]);
   });
 
-  test("begins without anything sent, answered or set for patience", async () => {
-    connection.isPatient = false;
-    const running = connection.run(tripOf("SELECT 1"));
-    driver.answer([]);
-    await running;
-    connection.begin(1_000);
-    expect([connection.sent, connection.answered, connection.isPatient]).toEqual([0, 0, null]);
-    connection.finish();
-  });
-
   test("cannot end with an open transaction", () => {
     connection.inTransaction = true;
     expect([connection.alive, connection.fit]).toEqual([true, false]);
-  });
-});
-
-describe("patience", () => {
-  const sqlOf = async (isPatient: boolean | null) => {
-    connection.isPatient = isPatient;
-    const running = connection.run(tripOf("SELECT 1"));
-    driver.answer(driver.sent.at(-1)?.sql.startsWith("SET") ? [{}, ["row"]] : ["row"]);
-    expect(await running).toEqual([["row"]]);
-    return driver.sent.at(-1)?.sql;
-  };
-
-  test("is sent to the server before a trip, if it has changed", async () => {
-    connection.setsPatience = true;
-    expect(await sqlOf(null)).toBe("SELECT 1");
-    expect(await sqlOf(true)).toBe("SELECT 1");
-    expect(await sqlOf(false)).toBe("SET SESSION innodb_lock_wait_timeout = 0;\nSELECT 1");
-    expect(await sqlOf(false)).toBe("SELECT 1");
-    expect(await sqlOf(null)).toBe("SELECT 1");
-    expect(await sqlOf(true)).toBe(`SET SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_S};\nSELECT 1`);
-  });
-
-  test("is sent to no server that does not support it", async () => {
-    expect(await sqlOf(false)).toBe("SELECT 1");
   });
 });
 

@@ -130,6 +130,51 @@ describe("connections are lent", () => {
     expect(opened).toHaveLength(2);
   });
 
+  test("at once to a caller that finds an idle one", async () => {
+    const pool = newPool(2);
+    await pool.use(ask);
+    const [first, second] = [holder(pool), holder(pool)];
+    // The second caller has none before a turn.
+    expect(pool.state).toEqual({ open: 1, idle: 0, waiting: 1 });
+    await turns();
+    for (const { letGo } of [first, second]) letGo();
+    await Promise.all([first.used, second.used]);
+    const lent: Connection[] = [];
+    for (let times = 0; times < 2; times++) void pool.use(async (connection) => void lent.push(connection));
+    expect(new Set(lent)).toEqual(new Set(opened.map(({ connection }) => connection)));
+    await turns();
+    expect(pool.state).toEqual({ open: 2, idle: 2, waiting: 0 });
+  });
+
+  test("although work fails before it waits for anything", async () => {
+    const pool = newPool(1);
+    await pool.use(ask);
+    const bug = new Error("a bug");
+    const fails = () => {
+      throw bug;
+    };
+    expect(await outcome(pool.use(fails))).toBe(bug);
+    expect(pool.state).toEqual({ open: 1, idle: 1, waiting: 0 });
+  });
+
+  test("up to the same maximum after some were lost while idle", async () => {
+    const pool = newPool(2);
+    const before = [holder(pool), holder(pool)];
+    await turns();
+    for (const { letGo } of before) letGo();
+    await Promise.all(before.map(({ used }) => used));
+    for (const { driver } of opened) driver.emit("error", lost());
+    const after = [holder(pool), holder(pool)];
+    await turns();
+    expect(pool.state).toEqual({ open: 2, idle: 0, waiting: 0 });
+    const third = pool.use(async () => "third");
+    await turns();
+    expect(pool.state.waiting).toBe(1);
+    for (const { letGo } of after) letGo();
+    expect(await third).toBe("third");
+    expect(opened).toHaveLength(4);
+  });
+
   test("to no caller whose time is over before one is free", async () => {
     const pool = newPool(1);
     const busy = holder(pool);

@@ -9,11 +9,14 @@ import { RuleCache } from "../../../../server/storage/mysql/meta.ts";
 import { mustStillBeOpen, WriteChain } from "../../../../server/storage/mysql/transaction/assertions.ts";
 import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
 import { CLAIM_ROW_LENGTH } from "../../../../server/storage/rows/columns.ts";
+import { holderValues } from "../../../../server/storage/rows/values.ts";
 import { NO_CHANGES, NO_PLAN, planned, raised } from "../../../support/store-fixture.ts";
-import { claimRow, guardRow, LOCK, waiting } from "./lock-fixture.ts";
+import { guardRow, LOCK, waiting } from "./lock-fixture.ts";
 
 const OPEN = { affectedRows: 1, serverStatus: 0b11 };
 const GONE = { affectedRows: 1, serverStatus: 0b10 };
+/** A waiter as a read returns it: without an end, and not by a request id. */
+const WAITER = [LOCK.id, ...holderValues(waiting(1)), null, null, null, null, 0, null];
 
 test("a write that was executed outside the transaction makes it retryable, in any position", () => {
   expect(() => mustStillBeOpen([OPEN, OPEN])).not.toThrow();
@@ -44,7 +47,7 @@ describe("a decision", () => {
         if (sql.startsWith("SELECT") && sql.includes("rules_revision")) return [[now, "7", "0", 0, 0, null]];
         if (sql.startsWith("SELECT l.id"))
           return [[...guardRow(LOCK), ...Array(1 + CLAIM_ROW_LENGTH).fill(null)]];
-        if (sql.startsWith("(SELECT")) return [[...claimRow(waiting(1)), 0, null]];
+        if (sql.startsWith("(SELECT")) return [WAITER];
         if (sql.startsWith("SELECT")) return [];
         if (!/^(INSERT|UPDATE|DELETE)/.test(sql)) return OPEN;
         return trip.name === goneIn && writes++ === goneAt ? GONE : OPEN;

@@ -10,13 +10,12 @@ function set(
   column: string,
   ...rows: readonly (readonly [before: Value | undefined, after: Value])[]
 ): string {
-  const { sets, values } = assignments(
+  const sets = assignments(
     [column],
     rows.map(([before, after]) => ({ before: before === undefined ? [] : [before], after: [after] })),
-    (index) => ["WHEN ?", BigInt(index + 1)],
-    "CASE id",
+    { cases: "CASE id", whens: rows.map((_, index) => `WHEN ${index + 1}`) },
   );
-  return textOf({ sql: sets.join(", "), values });
+  return textOf({ sql: sets.join(", "), values: [] });
 }
 const bytes = (text: string) => Buffer.from(text);
 
@@ -29,7 +28,7 @@ describe("a column", () => {
   test("that gets one value in all rows is set to it, even if some had it before", () => {
     expect(set("waiting", [1, 5], [7, 5], [5, 5])).toBe("waiting = 5");
     expect(set("end_note", [bytes("a"), bytes("c")], [bytes("c"), bytes("c")])).toBe("end_note = 'c'");
-    expect(set("deadline", [1, null], [2, null])).toBe("deadline = null");
+    expect(set("deadline", [1, null], [2, null])).toBe("deadline = NULL");
   });
 
   test("that counts and moves by the same in all rows is moved", () => {
@@ -47,27 +46,44 @@ describe("a column", () => {
   test("that is no counter is never moved, though its values may differ by the same", () => {
     expect(set("deadline", [1, 2], [5, 6])).toBe("deadline = CASE id WHEN 1 THEN 2 WHEN 2 THEN 6 END");
     expect(set("limit_value", [null, 2], [5, null])).toBe(
-      "limit_value = CASE id WHEN 1 THEN 2 WHEN 2 THEN null END",
+      "limit_value = CASE id WHEN 1 THEN 2 WHEN 2 THEN NULL END",
     );
   });
 
   test("is written to rows that were not read", () => {
     expect(set("ttl", [undefined, 1], [undefined, 2])).toBe("ttl = CASE id WHEN 1 THEN 1 WHEN 2 THEN 2 END");
-    expect(set("ttl", [undefined, null])).toBe("ttl = null");
+    expect(set("ttl", [undefined, null])).toBe("ttl = NULL");
   });
 });
 
 test("columns are written in their order, each with its own values", () => {
-  const { sets, values } = assignments(
+  const sets = assignments(
     ["holders", "limit_version", "waiting"],
     [
       { before: [1, 1n, 0], after: [2, 1n, 4] },
       { before: [5, 9n, 0], after: [6, 9n, 8] },
     ],
-    (index) => ["WHEN ? AND ?", index, "ab"[index] === "a" ? 10 : 20],
-    "CASE",
+    { cases: "CASE", whens: ["WHEN a", "WHEN b"] },
   );
-  expect(textOf({ sql: sets.join("; "), values })).toBe(
-    "holders = holders + 1; waiting = CASE WHEN 0 AND 10 THEN 4 WHEN 1 AND 20 THEN 8 END",
-  );
+  expect(sets).toEqual(["holders = holders + 1", "waiting = CASE WHEN a THEN 4 WHEN b THEN 8 END"]);
+});
+
+describe("a column that follows from another one", () => {
+  const following = { token: { sql: "last_token", values: [5n, 8n] } };
+  const sets = (...after: readonly (bigint | undefined)[]) =>
+    assignments(
+      ["token"],
+      after.map((value) => ({ before: [], after: [value] })),
+      { cases: "CASE id", whens: ["WHEN 1", "WHEN 2"] },
+      following,
+    );
+
+  test("is set to that one if it has that value in all rows", () => {
+    expect(sets(5n, 8n)).toEqual(["token = last_token"]);
+  });
+
+  test("is set row by row if it has another value in one, or stays there", () => {
+    expect(sets(5n, 9n)).toEqual(["token = CASE id WHEN 1 THEN 5 WHEN 2 THEN 9 END"]);
+    expect(sets(5n, undefined)).toEqual(["token = CASE id WHEN 1 THEN 5 ELSE token END"]);
+  });
 });

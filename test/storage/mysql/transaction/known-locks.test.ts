@@ -123,22 +123,6 @@ class Known {
 }
 
 describe("a lock", () => {
-  test("is known if this server has found it as it had left it, with all of its claims", () => {
-    const known = new Known();
-    expect(known.isKnown).toBe(false);
-    known.write([{ holders: 1 }]);
-    expect(known.isKnown).toBe(false);
-    known.write([{ holders: 1 }], { claims: [held(1)] });
-    expect(known.isKnown).toBe(true);
-  });
-
-  test("is unknown if not all of its claims were read", () => {
-    const known = new Known();
-    known.write([{ holders: 2 }]);
-    known.write([{ holders: 2 }], { claims: [held(1)] });
-    expect(known.isKnown).toBe(false);
-  });
-
   test("has the values of the last write, with everything read, added and changed", () => {
     const known = new Known();
     known.learn({ waiting: 1, holders: 1 }, held(1), waiting(2));
@@ -157,18 +141,6 @@ describe("a lock", () => {
       isSuccessor: false,
     });
     expect(read?.before.lock(1n)).toEqual(lock);
-  });
-
-  test("is not affected by what a decision does with the rows that it got", () => {
-    const known = new Known();
-    known.learn({}, held(1));
-    known.write([{ holders: 1 }]);
-    const read = known.read({ holdersOf: [1n] });
-    for (const claim of read?.loaded.claims ?? []) claim.endNote = "changed";
-    (read?.loaded.locks.get(1n) as Lock).limit = 6;
-    const again = known.read({ holdersOf: [1n] })?.loaded;
-    expect(again?.locks.get(1n)?.limit).toBeNull();
-    expect(again?.claims).toEqual([held(1)]);
   });
 
   test("that was doubted, or is in a database that may be another one, is unknown", () => {
@@ -254,17 +226,6 @@ describe("more of a lock is read", () => {
     expect(known.widened(plan(3))).toEqual({ ...NO_PLAN, ...plan(CACHED_QUEUE_MAX) });
     expect(known.read(plan(2))).not.toBeNull();
     expect(known.read(plan(3))).toBeNull();
-  });
-
-  test("after a failure only if it was found as it had been left", () => {
-    const known = new Known();
-    known.learn({}, held(1));
-    known.cache.doubt([1n]);
-    expect(known.isAsked).toBe(false);
-    known.write([{ holders: 1 }]);
-    expect(known.isAsked).toBe(true);
-    known.write([{ holders: 1 }], { claims: [held(1)] });
-    expect(known.isKnown).toBe(true);
   });
 });
 

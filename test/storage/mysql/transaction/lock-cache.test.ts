@@ -6,12 +6,7 @@ import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
 import type { Claim } from "../../../../server/core/claim.ts";
 import { countHolder, countWaiter } from "../../../../server/core/lock.ts";
 import { ROLLED_BACK, retry } from "../../../../server/storage/retry.ts";
-import {
-  ALONE_AFTER_OTHERS,
-  CACHED_HOLDERS_MAX,
-  CACHED_QUEUE_MAX,
-  CLOCK_UNSURE_US_MAX,
-} from "../../../../server/storage/storage-bounds.ts";
+import { CACHED_QUEUE_MAX, CLOCK_UNSURE_US_MAX } from "../../../../server/storage/storage-bounds.ts";
 import type { Loaded, LoadPlan, Store, Writes } from "../../../../server/storage/store.ts";
 import { CLAIM } from "../../../support/claims.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
@@ -272,28 +267,6 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     ]);
   });
 
-  test("a place that this server extends itself is known to last", async () => {
-    const { id, plan, added } = await knownLock({ dueInUs: 300_000 });
-    const [waiter] = added as [Claim];
-    await store.heartbeat(5n, [waiter], 60 * SECOND_US);
-    trips.length = 0;
-    let now = 0;
-    let isCached = true;
-    while (now < waiter.requestedAtUs + 400_000) {
-      const { nowUs, queues } = await retry(
-        ROLLED_BACK,
-        () => look(store, plan),
-        // The write came so late that the database refused it. The store reads the lock then.
-        () => {
-          isCached = false;
-        },
-      );
-      expect(queues.get(id)?.head).toMatchObject([{ state: "waiting", replica: 5n }]);
-      now = nowUs;
-    }
-    if (isCached) expect(new Set(trips)).toEqual(new Set(["decide_commit"]));
-  });
-
   test("the clock is known within bounds, and exact in the load that verifies it", async () => {
     const { plan } = await knownLock();
     const before = await clockUs(plain);
@@ -347,15 +320,6 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect((await look(store, plan)).claims).toEqual(added);
   });
 
-  test("no decision is optimistic while the clock is not known well", async () => {
-    const { plan } = await knownLock();
-    const askedUs = performance.now() * 1_000;
-    store.clock.doubt(askedUs);
-    store.clock.read(await clockUs(plain), askedUs, askedUs, CLOCK_UNSURE_US_MAX);
-    await look(store, plan);
-    expect(trips).toEqual(["load", "save_commit"]);
-  });
-
   test.each([1, 2])(
     "a lock that two servers write in turns, %i times each, is read each time, and no attempt fails",
     async (times) => {
@@ -372,23 +336,6 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     },
   );
 
-  test("a lock that this server uses alone is known again, and sooner if the other one failed", async () => {
-    const shared = await knownLock();
-    const own = await knownLock({ state: "held" });
-    await look(other, shared.plan);
-    const both = { locks: planned(shared.id, own.id) };
-    await refusal(look(store, both));
-    await look(store, both);
-    await look(store, own.plan);
-    trips.length = 0;
-    await look(store, own.plan);
-    expect(trips).toEqual(["decide_commit"]);
-    for (let times = 0; times < ALONE_AFTER_OTHERS + 1; times++) await look(store, shared.plan);
-    trips.length = 0;
-    await look(store, shared.plan);
-    expect(trips).toEqual(["decide_commit"]);
-  });
-
   test("nothing is known after a connection is lost, because the database may have been set back", async () => {
     const { plan } = await knownLock();
     await Promise.all([store.find(["a"]), store.find(["a"])]);
@@ -397,14 +344,6 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     await until(() => store.pool().open === 0);
     await look(store, plan);
     expect(trips).toContain("load");
-    expect(trips).not.toContain("decide_commit");
-  });
-
-  test("the holders of a lock are read each time if they are more than the cache keeps", async () => {
-    const id = await lockId(store, `known/${++names}`);
-    const holders = Array.from({ length: CACHED_HOLDERS_MAX + 1 }, () => ({ state: "held" as const }));
-    await addClaims(store, id, ...holders);
-    for (let turn = 0; turn < 4; turn++) await look(store, { locks: planned(id) });
     expect(trips).not.toContain("decide_commit");
   });
 

@@ -50,7 +50,7 @@ test.each([
     "changes",
     THREE_LEFT,
     { ...THREE_LEFT, version: 8n },
-    /^UPDATE rowlock_record .* SET due_at = \?, version = \? WHERE/,
+    /^UPDATE rowlock_record .* SET due_at = NULL, version = 8 WHERE/,
   ],
   ["goes", THREE_LEFT, null, /^DELETE r FROM rowlock_record/],
   // The lock is no longer found among the free ones.
@@ -58,7 +58,7 @@ test.each([
     "stays, at a lock that is held from now on",
     THREE_LEFT,
     THREE_LEFT,
-    /^UPDATE rowlock_record .* SET due_at = \? WHERE/,
+    /^UPDATE rowlock_record .* SET due_at = NULL WHERE/,
   ],
 ] as const)("a record that %s is one statement more", (_, from, to, expected) => {
   const statements = sent({ ...LOCK, record: from }, { ...HELD, record: to }, [CLAIM]);
@@ -93,8 +93,8 @@ test("terms are written with those claims that have some, wherever they are, and
   const [guard, claims] = text({ ...CLAIM, terms }, waiting(2), waiting(3, { terms }));
   expect(guard).toContain(`holder_terms = '${JSON.stringify(terms)}'`);
   expect(claims).toContain("labels, terms, requested_at");
-  expect(claims?.match(/'\{\}', [^ ]+,/g)).toEqual(["'{}', null,", `'{}', '${JSON.stringify(terms)}',`]);
-  expect(text(CLAIM)[0]).toContain("holder_terms = null");
+  expect(claims?.match(/'\{\}', [^ ]+,/g)).toEqual(["'{}', NULL,", `'{}', '${JSON.stringify(terms)}',`]);
+  expect(text(CLAIM)[0]).toContain("holder_terms = NULL");
   const [, history] = text(ended(1, { terms, deadlineUs: 9 }));
   expect(history).toContain(`'{}', '${JSON.stringify(terms)}',`);
 });

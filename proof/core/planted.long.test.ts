@@ -1,0 +1,52 @@
+// Checks the property tests: each mutant is a copy of the core with one fault planted. A surviving mutant means that a
+// promise is not tested.
+
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Core } from "../../test/core/rows-in-memory.ts";
+import { simulate } from "../../test/core/simulation.ts";
+import { history } from "../../test/core/steps.ts";
+import { seed } from "../../test/support/seed.ts";
+import { CORE, MUTANTS, type Mutant, patched } from "./planted.ts";
+
+const RUNS_MAX = 1_000;
+let directory: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "rowlock-mutants-"));
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+test("a copy of the core without a fault passes", async () => {
+  const core = await copyOfCore("sound");
+  const property = fc.property(history, (steps) => simulate(steps, { core }));
+  const result = fc.check(property, { seed, numRuns: 20 });
+  expect(fc.defaultReportMessage(result)).toBeUndefined();
+});
+
+test.each(MUTANTS)("a core that $fault is caught", async (mutant) => {
+  const core = await copyOfCore(String(MUTANTS.indexOf(mutant)), mutant);
+  const property = fc.property(history, (steps) => simulate(steps, { core }));
+  // No shrinking: the smallest failing history does not matter here.
+  const result = fc.check(property, { seed, numRuns: RUNS_MAX, endOnFailure: true });
+  expect(result.failed, "a broken promise is found").toBe(true);
+  // A crash of the copy would prove nothing.
+  expect(result.errorInstance).not.toBeInstanceOf(TypeError);
+  expect(result.errorInstance).not.toBeInstanceOf(ReferenceError);
+});
+
+/** Loads a fresh copy of the core from its own directory, patched if a mutant is given. */
+async function copyOfCore(name: string, mutant?: Mutant): Promise<Core> {
+  const copy = join(directory, name);
+  await cp(CORE, copy, { recursive: true });
+  if (mutant) {
+    await writeFile(join(copy, mutant.file), await patched(copy, mutant));
+  }
+  const load = (file: string) => import(/* @vite-ignore */ pathToFileURL(join(copy, file)).href);
+  return (await load("decide-batch.ts")).decideBatch;
+}

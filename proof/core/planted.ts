@@ -1,0 +1,523 @@
+// Faults to plant into the core, as textual patches. A fast test checks that each patch still applies, and a slow one that
+// the property tests find each fault.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const CORE = fileURLToPath(new URL("../../server/core/", import.meta.url));
+
+export interface Mutant {
+  readonly fault: string;
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    fault: "keeps every ended claim as long as those of a name of another class",
+    file: "transitions.ts",
+    from: "policy.keptForUs(lock.name)",
+    to: 'policy.keptForUs("")',
+  },
+  {
+    fault: "notes one forced release for all claims that it ends",
+    file: "decide.ts",
+    from: '    draft.noted.push({ ...note, kind: "forced_release"',
+    to: '    if (claim === chosen[0]) draft.noted.push({ ...note, kind: "forced_release"',
+  },
+  {
+    fault: "notes a limit as what it was before",
+    file: "decide.ts",
+    from: "to: limitText(lock.limit)",
+    to: "to: limitText(from)",
+  },
+  {
+    fault: "grants at once without looking at the queue",
+    file: "acquire.ts",
+    from: "lock.waiting === 0 && fits(",
+    to: "fits(",
+  },
+  {
+    fault: "makes a second claim for a request id whose claim has ended",
+    file: "acquire.ts",
+    from: "if (known) {",
+    to: 'if (known && known.state !== "ended") {',
+  },
+  {
+    fault: "forgets how many waiters stand before the one in the queue that has just come",
+    file: "acquire.ts",
+    from: "permitsAhead: lock.waitingPermits",
+    to: "permitsAhead: lock.waiting",
+  },
+  {
+    fault: "lets a lease run on after its end",
+    file: "advance.ts",
+    from: 'claim.state !== "ended" && isDue',
+    to: 'claim.state === "waiting" && isDue',
+  },
+  {
+    fault: "grants to a waiter that has lapsed",
+    file: "advance.ts",
+    from: 'claim.state !== "ended" && isDue',
+    to: 'claim.state === "held" && isDue',
+  },
+  {
+    fault: "lets a small request pass a heavy one at the head of the queue",
+    file: "advance.ts",
+    from: "    if (!fits(lock, draft.limit.limit, head)) return;",
+    to:
+      "    if (!fits(lock, draft.limit.limit, head)) {\n" +
+      "      if (!queue[1] || !mayGrant(draft) || !fits(lock, draft.limit.limit, queue[1])) return;\n" +
+      "      grant(draft, queue.splice(1, 1)[0] as Claim);\n      continue;\n    }",
+  },
+  {
+    fault: "stops at the last waiter that it has read",
+    file: "advance.ts",
+    from: "draft.unfinished = !draft.queueComplete && draft.limit.limit > 0;",
+    to: "draft.unfinished = false;",
+  },
+  {
+    fault: "takes a lease to be valid in the microsecond in which it ends",
+    file: "advance.ts",
+    from: "claim.deadlineUs > clock.atLeastUs",
+    to: "claim.deadlineUs >= clock.atLeastUs",
+  },
+  {
+    fault: "ends a lease that may not have ended yet by a clock that is not known exactly",
+    file: "advance.ts",
+    from: "claim.deadlineUs > clock.atLeastUs",
+    to: "claim.deadlineUs > clock.nowUs",
+  },
+  {
+    fault: "grants when the pause after a fail-over may not be over yet",
+    file: "advance.ts",
+    from: "grantsFromUs <= clock.atLeastUs",
+    to: "grantsFromUs <= clock.nowUs",
+  },
+  {
+    fault: "gives leases from before they may have been asked for",
+    file: "draft.ts",
+    from: "nowUs: rows.nowUs",
+    to: "nowUs: rows.atLeastUs",
+  },
+  {
+    fault: "takes a short step of the clock for time that has passed",
+    file: "advance.ts",
+    from: "clock.atLeastUs - clock.skippedUs",
+    to: "clock.atLeastUs",
+  },
+  {
+    fault: "takes a jump of the clock for time that has passed",
+    file: "advance.ts",
+    from: "Math.max(clock.jumpedAtUs ?? 0, failOver.atUs)",
+    to: "failOver.atUs",
+  },
+  {
+    fault: "takes leases whose renewal a fail-over may have lost for expired",
+    file: "advance.ts",
+    from: "Math.max(clock.jumpedAtUs ?? 0, failOver.atUs)",
+    to: "(clock.jumpedAtUs ?? 0)",
+  },
+  {
+    fault: "grants to waiters while leases may be held that a fail-over has lost",
+    file: "advance.ts",
+    from: "    if (!mayGrant(draft)) return;",
+    to: "    if (!isDueNow(lock, draft.clock)) return;",
+  },
+  {
+    fault: "grants to new requests while leases may be held that a fail-over has lost",
+    file: "acquire.ts",
+    from: "if (isFree && mayGrant(draft)) {",
+    to: "if (isFree && isDueNow(lock, draft.clock)) {",
+  },
+  {
+    fault: "goes on with the old tokens after a fail-over",
+    file: "fail-over.ts",
+    from: "last >= first ? last + 1n : first",
+    to: "last >= first ? last + 1n : last + 1n",
+  },
+  {
+    fault: "takes the places of waiters whose replica has not come back yet",
+    file: "advance.ts",
+    from: 'claim.state === "waiting" && isKept(',
+    to: 'claim.state === "ended" && isKept(',
+  },
+  {
+    fault: "keeps a place after a jump of the clock for as long as the lease that it waits for",
+    file: "advance.ts",
+    from: "heldForUs(claim, policy) : policy.attachedForUs",
+    to: "heldForUs(claim, policy) : (claim.ttlUs ?? policy.attachedForUs)",
+  },
+  {
+    fault: "keeps a lease that was cut short for its whole time to live after a jump of the clock",
+    file: "clock-ahead.ts",
+    from: "provisional ? Math.min(wholeUs, graceUs) : wholeUs;",
+    to: "wholeUs;",
+  },
+  {
+    fault: "takes any secret for the right one",
+    file: "claim.ts",
+    from: "return difference === 0;",
+    to: "return true;",
+  },
+  {
+    fault: "does not find the first of two requests with one id",
+    file: "decide-batch.ts",
+    from: "if (claim) byRequestId.set(",
+    to: "if (!claim) byRequestId.set(",
+  },
+  {
+    fault: "goes on with commands for a lock without ending what is due there",
+    file: "decide-batch.ts",
+    from: "    endDue(draft);\n",
+    to: "",
+  },
+  {
+    fault: "stops where more waiters have to be read",
+    file: "decide-batch.ts",
+    from: "if (draft.unfinished) again",
+    to: "if (!draft) again",
+  },
+  {
+    fault: "does not write what has changed",
+    file: "decide-batch.ts",
+    from: "for (const claim of draft.changed) changed.push(claim)",
+    to: "changed.push()",
+  },
+  {
+    fault: "lets one permit too many be held",
+    file: "limit.ts",
+    from: "lock.heldPermits + asked.permits <= limit",
+    to: "lock.heldPermits + asked.permits <= limit + 1",
+  },
+  {
+    fault: "lets a reader in beside a writer",
+    file: "limit.ts",
+    from: "limit === 0 || lock.exclusiveHolders > 0",
+    to: 'limit === 0 || (lock.exclusiveHolders > 0 && asked.mode !== "shared")',
+  },
+  {
+    fault: "does not pause readers",
+    file: "limit.ts",
+    from: "if (limit === 0 ||",
+    to: 'if ((limit === 0 && asked.mode !== "shared") ||',
+  },
+  {
+    fault: "takes the shortest pattern",
+    file: "limit.ts",
+    from: "rule.prefix.length > best.prefix.length",
+    to: "rule.prefix.length < best.prefix.length",
+  },
+  {
+    fault: "gives the last token again when a lease comes after a wait",
+    file: "transitions.ts",
+    from: "lock.lastToken = nextNumber(",
+    to: "if (claim.deadlineUs === null) lock.lastToken = nextNumber(",
+  },
+  {
+    fault: "gives a waiter whose stream is known its whole time to live",
+    file: "transitions.ts",
+    from: "Math.min(graceEndUs, wholeEnd(claim, draft.nowUs) ?? graceEndUs)",
+    to: "claim.replica !== null ? wholeEnd(claim, draft.nowUs) : graceEndUs",
+  },
+  {
+    fault: "counts the time to live from when the lease is fetched",
+    file: "transitions.ts",
+    from: "wholeEnd(claim, Math.max(grantedAtUs, draft.clock.jumpedAtUs ?? 0))",
+    to: "wholeEnd(claim, draft.nowUs)",
+  },
+  {
+    fault: "takes a lease without end for claimed that nobody has come for",
+    file: "transitions.ts",
+    from: "claim.provisional = claim.deadlineUs === null;",
+    to: "",
+  },
+  {
+    fault: "takes every grant to have been fetched",
+    file: "transitions.ts",
+    from: "claim.provisional = true;",
+    to: "claim.provisional = false;",
+  },
+  {
+    fault: "cuts no lease without end to the grace period",
+    file: "transitions.ts",
+    from: "Math.min(graceEndUs, wholeEnd(claim, draft.nowUs) ?? graceEndUs)",
+    to: "claim.ttlUs === null ? null : Math.min(graceEndUs, draft.nowUs + claim.ttlUs)",
+  },
+  {
+    fault: "prolongs a lease that runs out within the grace period",
+    file: "transitions.ts",
+    from: "Math.min(graceEndUs, wholeEnd(claim, draft.nowUs) ?? graceEndUs)",
+    to: "graceEndUs",
+  },
+  {
+    fault: "lets signs of life prolong the longest wait",
+    file: "transitions.ts",
+    from: "claim.waitUntilUs === null ? untilUs : Math.min(untilUs, claim.waitUntilUs)",
+    to: "untilUs",
+  },
+  {
+    fault: "does not write a sign of life",
+    file: "transitions.ts",
+    from: "claim.deadlineUs ?? 0));\n  }\n  touch(draft, claim);",
+    to: "claim.deadlineUs ?? 0));\n  }",
+  },
+  {
+    fault: "keeps a waiter that gave up in the known head of the queue",
+    file: "transitions.ts",
+    from: "draft.queue.splice(place, 1)",
+    to: "draft.queue.slice(place, 1)",
+  },
+  {
+    fault: "counts a released lease as released twice",
+    file: "decide.ts",
+    from: 'if (claim.state === "ended") {\n    const ownDoing',
+    to: 'if (claim.state === "waiting") {\n    const ownDoing',
+  },
+  {
+    fault: "revives an expired lease",
+    file: "decide.ts",
+    from: 'if (claim.state === "held") prolong',
+    to: 'if (claim.state !== "waiting") prolong',
+  },
+  {
+    fault: "lets a replica end the wait of a client that another one has by now",
+    file: "decide.ts",
+    from: "claim.replica === command.replica",
+    to: "command.replica > 0n",
+  },
+  {
+    fault: "sets a limit without looking at the expected version",
+    file: "decide.ts",
+    from: "if (expectedVersion !== lock.limitVersion)",
+    to: "if (expectedVersion > lock.limitVersion)",
+  },
+  {
+    fault: "leaves what a command has freed to the next one",
+    file: "decide.ts",
+    from: "const outcome = verb.decide(draft, command, known);\n  grantWaiters(draft);",
+    to: "const outcome = verb.decide(draft, command, known);",
+  },
+  {
+    fault: "gives up a place for a release that speaks of a run",
+    file: "decide.ts",
+    from: "else if (result) return",
+    to: "else if (!draft) return",
+  },
+  {
+    fault: "grants to waiters before the lock is due",
+    file: "advance.ts",
+    from: "    if (!mayGrant(draft)) return;",
+    to: "    if (draft.failOver.grantsFromUs > draft.clock.atLeastUs) return;",
+  },
+  {
+    fault: "grants to new requests before the lock is due",
+    file: "acquire.ts",
+    from: "if (isFree && mayGrant(draft)) {",
+    to: "if (isFree && draft.failOver.grantsFromUs <= draft.clock.atLeastUs) {",
+  },
+  {
+    fault: "grants when the lock may not be due yet by a clock that is not known exactly",
+    file: "record.ts",
+    from: "record.notBeforeUs <= atLeastUs",
+    to: "record.notBeforeUs <= atLeastUs + 50_000",
+  },
+  {
+    fault: "leaves waiters of an exhausted lock in its queue",
+    file: "advance.ts",
+    from: "    if (isExhausted(lock)) {",
+    to: "    if (isExhausted(lock) && !mayGrant(draft)) return;\n    if (isExhausted(lock)) {",
+  },
+  {
+    fault: "grants to waiters without an attempt",
+    file: "advance.ts",
+    from: "    if (isExhausted(lock)) {",
+    to: "    if (isExhausted(lock) && head.ttlUs === null) {",
+  },
+  {
+    fault: "lets new requests wait for a lock without attempts",
+    file: "acquire.ts",
+    from: "if (isExhausted(lock)) return",
+    to: "if (isExhausted(lock) && !command.mayWait) return",
+  },
+  {
+    fault: "takes no attempt for a grant",
+    file: "record.ts",
+    from: "attemptsLeft: record.attemptsLeft - 1",
+    to: "attemptsLeft: record.attemptsLeft",
+  },
+  {
+    fault: "asks for the status when a request comes, and not when it is granted",
+    file: "advance.ts",
+    from: "    if (!isInWantedStatus(lock, head.terms)) {",
+    to: "    if (!lock) {",
+  },
+  {
+    fault: "grants new requests in a status that they do not want",
+    file: "acquire.ts",
+    from: "    if (!isInWantedStatus(lock, command.terms ?? null))",
+    to: "    if (!lock)",
+  },
+  {
+    fault: "takes a lock without a record for one without a status",
+    file: "record.ts",
+    from: "terms.ifStatus.includes(statusOf(lock))",
+    to: "(lock.record !== null && terms.ifStatus.includes(statusOf(lock)))",
+  },
+  {
+    fault: "sets the interval of a lease that was lost",
+    file: "record.ts",
+    from: "isLost ? lostUntil(terms, endedAtUs) :",
+    to: "isLost ? (lostUntil(terms, endedAtUs) ?? releasedUntil(terms, null, grantedAtUs, endedAtUs)) :",
+  },
+  {
+    fault: "delays the next grant where a lease was released",
+    file: "record.ts",
+    from: "isLost ? lostUntil(terms, endedAtUs) :",
+    to: "terms?.lockDelayUs ? lostUntil(terms, endedAtUs) :",
+  },
+  {
+    fault: "counts the interval from the end of a lease",
+    file: "record.ts",
+    from: "grantedAtUs + terms.minIntervalUs",
+    to: "endedAtUs + terms.minIntervalUs",
+  },
+  {
+    fault: "keeps to the interval where a release has set another time",
+    file: "record.ts",
+    from: "if (result?.coolDownUs !== undefined) return",
+    to: "if (result?.coolDownUs !== undefined && !terms?.minIntervalUs) return",
+  },
+  {
+    fault: "brings forward what an operator has set for later",
+    file: "record.ts",
+    from: "return Math.max(a, b);",
+    to: "return b;",
+  },
+  {
+    fault: "leaves a lost task in the status that it had",
+    file: "record.ts",
+    from: "(isLost ? terms?.statusIfLost : result?.status)",
+    to: "(isLost ? undefined : result?.status)",
+  },
+  {
+    fault: "sets the status for losses at a release",
+    file: "record.ts",
+    from: "(isLost ? terms?.statusIfLost : result?.status)",
+    to: "(result?.status ?? terms?.statusIfLost)",
+  },
+  {
+    fault: "forgets what a release says of attempts",
+    file: "record.ts",
+    from: "isLost ? undefined : result?.attemptsLeft",
+    to: "isLost ? result?.attemptsLeft : undefined",
+  },
+  {
+    fault: "takes a lease that nobody came for to be a run",
+    file: "record.ts",
+    from: 'if (endReason === "released") return endReason;',
+    to: "if (endReason === null || true) return endReason as RunEnd;",
+  },
+  {
+    fault: "takes a short lease that nobody came for to be a run",
+    file: "record.ts",
+    from: "return !provisional && (",
+    to: "return (",
+  },
+  {
+    fault: "calls a short lease that nobody came for expired",
+    file: "advance.ts",
+    from: 'return claim.provisional ? "lapsed" : "expired";',
+    to: 'return claim.provisional && claim.ttlUs === null ? "lapsed" : "expired";',
+  },
+  {
+    fault: "keeps the attempt of a lease that nobody has used",
+    file: "record.ts",
+    from: "attemptsLeft: record.attemptsLeft + 1",
+    to: "attemptsLeft: record.attemptsLeft",
+  },
+  {
+    fault: "gives back the attempt of a lease of which somebody may have heard",
+    file: "record.ts",
+    from: 'ended.endReason === "cancelled" ? withAttemptBack(lock, ended, failOver) : record',
+    to: "withAttemptBack(lock, ended, failOver)",
+  },
+  {
+    fault: "gives back an attempt to those that were set after the grant",
+    file: "record.ts",
+    from: " || fencingToken <= record.attemptsSince",
+    to: "",
+  },
+  {
+    fault: "forgets that a release has set the attempts",
+    file: "record.ts",
+    from: "isSet ? lastToken : ",
+    to: "",
+  },
+  {
+    fault: "makes a record for who asks nothing of it",
+    file: "record.ts",
+    from: "record === null && terms === null && result === null",
+    to: "record === null && terms === null && result === undefined",
+  },
+  {
+    fault: "changes a record under its version",
+    file: "record.ts",
+    from: "nextNumber(record?.version ?? recordFloor, failOver)",
+    to: "record?.version ?? nextNumber(recordFloor, failOver)",
+  },
+  {
+    fault: "begins the versions of a record anew after a deletion",
+    file: "decide.ts",
+    from: "lock.recordFloor = record.version;",
+    to: "",
+  },
+  {
+    fault: "leaves those waiting who wait for the time that a lock remembers",
+    file: "record.ts",
+    from: "lock.waiting > 0 && !isDueNow(lock, clock) ? record.notBeforeUs : null",
+    to: "lock.waiting > 1 && !isDueNow(lock, clock) ? record.notBeforeUs : null",
+  },
+  {
+    fault: "looks again and again at a lock that is due and held",
+    file: "record.ts",
+    from: "lock.waiting > 0 && !isDueNow(lock, clock) ? record.notBeforeUs : null",
+    to: "lock.waiting > 0 ? record.notBeforeUs : null",
+  },
+  {
+    fault: "updates a record without looking at the expected version",
+    file: "decide.ts",
+    from: 'if (expectedVersion !== version) return { kind: "version_mismatch", version };\n  const isNewRecord',
+    to: "const isNewRecord",
+  },
+  {
+    fault: "deletes the record of a lock that is waited for",
+    file: "decide.ts",
+    from: "lock.holders > 0 || lock.waiting > 0",
+    to: "lock.holders > 0",
+  },
+  {
+    fault: "ends leases that run out together in any order",
+    file: "advance.ts",
+    from: "of inOrder(due)",
+    to: "of inOrder(due).reverse()",
+  },
+];
+
+/** The text of the mutant's file in `core` with the fault planted. Throws if the patch does not apply exactly once. */
+/** The patch of one of them, for a copy of the whole server. */
+export function corePatch(fault: string): Omit<Mutant, "fault"> {
+  const mutant = MUTANTS.find((each) => each.fault === fault);
+  if (!mutant) throw new Error(`No core ${fault}.`);
+  const { file, from, to } = mutant;
+  return { file: `core/${file}`, from, to };
+}
+
+export async function patched(core: string, { fault, file, from, to }: Mutant): Promise<string> {
+  const source = await readFile(join(core, file), "utf8");
+  const places = source.split(from).length - 1;
+  if (places !== 1)
+    throw new Error(`The patch "${fault}" must apply once to ${file}, but it applies ${places} times.`);
+  return source.replace(from, () => to);
+}

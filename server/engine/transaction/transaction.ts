@@ -1,0 +1,223 @@
+// One transaction, from its asks to its commit: what each attempt reads for them, and what it decides over all rounds of
+// reading. Each attempt begins anew; one whose outcome is unknown is kept, so that the next one recognises its work. The
+// asks of a transaction stay together over its attempts.
+
+import { partsOf, QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
+import { type ClaimKey, isServerMade } from "../../core/claim.ts";
+import type { Outcome } from "../../core/command.ts";
+import { hasChanged } from "../../core/decide.ts";
+import {
+  type Asked,
+  type AskedByLock,
+  type BatchEvent,
+  type Decided,
+  decideBatch,
+} from "../../core/decide-batch.ts";
+import type { LimitRule } from "../../core/limit.ts";
+import type { Lock } from "../../core/lock.ts";
+import type { Policy } from "../../core/rows.ts";
+import type { Loaded, LoadPlan, Store, Writes } from "../../storage/store.ts";
+import { isInDoubt } from "../../storage/store.ts";
+import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
+import { mayBeDone, outcomeUnknown } from "../faults.ts";
+import type { EngineObserver } from "../lock-engine.ts";
+import { newMark } from "../random.ts";
+import type { Ask } from "./ask.ts";
+import { UNLESS_ROW_LOCKED, withAttempts, withoutRepeating } from "./attempts.ts";
+import { TransactionSpan } from "./transaction-span.ts";
+
+export type AsksByLock = ReadonlyMap<bigint, readonly Ask[]>;
+
+/** Asks of one transaction. */
+export interface TransactionAsks {
+  readonly byLock: AsksByLock;
+  /** Attempts with an unknown outcome that included these asks. */
+  earlier: readonly Attempt[];
+}
+
+export interface Deciding {
+  readonly policy: Policy;
+  readonly store: Pick<Store, "transact">;
+  readonly observer: EngineObserver;
+  /** A lock with followers here probably has a queue. */
+  readonly followers: { follows(lockId: bigint): boolean };
+  /** Heartbeats that must precede a decision, if any are late. Each attempt asks again. */
+  readonly background: { lateHeartbeat(): Promise<void> | null };
+  /** Whether calls may have spans; unset: none has. */
+  readonly isTraced?: boolean | undefined;
+}
+
+/**
+ * Decides and commits. Throws a Fault for what the database cannot do, and rethrows bugs unchanged. If another
+ * transaction holds a row, throws an error that `isRowLocked` recognises: at once if `impatient`, otherwise after some
+ * seconds.
+ */
+export function decideAsks(asks: TransactionAsks, impatient: boolean, by: Deciding): Promise<Attempt> {
+  const { store, policy, observer, followers, background } = by;
+  const traced = by.isTraced ? TransactionSpan.of(asks.byLock) : undefined;
+  const once = async () => {
+    traced?.tried();
+    const late = background.lateHeartbeat();
+    // The heartbeats are repeated by themselves, so their failure ends the decision.
+    if (late) await withoutRepeating(() => late);
+    const attempt = new Attempt(asks.byLock, policy, asks.earlier);
+    try {
+      const plan = attempt.plan((lockId) => followers.follows(lockId), impatient);
+      await store.transact(traced ? { ...plan, span: traced.span } : plan, (loaded) =>
+        attempt.decide(loaded),
+      );
+    } catch (error) {
+      if (isInDoubt(error)) asks.earlier = [...asks.earlier, attempt];
+      throw error;
+    }
+    return attempt;
+  };
+  const deciding = withAttempts(once, observer, UNLESS_ROW_LOCKED);
+  return traced ? traced.until(deciding) : deciding;
+}
+
+/** Divides the work into at most `count` parts with about the same number of locks. */
+export function parts({ byLock, earlier }: TransactionAsks, count: number): TransactionAsks[] {
+  const locks = [...byLock];
+  const size = Math.ceil(locks.length / count);
+  return partsOf(locks, size).map((part) => ({ byLock: new Map(part), earlier }));
+}
+
+/** Fails the commands of a transaction that is given up. Returns the error that most of them get. */
+export function giveUp({ byLock, earlier }: TransactionAsks, error: unknown): unknown {
+  const failure = earlier.length > 0 ? mayBeDone(error) : error;
+  for (const [lockId, list] of byLock) {
+    for (const [index, ask] of list.entries()) {
+      const isInDoubt = earlier.some((attempt) => attempt.changes(lockId, index));
+      ask.isOver = true;
+      ask.fail(isInDoubt ? outcomeUnknown(error) : failure);
+    }
+  }
+  return failure;
+}
+
+type PlannedLock = LoadPlan["locks"][number];
+
+const NO_COMMANDS: AskedByLock = new Map();
+const NOTHING_DECIDED: ReadonlyMap<bigint, Decided> = new Map();
+
+/** One attempt at a transaction. Does no I/O. */
+export class Attempt {
+  readonly #asked: AskedByLock;
+  readonly #policy: Policy;
+  /** Earlier attempts with an unknown outcome: commands must recognise the work of those attempts. */
+  readonly #earlier: readonly Attempt[];
+  /**
+   * What the transaction adds to the revisions of all its guard rows: one step for all, so that one statement does it.
+   * The step is random, so that an unchanged revision proves an unchanged row: rows that were set back and written
+   * again get other revisions, even after the same number of transactions.
+   */
+  readonly #revisionStep = BigInt(1 + Math.floor(Math.random() * REVISION_STEP_MAX));
+  #mark: bigint | undefined;
+  #round = 0;
+
+  /** Results by lock; a lock whose guard row is gone has none. */
+  decided: ReadonlyMap<bigint, Decided> = NOTHING_DECIDED;
+  /** What happened, in order. */
+  events: BatchEvent[] = [];
+  /** Guard rows as written, each with its revision before. */
+  readonly locks = new Map<bigint, { readonly lock: Lock; readonly revisionBefore: bigint }>();
+  /** The limit rules that decided. */
+  limitRules: readonly LimitRule[] = [];
+  /** Locks with more to grant than one transaction should grant: the next transaction advances them. */
+  leftOver: readonly bigint[] = [];
+
+  constructor(asked: AskedByLock, policy: Policy, earlier: readonly Attempt[]) {
+    this.#asked = asked;
+    this.#policy = policy;
+    this.#earlier = earlier;
+  }
+
+  /** The mark that this attempt leaves at the locks it changes. Made on demand, because few attempts change a lock. */
+  get mark(): bigint {
+    this.#mark ??= newMark();
+    return this.#mark;
+  }
+
+  /** `impatient`: whether to fail instead of waiting for row locks of others. */
+  plan(likelyQueue: (lockId: bigint) => boolean, impatient: boolean): LoadPlan {
+    const claims: ClaimKey[] = [];
+    const requestIds: string[] = [];
+    const holdersOf: bigint[] = [];
+    const locks: PlannedLock[] = [];
+    // Not by for...of, which makes a list of two for each lock of each transaction.
+    this.#asked.forEach((asked, lockId) => {
+      let anywhereInQueue = false;
+      for (let index = 0; index < asked.length; index++) {
+        const { command } = asked[index] as Asked;
+        if (command.verb === "advance" || command.verb === "withdraw") anywhereInQueue = true;
+        if (command.verb === "acquire") {
+          if (isServerMade(command.requestId)) claims.push(...claimsMadeBy(this.#earlier, lockId, index));
+          else requestIds.push(command.requestId);
+        } else if (command.verb === "withdraw") requestIds.push(command.requestId);
+        else if (command.verb === "force_release") {
+          if (command.ticketNumber === null) holdersOf.push(lockId);
+          else claims.push({ lockId, ticketNumber: command.ticketNumber });
+        } else if ("ref" in command) claims.push(command.ref);
+        else if (command.verb === "advance") claims.push(...(command.claims ?? []));
+      }
+      const heads = Math.min(asked.length + QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX);
+      locks.push({ id: lockId, heads, likelyQueue: likelyQueue(lockId), anywhereInQueue });
+    });
+    locks.sort((a, b) => (a.id < b.id ? -1 : 1));
+    return { impatient, locks, claims, requestIds, holdersOf };
+  }
+
+  /** Decides about the rows read: all commands in the first round, then only what was left unfinished. */
+  decide(loaded: Loaded): Writes {
+    this.#round += 1;
+    const isFirst = this.#round === 1;
+    this.limitRules = loaded.limitRules;
+    const context = {
+      policy: this.#policy,
+      nowMs: performance.now(),
+      attempt: this,
+      earlier: this.#earlier,
+    };
+    const decision = decideBatch(loaded, isFirst ? this.#asked : NO_COMMANDS, context);
+    if (isFirst) {
+      this.decided = decision.decided;
+      this.events = decision.events;
+    } else this.events.push(...decision.events);
+    for (const lock of decision.locks) {
+      const revisionBefore = this.locks.get(lock.id)?.revisionBefore ?? lock.revision;
+      lock.revision += this.#revisionStep;
+      this.locks.set(lock.id, { lock, revisionBefore });
+    }
+    if (this.#round < AGAIN_ROUNDS_MAX) return decision;
+    this.leftOver = decision.again;
+    return { ...decision, again: [] };
+  }
+
+  /** Whether this attempt decided to make the change that a command asks for. */
+  changes(lockId: bigint, index: number): boolean {
+    const outcome = this.decided.get(lockId)?.outcomes[index];
+    return outcome !== undefined && hasChanged(outcome);
+  }
+
+  /** The outcome of a command, valid after the commit; undefined: its lock does not exist under this id. */
+  outcome(lockId: bigint, index: number): Outcome | undefined {
+    const outcome = this.decided.get(lockId)?.outcomes[index];
+    if (!outcome && this.#earlier.some((attempt) => attempt.changes(lockId, index)))
+      return { kind: "in_doubt" };
+    const written = this.locks.get(lockId);
+    // The answer about a limit has the counts that this transaction leaves behind, including all of its grants.
+    return outcome?.kind === "limit" && written ? { ...outcome, lock: written.lock } : outcome;
+  }
+}
+
+/**
+ * The claims that these attempts made for an Acquire, if they were committed. No client can repeat a request id that the
+ * server made, so only these claims can have it.
+ */
+export function claimsMadeBy(attempts: readonly Attempt[], lockId: bigint, index: number): ClaimKey[] {
+  return attempts.flatMap(({ decided }) => {
+    const outcome = decided.get(lockId)?.outcomes[index];
+    return outcome && "claim" in outcome ? [outcome.claim] : [];
+  });
+}
