@@ -2,7 +2,7 @@
 // are stored as codes. Each store has its own conversion from rows, because each driver returns other types. Also
 // expresses prefixes of names as ranges of bytes, which an index finds on every database.
 
-import type { Claim, ClaimState, EndReason, Mode } from "../../core/claim.ts";
+import { type Claim, type ClaimState, type EndReason, type Mode, placeOf } from "../../core/claim.ts";
 import { type Lock, OWN_NAMES_PREFIX } from "../../core/lock.ts";
 import { freeSinceUs, type LastRun } from "../../core/record.ts";
 
@@ -89,7 +89,6 @@ export function lockValues(lock: Lock): Value[] {
     lock.record ? 1 : 0,
     lock.changeMark,
     lock.recordFloor,
-    lock.queueFrom,
   ];
 }
 
@@ -105,7 +104,6 @@ export function countedValues(lock: Lock): Value[] {
     lock.waiting,
     lock.waitingPermits,
     lock.revision,
-    lock.queueFrom,
   ];
 }
 
@@ -154,6 +152,11 @@ export function changingClaimValues(claim: Claim): Value[] {
   return [requestedAtUs, waitUntilUs, STATE_CODES[state], ttlUs, deadlineUs, ...grantValues(claim)];
 }
 
+/** Values for CLAIM_WRITTEN_COLUMNS. */
+export function writtenClaimValues(claim: Claim): Value[] {
+  return [placeOf(claim), ...changingClaimValues(claim)];
+}
+
 function grantValues(claim: Claim): Value[] {
   return [
     claim.replica ?? NOTHING,
@@ -169,7 +172,7 @@ export function claimValues(claim: Claim): Value[] {
 }
 
 export function claimValuesBy<Text>(text: ToText<Text>, claim: Claim): (Value | Text)[] {
-  return [claim.lockId, ...holderValuesBy(text, claim)];
+  return [claim.lockId, placeOf(claim), ...holderValuesBy(text, claim)];
 }
 
 /** Values for HOLDER_COLUMNS. */

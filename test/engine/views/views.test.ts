@@ -81,7 +81,6 @@ function lockOf(id: bigint, live: Pick<Lock, "holders" | "waiting">): Lock {
     changeMark: 0n,
     recordFloor: 0n,
     firstHolder: null,
-    queueFrom: 1n,
     record: null,
     revision: 1n,
     ...live,

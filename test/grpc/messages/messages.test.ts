@@ -89,7 +89,6 @@ function lock(overrides: Partial<Lock> = {}): Lock {
     changeMark: 0n,
     recordFloor: 0n,
     firstHolder: null,
-    queueFrom: 1n,
     record: null,
     revision: 1n,
     ...overrides,

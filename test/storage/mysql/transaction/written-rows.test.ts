@@ -12,8 +12,8 @@ import {
   LOCK_WRITTEN_COLUMNS,
 } from "../../../../server/storage/rows/columns.ts";
 import { movesOf } from "../../../../server/storage/rows/placement.ts";
+import { requestKeyOf } from "../../../../server/storage/rows/request-key.ts";
 import {
-  bytesOf,
   claimValues,
   historyValues,
   holderValues,
@@ -93,7 +93,7 @@ class Expected {
     for (const claim of moves.removed) this.claims.delete(keyText(claim));
     for (const claim of moves.ended) this.history.push(historyValues(claim).map(plain));
     for (const { requestId, lockId, ticketNumber } of moves.requests)
-      this.requests.push([bytesOf(requestId), lockId, ticketNumber].map(plain));
+      this.requests.push([requestKeyOf(requestId), lockId, ticketNumber].map(plain));
   }
 }
 
@@ -174,7 +174,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
         const history = await rowsOf(HISTORY_COLUMNS, "rowlock_history", "lock_id", ids);
         expect(inOrder(history)).toEqual(inOrder(expected.history));
         const requests = await rowsOf(
-          ["request_id", "lock_id", "ticket_number"],
+          ["request_key", "lock_id", "ticket_number"],
           "rowlock_request",
           "lock_id",
           ids,
