@@ -3,13 +3,12 @@
 import { expect, test, vi } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Command } from "../../server/core/command.ts";
-import type { Lock } from "../../server/core/lock.ts";
 import { AfterCommit, type AfterCommitOptions } from "../../server/engine/after-commit.ts";
 import { Subscribers, type SubscribersOptions } from "../../server/engine/subscribers/subscribers.ts";
 import { type Ask, PlainAsk } from "../../server/engine/transaction/ask.ts";
 import { Attempt } from "../../server/engine/transaction/transaction.ts";
 import { ACQUIRE, CLAIM } from "../support/claims.ts";
-import { lockRow, ScriptedTransactions } from "../support/scripted-transactions.ts";
+import { ScriptedTransactions } from "../support/scripted-transactions.ts";
 
 const OWN = 1n;
 const policy = { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 };
@@ -56,86 +55,6 @@ test("locks at which a large grant has left waiters are looked at again", () => 
   batch.leftOver = [5n, 6n];
   after.wake(batch);
   expect(owed).toEqual([5n, 6n]);
-});
-
-test("waiters here are notified, and other servers hear of their own waiters alone", () => {
-  const { after, batch, followers, poked } = scene();
-  const told: bigint[] = [];
-  const follow = (ticketNumber: bigint) =>
-    followers.add(
-      { ...held(ticketNumber, OWN), state: "waiting" },
-      { settled: (claim) => told.push(claim.ticketNumber) },
-      1n,
-    );
-  for (const ticketNumber of [1n, 2n, 3n]) follow(ticketNumber);
-  const granted = (claim: Claim, queued: boolean) => ({
-    event: { kind: "granted" as const, claim, queued, waitedUs: 0 },
-    lockName: "lock",
-    nowUs: 0,
-  });
-  batch.events = [
-    granted(held(1n, OWN), true),
-    granted(held(2n, 2n), true),
-    granted(held(4n, null), true),
-    granted(held(5n, 2n), false),
-  ] as Attempt["events"];
-  after.wake(batch);
-  expect(told).toEqual([1n, 2n]);
-  expect(followers.count).toBe(1);
-  expect(poked).toEqual([{ replica: 2n, lockId: 5n, ticketNumber: 2n }]);
-});
-
-test("waiters here are notified that the wait has ended, by whichever command", () => {
-  const { after, batch, followers } = scene();
-  const told: string[] = [];
-  followers.add({ ...held(1n, OWN), state: "waiting" }, { settled: ({ state }) => told.push(state) }, 1n);
-  const claim: Claim = { ...held(1n, OWN), state: "ended", endReason: "timed_out" };
-  batch.events = [{ event: { kind: "ended", claim, was: "waiting" }, lockName: "lock", nowUs: 0 }];
-  after.wake(batch);
-  expect(told).toEqual(["ended"]);
-  expect(followers.count).toBe(0);
-});
-
-test("a lock with waiters here is looked at again if its rules differ from those of the decision", () => {
-  const { after, batch, followers } = scene();
-  followers.add({ ...held(1n, OWN), state: "waiting" }, { settled() {} }, 8n);
-  const rules: Attempt["limitRules"] = [];
-  batch.limitRules = rules;
-  const lock = { id: 5n, name: "lock", revision: 9n } as Lock;
-  batch.locks.set(5n, { lock, revisionBefore: 8n });
-  const newer = { rules: [], concerns: () => true };
-  expect(followers.hasOldRules(5n, newer)).toBe(false);
-  after.wake(batch);
-  expect(followers.hasOldRules(5n, { ...newer, rules })).toBe(false);
-  expect(followers.hasOldRules(5n, newer)).toBe(true);
-});
-
-test("the holder of a lease hears of its end, once, and the end of a wait is not reported as one", () => {
-  const { after, batch, leases } = scene();
-  const lost: bigint[] = [];
-  const lease = (ticketNumber: bigint) => ({ ...held(ticketNumber, null), secret: `secret ${ticketNumber}` });
-  for (const ticketNumber of [1n, 2n])
-    leases.add(lease(ticketNumber), (ended) => lost.push(ended.ticketNumber));
-  const ended = (ticketNumber: bigint, was: "held" | "waiting") => ({
-    event: { kind: "ended" as const, claim: { ...lease(ticketNumber), state: "ended" }, was },
-    lockName: "lock",
-    nowUs: 0,
-  });
-  batch.events = [ended(1n, "held"), ended(1n, "held"), ended(2n, "waiting")] as unknown as Attempt["events"];
-  after.wake(batch);
-  expect(lost).toEqual([1n]);
-  expect(leases.count).toBe(1);
-});
-
-test("this server's own changes need no poll, and places and watches hear of them", () => {
-  const { after, batch, followers, changed, poked } = scene();
-  followers.add({ ...held(1n, OWN), state: "waiting" }, { settled() {} }, 8n);
-  const lock = { id: 5n, name: "lock", revision: 9n } as Lock;
-  batch.locks.set(5n, { lock, revisionBefore: 8n });
-  after.wake(batch);
-  expect(followers.isStale(5n, 9n)).toBe(false);
-  expect(changed).toEqual([5n]);
-  expect(poked).toEqual([]);
 });
 
 /** Commits one transaction with these commands, and does what follows it. */
@@ -269,30 +188,4 @@ test("a caller sees its answer after its follower is registered and everyone has
   const settle = () => void told.push("seen");
   await answered(stage, { 5: [{ command: acquire("one"), follower: null, settle }] });
   expect(told).toEqual(["answered", "batch", "event", "seen"]);
-});
-
-test("a change that may have been made fails, and is not observed as answered", async () => {
-  const stage = scene();
-  const setLimit: Command = {
-    ...{ verb: "set_limit", name: "lock 5", limit: 3, expectedVersion: undefined, reason: "" },
-  };
-  const fail = vi.fn();
-  const asked = new Map([[5n, [new PlainAsk(setLimit, null, { settle() {}, fail })]]]);
-  const store = new ScriptedTransactions(5n);
-  const first = new Attempt(asked, policy, []);
-  const second = new Attempt(asked, policy, [first]);
-  const lost = store.transact(
-    first.plan(() => false, true),
-    (loaded) => first.decide(loaded),
-  );
-  await Promise.all([store.at(0).commitUnheard(), lost.catch(() => {})]);
-  store.locks.set(5n, lockRow(5n, { limit: 9, limitVersion: 2n, changeMark: 7n }));
-  const repeated = store.transact(
-    second.plan(() => false, true),
-    (loaded) => second.decide(loaded),
-  );
-  await Promise.all([store.at(1).commit(), repeated]);
-  stage.after.answer(asked, second);
-  expect(stage.seen).toEqual(["batch"]);
-  expect(fail.mock.calls).toMatchObject([[{ kind: "outcome_unknown" }]]);
 });

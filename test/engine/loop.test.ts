@@ -74,15 +74,6 @@ test("a stop waits for the running run, after which none begins", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a stopped loop can be started again", async () => {
-  const { loop, runs } = scene();
-  loop.start();
-  await loop.stop();
-  loop.start();
-  await pass(INTERVAL_MS);
-  expect(runs).toHaveLength(1);
-});
-
 test("the pace varies by the jitter around the interval, and no further", async () => {
   const random = vi.spyOn(Math, "random");
   const paces: number[] = [];

@@ -29,7 +29,7 @@ rules:
   - { who: token:root, may: [read, use, operate, admin], on: "*" }
   - { who: token:user, may: [read, use, operate], on: mine/* }
 `;
-const TTL = { seconds: 60n, nanos: 0 };
+const MINUTE = { lasting: { case: "ttl", value: { seconds: 60n, nanos: 0 } } } as const;
 
 describe("a server with tenants", () => {
   let server: TenantsServer;
@@ -80,14 +80,9 @@ describe("a server with tenants", () => {
   });
 
   test("logs each lease that a client may not renew together with others, by the name of its lock", async () => {
-    const { leaseId } = await server
-      .clientOf("root")
-      .lease({ name: "other/held", terms: { lasting: { case: "ttl", value: TTL } } });
+    const { leaseId } = await server.clientOf("root").lease({ name: "other/held", terms: MINUTE });
     const user = server.clientOf("user", SessionClient);
-    const { leaseId: own } = await user.lease({
-      name: "mine/a",
-      terms: { lasting: { case: "ttl", value: TTL } },
-    });
+    const { leaseId: own } = await user.lease({ name: "mine/a", terms: MINUTE });
     const { leases } = (await user.call(
       "renewLeases" as never,
       { leases: [{ leaseId: own }, { leaseId }] } as never,
@@ -112,14 +107,8 @@ describe("a server with tenants", () => {
     async (carrier) => {
       const root = server.clientOf("root", CARRIERS[carrier]);
       const user = server.clientOf("user", CARRIERS[carrier]);
-      const { leaseId } = await root.lease({
-        name: "other/held",
-        terms: { lasting: { case: "ttl", value: TTL } },
-      });
-      const { ticketId } = await root.ticket({
-        name: "other/held",
-        terms: { lasting: { case: "ttl", value: TTL } },
-      });
+      const { leaseId } = await root.lease({ name: "other/held", terms: MINUTE });
+      const { ticketId } = await root.ticket({ name: "other/held", terms: MINUTE });
       const ids = [leaseId, ticketId, leaseId.replace(/[^.]+$/, "a".repeat(22)), `zzz.1.${"a".repeat(22)}`];
       const calls = {
         release: (id: string) => user.call("release", { leaseId: id }),

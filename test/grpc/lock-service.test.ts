@@ -1,15 +1,9 @@
 // The code around every call, and what the log says about failed calls; uses methods and calls without real work.
 
 import { EventEmitter } from "node:events";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { status } from "@grpc/grpc-js";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test, vi } from "vitest";
-import {
-  DeleteRecordRequestSchema,
-  DeleteRecordResponseSchema,
-  LockService,
-  WatchLocksResponseSchema,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import { DeleteRecordRequestSchema, LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import { OPEN_GATE } from "../../server/access/access.ts";
 import { Usage } from "../../server/access/usage.ts";
 import { ClientGone, Fault } from "../../server/engine/faults.ts";
@@ -19,7 +13,6 @@ import { type Answer, ConnectionCalls, type Send } from "../../server/grpc/call.
 import { FaultLog } from "../../server/grpc/call-observer.ts";
 import { FAULT_LOG_INTERVAL_MS } from "../../server/grpc/grpc-bounds.ts";
 import { streamHandler, unaryHandler } from "../../server/grpc/lock-service.ts";
-import { lockInUse } from "../../server/grpc/messages/call-error.ts";
 import { failureOf } from "../../server/grpc/messages/status.ts";
 import type { AnyVerb } from "../../server/grpc/verbs.ts";
 import { fakeCall } from "../support/fake-call.ts";
@@ -91,49 +84,6 @@ async function unary(run: Run, call = callOf()) {
 }
 
 describe("a unary call", () => {
-  test("is decoded, run, and answered once with the method's result", async () => {
-    const asked: unknown[] = [];
-    const { answers, seen } = await unary(async (message) => {
-      asked.push(message);
-      return { deleted: true };
-    });
-    expect(asked).toMatchObject([{ name: "a" }]);
-    expect(answers).toHaveLength(1);
-    const [error, bytes] = answers[0] as [null, Buffer];
-    expect(error).toBeNull();
-    expect(fromBinary(DeleteRecordResponseSchema, bytes)).toMatchObject({ deleted: true });
-    expect(seen).toEqual(["DeleteRecord OK call true"]);
-  });
-
-  test("is answered with the bytes that its method has encoded itself", async () => {
-    const made = Buffer.from([8, 1]);
-    const { answers } = await unary(async () => made);
-    expect(answers).toEqual([[null, made]]);
-  });
-
-  test("whose bytes are no message is refused, and its method does not run", async () => {
-    const run = vi.fn();
-    const { answers, seen } = await unary(run, callOf({ request: Buffer.from([0x0a, 200]) }));
-    expect(run).not.toHaveBeenCalled();
-    expect(answers).toMatchObject([[{ code: status.INVALID_ARGUMENT }]]);
-    expect(seen).toEqual(["DeleteRecord INVALID_ARGUMENT call true"]);
-  });
-
-  test("that fails with a bug is answered without details, and the log has all of them", async () => {
-    const bug = new TypeError("secret detail");
-    const { answers, lines } = await unary(() => Promise.reject(bug));
-    expect(answers).toMatchObject([
-      [{ code: status.INTERNAL, details: expect.not.stringContaining("secret") }],
-    ]);
-    expect(lines).toMatchObject([{ level: "error", fields: { method: "DeleteRecord", err: bug } }]);
-  });
-
-  test("with a mistake of its caller is not in the log", async () => {
-    const { answers, lines } = await unary(() => Promise.reject(lockInUse("a")));
-    expect(answers).toMatchObject([[{ code: status.FAILED_PRECONDITION }]]);
-    expect(lines).toEqual([]);
-  });
-
   test("that its client cancelled counts as cancelled, whatever its outcome, and is not in the log", async () => {
     const { seen, lines } = await unary(() => Promise.reject(new ClientGone()), callOf({ cancelled: true }));
     expect([seen, lines]).toEqual([["DeleteRecord CANCELLED call true"], []]);
@@ -175,27 +125,6 @@ describe("a stream", () => {
     expect(world.connections.connections).toBe(0);
     return { ...world, call, written, errors, state };
   }
-
-  test("sends each message, reports when it was written, and ends in good order", async () => {
-    const taken: string[] = [];
-    const { written, state, seen, errors } = await stream(async (_message, send) => {
-      send?.({ complete: true }, () => taken.push("taken"));
-      send?.({ complete: false });
-      return {};
-    });
-    expect(written.map((bytes) => fromBinary(WatchLocksResponseSchema, bytes).complete)).toEqual([
-      true,
-      false,
-    ]);
-    expect([taken, state.ended, errors]).toEqual([["taken"], 1, []]);
-    expect(seen).toEqual(["stream opened", "WatchLocks OK call true", "stream closed"]);
-  });
-
-  test("ends with the status of its method's error", async () => {
-    const { errors, state, seen } = await stream(() => Promise.reject(lockInUse("a")));
-    expect([errors.map(({ code }) => code), state.ended]).toEqual([[status.FAILED_PRECONDITION], 0]);
-    expect(seen).toEqual(["stream opened", "WatchLocks FAILED_PRECONDITION call true", "stream closed"]);
-  });
 
   test("whose client is gone sends nothing, neither a message nor the end", async () => {
     const { written, errors, seen } = await stream(

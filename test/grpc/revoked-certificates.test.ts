@@ -18,7 +18,7 @@ import { startServer, type TestServer, until } from "../support/harness.ts";
 import { SessionClient } from "../support/session-client.ts";
 import { TestCalls } from "../support/test-calls.ts";
 
-const TTL = { seconds: 60n, nanos: 0 };
+const MINUTE = { lasting: { case: "ttl", value: { seconds: 60n, nanos: 0 } } } as const;
 const authority = certificateAuthority();
 const own = selfSignedCertificate();
 const [good, bad] = [signedCertificate(authority, "good"), signedCertificate(authority, "bad")];
@@ -45,32 +45,26 @@ describe("a listener for clients with certificates", () => {
 
   test("refuses those that are revoked from the start", async () => {
     server = await startServer({ grpc: { tls: material(revocationList(authority, [bad])) } });
-    await clientOf(good).lease({ name: "a", terms: { lasting: { case: "ttl", value: TTL } } });
-    await expect(
-      clientOf(bad).lease({ name: "b", terms: { lasting: { case: "ttl", value: TTL } } }),
-    ).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await clientOf(good).lease({ name: "a", terms: MINUTE });
+    await expect(clientOf(bad).lease({ name: "b", terms: MINUTE })).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+    });
   });
 
   test("ends the sessions, waits and connections of those that are revoked later, and no others", async () => {
     server = await startServer({ grpc: { tls: material(revocationList(authority, [])) } });
     const [kept, gone, inSession] = [clientOf(good), clientOf(bad), clientOf(bad, SessionClient)];
-    await kept.lease({ name: "held", terms: { lasting: { case: "ttl", value: TTL } } });
-    const stream = gone.wait({
-      target: { case: "request", value: { name: "held", terms: { lasting: { case: "ttl", value: TTL } } } },
-    });
+    await kept.lease({ name: "held", terms: MINUTE });
+    const stream = gone.wait({ target: { case: "request", value: { name: "held", terms: MINUTE } } });
     await stream.position();
-    const wait = inSession.wait({
-      target: { case: "request", value: { name: "held", terms: { lasting: { case: "ttl", value: TTL } } } },
-    });
+    const wait = inSession.wait({ target: { case: "request", value: { name: "held", terms: MINUTE } } });
     await wait.position();
     server.grpc.setTls(material(revocationList(authority, [bad])));
     for (const each of [stream, wait])
       expect(await each.failure()).toMatchObject({ reason: "CREDENTIALS_WRONG", code: "UNAUTHENTICATED" });
     await until(() => server.grpc.bounds().find(({ bound }) => bound === "server_connections")?.used === 1);
-    await expect(
-      gone.lease({ name: "b", terms: { lasting: { case: "ttl", value: TTL } } }),
-    ).rejects.toMatchObject({ code: "UNAVAILABLE" });
-    await kept.lease({ name: "c", terms: { lasting: { case: "ttl", value: TTL } } });
+    await expect(gone.lease({ name: "b", terms: MINUTE })).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await kept.lease({ name: "c", terms: MINUTE });
   });
 
   const connections = () => server.grpc.bounds().find(({ bound }) => bound === "server_connections")?.used;
@@ -125,12 +119,10 @@ describe("a listener for clients with certificates", () => {
       });
       server = await startServer({ grpc: { tls: lists() } });
       const below = clientOf({ cert: isSent ? cert + between.cert : cert, key });
-      await below.lease({ name: "a", terms: { lasting: { case: "ttl", value: TTL } } });
+      await below.lease({ name: "a", terms: MINUTE });
       server.grpc.setTls(lists(between));
       await until(() => connections() === 0);
-      await expect(
-        below.lease({ name: "b", terms: { lasting: { case: "ttl", value: TTL } } }),
-      ).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      await expect(below.lease({ name: "b", terms: MINUTE })).rejects.toMatchObject({ code: "UNAVAILABLE" });
     },
   );
 });

@@ -66,29 +66,26 @@ function clientOf(name: string, Kind: typeof TestCalls): TestCalls {
   return client;
 }
 
-const TTL = { seconds: 60n, nanos: 0 };
+const MINUTE = { lasting: { case: "ttl", value: { seconds: 60n, nanos: 0 } } } as const;
 
 /** The waiter of a lock that is held. */
 async function waiting(name: string): Promise<{ ticketId: string; ticketNumber: bigint }> {
-  await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
-  const { ticketId } = await root.ticket({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+  await root.lease({ name, terms: MINUTE });
+  const { ticketId } = await root.ticket({ name, terms: MINUTE });
   const { lock } = await root.call("getLock", { name });
   return { ticketId, ticketNumber: lock?.waiters[0]?.ticketNumber ?? 0n };
 }
 
 /** Makes what the verb needs of a lock, as root, and returns the verb's call, which would succeed with the right. */
 const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Promise<unknown>>> = {
-  Acquire: async (name) => (client) =>
-    client.call("acquire", { name, terms: { lasting: { case: "ttl", value: TTL } } }),
+  Acquire: async (name) => (client) => client.call("acquire", { name, terms: MINUTE }),
   WaitInQueue: async (name) => async (client) => {
-    const stream = client.wait({
-      target: { case: "request", value: { name, terms: { lasting: { case: "ttl", value: TTL } } } },
-    });
+    const stream = client.wait({ target: { case: "request", value: { name, terms: MINUTE } } });
     return await stream.granted();
   },
   "WaitInQueue by its ticket": async (name) => {
-    const { leaseId } = await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
-    const { ticketId } = await root.ticket({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+    const { leaseId } = await root.lease({ name, terms: MINUTE });
+    const { ticketId } = await root.ticket({ name, terms: MINUTE });
     return async (client) => {
       const stream = client.wait({ target: { case: "ticketId", value: ticketId } });
       await stream.position();
@@ -102,7 +99,7 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
       client.call("capture", {
         from: { case: "names", value: { names: [name] } },
         maxLeases: 1,
-        terms: { lasting: { case: "ttl", value: TTL } },
+        terms: MINUTE,
       });
   },
   "Capture by a prefix": async (name) => {
@@ -111,38 +108,35 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
       client.call("capture", {
         from: { case: "prefix", value: `${name.split("/")[0]}/` },
         maxLeases: 1,
-        terms: { lasting: { case: "ttl", value: TTL } },
+        terms: MINUTE,
       });
   },
   Renew: async (name) => {
-    const { leaseId } = await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+    const { leaseId } = await root.lease({ name, terms: MINUTE });
     return (client) => client.call("renew", { leaseId });
   },
   Release: async (name) => {
-    const { leaseId } = await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+    const { leaseId } = await root.lease({ name, terms: MINUTE });
     return (client) => client.call("release", { leaseId });
   },
   GetLock: async (name) => {
-    await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+    await root.lease({ name, terms: MINUTE });
     return (client) => client.call("getLock", { name });
   },
   ListLocks: async (name) => {
-    await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+    await root.lease({ name, terms: MINUTE });
     return (client) => client.call("listLocks", { prefix: name });
   },
   ListLimits: async (name) => {
-    await root.call("setLimit", {
-      target: { case: "name", value: name },
-      newLimit: { case: "limit", value: 2 },
-    });
+    await root.limit(name, 2);
     return (client) => client.call("listLimits", { prefix: name });
   },
   ListClaims: async (name) => {
-    await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+    await root.lease({ name, terms: MINUTE });
     return (client) => client.call("listClaims", { locks: { case: "lockName", value: name } });
   },
   "ListClaims of a prefix": async (name) => {
-    await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+    await root.lease({ name, terms: MINUTE });
     return (client) => client.call("listClaims", { locks: { case: "prefix", value: name } });
   },
   ListChanges: async (name) => (client) =>
@@ -161,7 +155,7 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
     return (client) => client.call("explainWait", { target: { case: "ticketId", value: ticketId } });
   },
   WatchLocks: async (name) => {
-    await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+    await root.lease({ name, terms: MINUTE });
     return async (client) => {
       const watch = client.watch(name);
       try {
@@ -172,17 +166,12 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
     };
   },
   ForceRelease: async (name) => {
-    await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+    await root.lease({ name, terms: MINUTE });
     return (client) =>
       client.call("forceRelease", { target: { case: "name", value: name }, reason: "a test" });
   },
-  SetLimit: async (name) => (client) =>
-    client.call("setLimit", { target: { case: "name", value: name }, newLimit: { case: "limit", value: 3 } }),
-  "SetLimit of a pattern": async (name) => (client) =>
-    client.call("setLimit", {
-      target: { case: "pattern", value: `${name}*` },
-      newLimit: { case: "limit", value: 3 },
-    }),
+  SetLimit: async (name) => (client) => client.limit(name, 3),
+  "SetLimit of a pattern": async (name) => (client) => client.limitAll(`${name}*`, 3),
   UpdateRecord: async (name) => (client) => client.call("updateRecord", { name, status: "changed" }),
   DeleteRecord: async (name) => {
     await root.call("updateRecord", { name, status: "ready" });
@@ -256,7 +245,7 @@ test("the table has each verb of the contract, with the right that it needs", ()
 describe("who has no right", () => {
   test("gets the same answer for a name that exists as for one that does not", async () => {
     const client = clientOf("user", TestCalls);
-    await root.lease({ name: "other/exists", terms: { lasting: { case: "ttl", value: TTL } } });
+    await root.lease({ name: "other/exists", terms: MINUTE });
     const answers = await Promise.all(
       ["other/exists", "other/absent"].map(async (name) => {
         const error = await client.call("getLock", { name }).catch((thrown: unknown) => thrown);
@@ -270,7 +259,7 @@ describe("who has no right", () => {
   test("is shown nothing of other names in a listing, a watch and a page token", async () => {
     const client = clientOf("user", TestCalls);
     for (const name of ["mine/a", "mine/b", "mine/c", "nine/x", "min"])
-      await root.lease({ name, terms: { lasting: { case: "ttl", value: TTL } } });
+      await root.lease({ name, terms: MINUTE });
     const seen: string[] = [];
     let pageToken = "";
     do {
@@ -324,20 +313,11 @@ test("a caller that may use a lock and not see it learns that it is busy, and no
   const blind = await startServer({ grpc: { gate } });
   const client = new TestCalls(blind.address, { headers: { authorization: `Bearer ${made.token}` } });
   try {
-    await client.lease({
-      name: "held",
-      terms: { lasting: { case: "ttl", value: TTL }, owner: "secret owner" },
-    });
-    const refusal = await client.refusal({ name: "held", terms: { lasting: { case: "ttl", value: TTL } } });
+    await client.lease({ name: "held", terms: { ...MINUTE, owner: "secret owner" } });
+    const refusal = await client.refusal({ name: "held", terms: MINUTE });
     expect(refusal.holders).toEqual([]);
-    await client.ticket({
-      name: "held",
-      terms: { lasting: { case: "ttl", value: TTL }, owner: "secret owner" },
-    });
-    const { ticketId } = await client.ticket({
-      name: "held",
-      terms: { lasting: { case: "ttl", value: TTL }, owner: "own" },
-    });
+    await client.ticket({ name: "held", terms: { ...MINUTE, owner: "secret owner" } });
+    const { ticketId } = await client.ticket({ name: "held", terms: { ...MINUTE, owner: "own" } });
     const explained = await client.call("explainWait", { target: { case: "ticketId", value: ticketId } });
     expect(explained.claim).toMatchObject({ owner: "own" });
     expect(explained.causes).toMatchObject([
@@ -360,18 +340,15 @@ test("a caller that may use a lock and not see it learns that it is busy, and no
 
 test("the principal is shown beside the owner", async () => {
   const client = clientOf("operator", SessionClient);
-  await client.lease({
-    name: "mine/shown",
-    terms: { lasting: { case: "ttl", value: TTL }, owner: "whatever it says" },
-  });
+  await client.lease({ name: "mine/shown", terms: { ...MINUTE, owner: "whatever it says" } });
   const { lock } = await client.call("getLock", { name: "mine/shown" });
   expect(lock?.holders).toMatchObject([{ owner: "whatever it says", principal: "token:operator" }]);
 });
 
 test("a renewal of several leases fails only for those without the right", async () => {
   const client = clientOf("user", SessionClient) as SessionClient;
-  const mine = await client.lease({ name: "mine/kept", terms: { lasting: { case: "ttl", value: TTL } } });
-  const other = await root.lease({ name: "other/kept", terms: { lasting: { case: "ttl", value: TTL } } });
+  const mine = await client.lease({ name: "mine/kept", terms: MINUTE });
+  const other = await root.lease({ name: "other/kept", terms: MINUTE });
   const { leases } = (await client.call(
     "renewLeases" as never,
     {

@@ -18,8 +18,9 @@ quotas:
   - { who: token:greedy, waiters: 3 }
   - { who: token:polite, claims: 4 }
 `;
-const TTL = { seconds: 60n, nanos: 0 };
+const MINUTE = { lasting: { case: "ttl", value: { seconds: 60n, nanos: 0 } } } as const;
 const LONG = { seconds: 600n, nanos: 0 };
+const TEN_MINUTES = { lasting: { case: "ttl", value: LONG } } as const;
 
 let server: TenantsServer;
 afterEach(() => server.stop());
@@ -49,25 +50,18 @@ describe.each(["call", "session"] as const)("captures that wait, by %s", (carrie
       from: { case: "names", value: { names: [name] } },
       maxLeases,
       maxWait,
-      terms: { lasting: { case: "ttl", value: TTL } },
+      terms: MINUTE,
     });
 
   test("count as waiters of their caller, over all its connections, until they end", async () => {
     await start();
-    const { leaseId } = await clientOf("polite").lease({
-      name: "held",
-      terms: { lasting: { case: "ttl", value: LONG } },
-    });
+    const { leaseId } = await clientOf("polite").lease({ name: "held", terms: TEN_MINUTES });
     const clients = ["greedy", "greedy", "greedy"].map(clientOf) as [TestCalls, TestCalls, TestCalls];
     const waits = clients.map((client) => capture(client, "held"));
     await waitsAre(3);
     expect(await refusalOf(capture(clients[0], "held"))).toBe("quota_waiters");
     // Places in queues count together with them.
-    const place = {
-      name: "held",
-      whenBusy: { case: "enqueue" as const, value: {} },
-      terms: { lasting: { case: "ttl" as const, value: TTL } },
-    };
+    const place = { name: "held", whenBusy: { case: "enqueue" as const, value: {} }, terms: MINUTE };
     expect(await refusalOf(clients[1].call("acquire", place))).toBe("quota_waiters");
     await clientOf("polite").call("release", { leaseId });
     const [taken] = (await Promise.race(waits)).leases;
@@ -81,10 +75,7 @@ describe.each(["call", "session"] as const)("captures that wait, by %s", (carrie
   test("take nothing beyond the claims of their caller, and keep nobody else waiting for that", async () => {
     const usage = new Usage();
     await start({ usage });
-    const { leaseId } = await clientOf("greedy").lease({
-      name: "held",
-      terms: { lasting: { case: "ttl", value: LONG } },
-    });
+    const { leaseId } = await clientOf("greedy").lease({ name: "held", terms: TEN_MINUTES });
     const polite = clientOf("polite");
     const full = capture(polite, "held", 2);
     await waitsAre(1);
@@ -108,11 +99,7 @@ test.each(["call", "session"] as const)(
       TestCalls,
       TestCalls,
     ];
-    const asked = {
-      maxLeases: 1,
-      terms: { lasting: { case: "ttl", value: TTL } },
-      requestId: "job-17",
-    } as const;
+    const asked = { maxLeases: 1, terms: MINUTE, requestId: "job-17" } as const;
     const { leases } = await polite.call("capture", {
       ...asked,
       from: { case: "names", value: { names: ["theirs"] } },
@@ -142,17 +129,13 @@ test.each(["call", "session"] as const)(
 test("the waits of one caller are bounded by its share, over all carriers and connections", async () => {
   await start({ capacity: { ...NO_BOUND, waits: 10, principalWaits: 4 } });
   const polite = server.clientOf("polite");
-  await polite.lease({ name: "held", terms: { lasting: { case: "ttl", value: LONG } } });
+  await polite.lease({ name: "held", terms: TEN_MINUTES });
   const connections = ["call", "session"] as const;
   const [byCall, bySession] = connections.map((carrier) => server.clientOf("polite", CARRIERS[carrier])) as [
     TestCalls,
     TestCalls,
   ];
-  const wait = {
-    name: "held",
-    whenBusy: { case: "wait" as const, value: {} },
-    terms: { lasting: { case: "ttl" as const, value: TTL } },
-  };
+  const wait = { name: "held", whenBusy: { case: "wait" as const, value: {} }, terms: MINUTE };
   endless(byCall.call("acquire", wait));
   endless(bySession.call("acquire", wait));
   const watch = byCall.watch("");
@@ -161,7 +144,7 @@ test("the waits of one caller are bounded by its share, over all carriers and co
     from: { case: "names" as const, value: { names: ["held"] } },
     maxLeases: 1,
     maxWait: LONG,
-    terms: { lasting: { case: "ttl" as const, value: TTL } },
+    terms: MINUTE,
   };
   endless(bySession.call("capture", capture));
   await waitsAre(4);
@@ -189,14 +172,8 @@ describe.each(["call", "session"] as const)(
     test("are refused with a time to come back, over all connections, and those of others are not", async () => {
       await start();
       const clients = ["greedy", "greedy"].map(clientOf) as [TestCalls, TestCalls];
-      const { leaseId } = await clients[0].lease({
-        name: "mine",
-        terms: { lasting: { case: "ttl", value: LONG } },
-      });
-      const { leaseId: theirs } = await clientOf("polite").lease({
-        name: "theirs",
-        terms: { lasting: { case: "ttl", value: TTL } },
-      });
+      const { leaseId } = await clients[0].lease({ name: "mine", terms: TEN_MINUTES });
+      const { leaseId: theirs } = await clientOf("polite").lease({ name: "theirs", terms: MINUTE });
       const seen = new Map<string, number>();
       // Only calls that come faster than the allowance is given back can use it up.
       for (let round = 0; round < 200 && !seen.has("client_renewals"); round++) {
@@ -224,10 +201,7 @@ test.each(["call", "session"] as const)(
       ["greedy", "polite"],
     );
     const polite = server.clientOf("polite");
-    const { leaseId } = await polite.lease({
-      name: "theirs",
-      terms: { lasting: { case: "ttl", value: TTL } },
-    });
+    const { leaseId } = await polite.lease({ name: "theirs", terms: MINUTE });
     const greedy = server.clientOf("greedy", CARRIERS[carrier]);
     for (const guess of [leaseId, leaseId.replace(/^[^.]+/, "zzz")]) {
       const refusalOfGuess = () => refusalOf(greedy.call("renew", { leaseId: guess }));
@@ -290,8 +264,8 @@ rules:
       TestCalls,
       TestCalls,
     ];
-    await blind.lease({ name: NAME, terms: { lasting: { case: "ttl", value: LONG }, owner: "holder" } });
-    const { ticketId } = await blind.ticket({ name: NAME, terms: { lasting: { case: "ttl", value: LONG } } });
+    await blind.lease({ name: NAME, terms: { ...TEN_MINUTES, owner: "holder" } });
+    const { ticketId } = await blind.ticket({ name: NAME, terms: TEN_MINUTES });
     await pattern("team/*", 0);
     const target = { case: "name", value: NAME } as const;
     const watch = async (client: TestCalls) => {
@@ -310,28 +284,24 @@ rules:
       watch(client),
     ];
     const byUser = (client: TestCalls) => [
-      client.call("acquire", { name: NAME, permits: 5, terms: { lasting: { case: "ttl", value: TTL } } }),
+      client.call("acquire", { name: NAME, permits: 5, terms: MINUTE }),
       client.call("acquire", {
         name: NAME,
         whenBusy: { case: "wait", value: { maxWait: { seconds: 0n, nanos: 50e6 } } },
-        terms: { lasting: { case: "ttl", value: TTL } },
+        terms: MINUTE,
       }),
       client
         .wait({
           target: {
             case: "request",
-            value: {
-              name: NAME,
-              maxWait: { seconds: 0n, nanos: 50e6 },
-              terms: { lasting: { case: "ttl", value: TTL } },
-            },
+            value: { name: NAME, maxWait: { seconds: 0n, nanos: 50e6 }, terms: MINUTE },
           },
         })
         .ended(),
       client.call("capture", {
         from: { case: "names", value: { names: [NAME] } },
         maxLeases: 1,
-        terms: { lasting: { case: "ttl", value: TTL } },
+        terms: MINUTE,
       }),
     ];
     const byOperator = [
@@ -342,7 +312,7 @@ rules:
     ];
     for (const call of [...byReader(reader), ...byUser(reader), ...byUser(blind), ...byOperator])
       expect(told(await call)).toEqual([]);
-    const paused = await reader.refusal({ name: NAME, terms: { lasting: { case: "ttl", value: TTL } } });
+    const paused = await reader.refusal({ name: NAME, terms: MINUTE });
     expect(paused.limit).toMatchObject({ permits: 0, pattern: "", reason: "", version: 0n });
     expect(paused.message).toContain("its limit is 0.");
     const wholly = await Promise.all(byReader(whole).filter((_, at) => ![2, 3].includes(at)));
@@ -353,14 +323,8 @@ rules:
   test("a waiter that may not see the lock learns what is in the way, and nothing of others", async () => {
     const { root, pattern, clientOf } = await begin();
     const waiter = clientOf("waiter");
-    await root.lease({
-      name: NAME,
-      terms: { lasting: { case: "ttl", value: LONG }, owner: "a secret reason" },
-    });
-    const { ticketId } = await waiter.ticket({
-      name: NAME,
-      terms: { lasting: { case: "ttl", value: LONG }, owner: "own" },
-    });
+    await root.lease({ name: NAME, terms: { ...TEN_MINUTES, owner: "a secret reason" } });
+    const { ticketId } = await waiter.ticket({ name: NAME, terms: { ...TEN_MINUTES, owner: "own" } });
     const explain = (client: TestCalls, target: object) => client.call("explainWait", { target } as never);
     const byTicket = await explain(waiter, { case: "ticketId", value: ticketId });
     expect(told(byTicket)).toEqual([]);
@@ -376,7 +340,7 @@ rules:
 
   test("the database's user and connection that hold rows are shown to whoever may operate the lock", async () => {
     const { root, clientOf } = await begin();
-    await root.lease({ name: NAME, terms: { lasting: { case: "ttl", value: LONG } } });
+    await root.lease({ name: NAME, terms: TEN_MINUTES });
     const rows = async (client: TestCalls) => {
       const { causes, summary } = await client.call("explainWait", { target: { case: "name", value: NAME } });
       const cause = causes.find((each) => each.cause.case === "rows")?.cause.value;
@@ -396,11 +360,7 @@ rules:
     const { root, clientOf } = await begin();
     const lease = {
       name: NAME,
-      terms: {
-        lasting: { case: "ttl" as const, value: LONG },
-        owner: "a secret reason",
-        labels: { run: "4711" },
-      },
+      terms: { ...TEN_MINUTES, owner: "a secret reason", labels: { run: "4711" } },
     };
     await root.lease(lease);
     const force = { target: { case: "name", value: NAME }, reason: "why" } as const;

@@ -7,6 +7,8 @@ import type { TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
 import { acquire, BareSession } from "../support/session-client.ts";
 
+const ENDLESS = { lasting: { case: "noExpiry", value: {} } } as const;
+
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer();
@@ -19,19 +21,12 @@ async function unclaimed(name: string): Promise<boolean | undefined> {
 }
 
 test("it is unclaimed until it is renewed, or requested again under its request id", async () => {
-  const { leaseId, provisional } = await server.client.lease({
-    name: "renewed",
-    terms: { lasting: { case: "noExpiry", value: {} } },
-  });
+  const { leaseId, provisional } = await server.client.lease({ name: "renewed", terms: ENDLESS });
   expect(provisional).toBe(false);
   expect(await unclaimed("renewed")).toBe(true);
   await server.client.call("renew", { leaseId });
   expect(await unclaimed("renewed")).toBe(false);
-  const again = {
-    name: "again",
-    requestId: "again",
-    terms: { lasting: { case: "noExpiry" as const, value: {} } },
-  };
+  const again = { name: "again", requestId: "again", terms: ENDLESS };
   await server.client.lease(again);
   expect(await unclaimed("again")).toBe(true);
   await server.client.lease(again);
@@ -45,7 +40,7 @@ test("a lease with an end is none of these", async () => {
 
 test("in a session it is claimed when the client has acknowledged the grant, and no message follows", async () => {
   const session = new BareSession(server.client);
-  session.ask(acquire({ name: "heard", terms: { lasting: { case: "noExpiry" as const, value: {} } } }));
+  session.ask(acquire({ name: "heard", terms: ENDLESS }));
   await session.until((all) => all.some(({ results }) => results.length > 0) || undefined);
   expect(await unclaimed("heard")).toBe(true);
   session.send({ received: BigInt(session.responses.length) });
@@ -55,10 +50,7 @@ test("in a session it is claimed when the client has acknowledged the grant, and
 });
 
 test("one that an operator ends counts as lost, because its holder may have relied on it", async () => {
-  await server.client.lease({
-    name: "forced",
-    terms: { lasting: { case: "noExpiry", value: {} }, statusIfLost: "failed" },
-  });
+  await server.client.lease({ name: "forced", terms: { ...ENDLESS, statusIfLost: "failed" } });
   const target = { case: "name" as const, value: "forced" };
   await server.client.call("forceRelease", { target, reason: "nobody has come for it" });
   const { lock } = await server.client.call("getLock", { name: "forced" });
@@ -66,10 +58,7 @@ test("one that an operator ends counts as lost, because its holder may have reli
 });
 
 test("rowlock show marks it as unclaimed after some seconds", async () => {
-  await server.client.lease({
-    name: "shown",
-    terms: { lasting: { case: "noExpiry", value: {} }, owner: "anna" },
-  });
+  await server.client.lease({ name: "shown", terms: { ...ENDLESS, owner: "anna" } });
   const { lock } = await server.client.call("getLock", { name: "shown" });
   const pageAt = (nowMs: number) =>
     lockPage(lockView(lock as NonNullable<typeof lock>), nowMs, (_, text) => text);

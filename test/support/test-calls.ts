@@ -16,6 +16,11 @@ export const WHEN_BUSY = [
 
 type Acquire = Exclude<RequestOf<"acquire">, Uint8Array>;
 
+interface LimitChange {
+  readonly reason?: string;
+  readonly expectedVersion?: bigint;
+}
+
 export class TestCalls extends BareCalls {
   /** An Acquire that must be granted immediately. */
   async lease(request: Acquire): Promise<Lease> {
@@ -46,6 +51,24 @@ export class TestCalls extends BareCalls {
     return outcome.value;
   }
 
+  /** Sets the limit of a name; null removes it. */
+  limit(name: string, limit: number | null, more: LimitChange = {}) {
+    return this.call("setLimit", {
+      target: { case: "name", value: name },
+      newLimit: toLimit(limit),
+      ...more,
+    });
+  }
+
+  /** Sets the limit of a pattern; null removes it. */
+  limitAll(pattern: string, limit: number | null, more: LimitChange = {}) {
+    return this.call("setLimit", {
+      target: { case: "pattern", value: pattern },
+      newLimit: toLimit(limit),
+      ...more,
+    });
+  }
+
   wait(request: RequestOf<"waitInQueue">, options: BareCallOptions = {}): QueueStream {
     return new QueueStream(this.stream("waitInQueue", request, options));
   }
@@ -54,6 +77,11 @@ export class TestCalls extends BareCalls {
     const stream = this.stream("watchLocks", { prefix });
     return new WatchedLocks(stream, () => stream.cancel());
   }
+}
+
+function toLimit(limit: number | null) {
+  if (limit === null) return { case: "unsetLimit", value: {} } as const;
+  return { case: "limit", value: limit } as const;
 }
 
 export function leaseIn({ outcome }: AcquireResponse): Lease {

@@ -190,14 +190,6 @@ describe("checks of the rows", () => {
     expect(check).toHaveBeenCalledTimes(3);
     await background.stop();
   });
-
-  test("are not made if they are off", async () => {
-    const { background, check } = scene();
-    await background.start();
-    await pass(3_600_000);
-    expect(check).not.toHaveBeenCalled();
-    await background.stop();
-  });
 });
 
 describe("heartbeats", () => {
@@ -245,16 +237,6 @@ describe("heartbeats", () => {
     await background.stop();
   });
 
-  test("are not required before a decision while they succeed", async () => {
-    const { background, followed } = scene();
-    followed.push(ref(1n));
-    await background.start();
-    expect(background.lateHeartbeat()).toBeNull();
-    await pass(5 * ATTACHED_MS);
-    expect(background.lateHeartbeat()).toBeNull();
-    await background.stop();
-  });
-
   test("run before decisions, once for all, after they have failed for half the time that a place lasts", async () => {
     const { background, followed, heartbeats, clock } = scene();
     followed.push(ref(1n));
@@ -285,15 +267,6 @@ describe("heartbeats", () => {
     await background.lateHeartbeat();
     expect(heartbeats).toHaveLength(2);
     expect(background.lateHeartbeat()).toBeNull();
-  });
-
-  test("in time do not take the database for one that was away", async () => {
-    const { background, followed, clock } = scene();
-    followed.push(ref(1n));
-    await background.start();
-    await pass(3 * GRACE_MS);
-    expect(clock.cameBack).not.toHaveBeenCalled();
-    await background.stop();
   });
 
   test("that fail in their loop are reported, and the next ones notice that the database was away", async () => {

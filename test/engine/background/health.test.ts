@@ -38,10 +38,6 @@ function scene() {
 }
 
 describe("the last decisions", () => {
-  test("report nothing before there are any", () => {
-    expect(scene().decisions.recent).toEqual(NOTHING);
-  });
-
   test("report a committed transaction for a while", () => {
     const { decisions, onTrouble } = scene();
     const committedMs = performance.now();

@@ -104,13 +104,6 @@ describe("a search under a prefix", () => {
     expect((await found(rows, "jobs/report-"))?.searches).toBeGreaterThan(2);
   });
 
-  test("finds what is behind thousands of held locks", async () => {
-    const rows = new Rows();
-    for (let index = 0; index < 3_000; index++) rows.add(`jobs/held-${index}`);
-    rows.add("jobs/free");
-    expect((await found(rows, "jobs/", (name) => name === "jobs/free"))?.name).toBe("jobs/free");
-  });
-
   test("that begins in the middle goes around once, and reports that it has seen all", async () => {
     const rows = new Rows();
     for (const name of ["a/1", "a/2", "b/1"]) rows.add(name);
@@ -152,15 +145,6 @@ describe("a search under a prefix", () => {
     expect(all.size + 1).toBe(folders);
   });
 
-  test("ends at once if there is nothing", async () => {
-    const rows = new Rows();
-    const candidates = search(rows, "jobs/");
-    expect(await names(candidates, 5)).toEqual([]);
-    expect(candidates.isDone).toBe(true);
-    expect(rows.reads).toBeLessThanOrEqual(1);
-    expect(candidates.reached(true)).toBeNull();
-  });
-
   test("reads more at a time if much of what it finds is not available", async () => {
     const rows = new Rows();
     const taking: Taking = new Set();
@@ -184,14 +168,6 @@ describe("a search under a prefix", () => {
     for (let index = 0; index < 2 * FREE_ENTRIES_MAX; index++) rows.add(`jobs/${index % folders}/${index}`);
     expect(await names(search(rows, "jobs/"), 2 * FREE_ENTRIES_MAX)).toHaveLength(2 * FREE_ENTRIES_MAX);
     expect(rows.entriesRead / rows.reads).toBeLessThanOrEqual(FREE_ENTRIES_MAX + folders);
-  });
-
-  test("skips locks that other captures of this server are taking", async () => {
-    const rows = new Rows();
-    for (const name of ["a/1", "a/2"]) rows.add(name);
-    const taking: Taking = new Set(["a/1"]);
-    expect(await names(search(rows, "a/", null, taking), 2)).toEqual(["a/2"]);
-    expect([...taking]).toEqual(["a/1", "a/2"]);
   });
 });
 
@@ -336,34 +312,5 @@ describe("a search among names", () => {
     const free = searchAmong(rows, ["n/now"]);
     await names(free, 2);
     expect(await free.nextInUs()).toBeNull();
-  });
-
-  test("returns only locks in the requested statuses, and an unused name has none", async () => {
-    const rows = new Rows();
-    rows.add("n/1");
-    expect(await names(searchAmong(rows, ["n/1", "n/none"], ["new"]), 9)).toEqual(["n/1"]);
-    expect(await names(searchAmong(rows, ["n/1", "n/none"], ["other", ""]), 9)).toEqual(["n/none"]);
-  });
-
-  test("returns locks due since the same time in the order of their bytes", async () => {
-    const rows = new Rows();
-    // In UTF-16 order the second name would come after the third.
-    const inOrder = ["n/a", "n/\u{ff5e}", "n/\u{1f512}"];
-    for (const name of inOrder.toReversed()) rows.add(name, 1);
-    expect(await names(searchAmong(rows, inOrder.toReversed()), 9)).toEqual(inOrder);
-  });
-
-  test("finds free ones, longest due first, and unused ones", async () => {
-    const rows = new Rows();
-    rows.add("n/2", 1);
-    rows.add("n/1", 0);
-    const taking: Taking = new Set();
-    const candidates = searchAmong(rows, ["n/2", "n/1", "n/none"], [], taking);
-    expect(await candidates.next(3)).toMatchObject([
-      { name: "n/1", id: 2n },
-      { name: "n/none", id: null },
-      { name: "n/2", id: 1n },
-    ]);
-    expect([...taking].toSorted()).toEqual(["n/1", "n/2", "n/none"]);
   });
 });

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { CAPTURE_MAX } from "../../../server/core/bounds.ts";
-import { type Claim, keptRequestId, SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
+import { type Claim, keptRequestId } from "../../../server/core/claim.ts";
 import type { Acquire, Caller, OutcomeOf, Renew } from "../../../server/core/command.ts";
 import type { LimitRule } from "../../../server/core/limit.ts";
 import { Captures, type CaptureTry } from "../../../server/engine/capturing/captures.ts";
@@ -13,7 +13,7 @@ import type { CaptureEvent, CaptureInput } from "../../../server/engine/lock-eng
 import type { Commands } from "../../../server/engine/transaction/commands.ts";
 import { findFree } from "../../../server/storage/rows/free-locks.ts";
 import { type FreeSelector, ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
-import { CLAIM, TERMS } from "../../support/claims.ts";
+import { CLAIM } from "../../support/claims.ts";
 import { FreeIndex } from "../../support/free-index.ts";
 
 const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "" } as const;
@@ -146,42 +146,6 @@ const cancelled = (isGivenUp: boolean): Caller => ({
 });
 
 describe("a capture", () => {
-  test("goes on behind locks that refuse it, that are gone, and that another transaction holds", async () => {
-    const answers = [BUSY, null, fault(ROW_LOCKED, false), { kind: "held", claim: CLAIM } as const];
-    const { capture, tried } = scene(9, () => answers.shift() as (typeof answers)[number]);
-    const { leases } = await capture();
-    expect(leases.map(({ lockName }) => lockName)).toEqual(["t/10003"]);
-    expect(tried).toHaveLength(4);
-  });
-
-  test("takes no more than requested, each lock under an id of its own", async () => {
-    const ids: string[] = [];
-    const { capture } = scene(9, (_, { requestId }) => {
-      ids.push(requestId);
-      return { kind: "held", claim: CLAIM };
-    });
-    expect((await capture({ max: 3, requestId: "r" })).leases).toHaveLength(3);
-    expect(ids).toEqual([0, 1, 2].map((index) => keptRequestId("", "r", index)));
-  });
-
-  test("that finds nothing returns when the next lock is due", async () => {
-    const { capture } = scene(0);
-    expect(await capture()).toEqual({ leases: [], retryAfterUs: 7_000 });
-  });
-
-  test("begins nothing more once its caller has left, and returns what it has", async () => {
-    let isOver = false;
-    const { capture, tried } = scene(9, (name) => {
-      isOver = true;
-      return name === "t/10000" ? { kind: "held", claim: CLAIM } : BUSY;
-    });
-    const { leases } = await capture({ max: 2 }, { isOver: () => isOver });
-    expect(leases).toHaveLength(1);
-    expect(tried).toHaveLength(2);
-    expect((await capture({}, { isOver: () => true })).leases).toEqual([]);
-    expect(tried).toHaveLength(2);
-  });
-
   test("that is cut short reports it, and the next one of the same line goes on from there", async () => {
     const { capture, tried } = scene(CAPTURE_TRIED_MAX + 5, (name) =>
       name === `t/${10_000 + CAPTURE_TRIED_MAX + 2}` ? { kind: "held", claim: CLAIM } : BUSY,
@@ -201,13 +165,6 @@ describe("a capture", () => {
     expect(some).toEqual({ leases: some.leases, retryAfterUs: null });
     expect(tried).toHaveLength(5);
     expect(times).toEqual({ rulesRead: 0, dueAsked: 0 });
-  });
-
-  test("begins at the first lock if the previous one got all that it wanted", async () => {
-    const { capture, tried } = scene(3);
-    await capture();
-    await capture();
-    expect(tried).toEqual(["t/10000", "t/10000"]);
   });
 
   test("begins at the first lock once a previous one from the middle has come around", async () => {
@@ -234,37 +191,6 @@ describe("a capture", () => {
 });
 
 describe("what a capture requests of a lock", () => {
-  test("is one permit at once, with its caller's terms, and whether it has waited", async () => {
-    const { capture, commands } = scene(1);
-    const terms = { ...TERMS, ifStatus: [""] };
-    const asked = { ttlUs: 5, owner: "anna", labels: { a: "b" }, terms };
-    await capture(asked, { afterWait: true, caller: cancelled(false) });
-    expect(commands).toMatchObject([
-      {
-        ...asked,
-        name: "t/10000",
-        mode: "permit",
-        permits: 1,
-        mayWait: false,
-        maxWaitUs: null,
-        isOneOfMany: true,
-        afterWait: true,
-        replica: null,
-      },
-    ]);
-    expect(commands[0]?.caller?.getPeer()).toBe("1.2.3.4:5");
-  });
-
-  test("has ids of the server if the caller has none, each with a secret of its own", async () => {
-    const { capture, commands, requestIds } = scene(3);
-    await capture({ max: 3 });
-    for (const { requestId } of commands) expect(requestId).toMatch(new RegExp(`^${SERVER_MADE_PREFIX}.+`));
-    await capture();
-    expect(new Set(commands.map(({ requestId }) => requestId)).size).toBe(4);
-    expect(new Set(commands.map(({ secret }) => secret)).size).toBe(4);
-    expect(requestIds).toEqual([]);
-  });
-
   test("has the first ids that brought no lease, so that it takes no more than requested", async () => {
     const answers = [BUSY, HELD, null, HELD, BUSY, HELD];
     const { capture, commands } = scene(9, () => answers.shift() as (typeof answers)[number]);
@@ -289,15 +215,6 @@ describe("a capture that is refused", () => {
     await capture();
     await capture();
     expect(pausedIn(wanted.at(-1))).toEqual([]);
-  });
-
-  test("reads the patterns if these may be the reason, and not otherwise", async () => {
-    const busy = scene(3, () => BUSY);
-    await busy.capture();
-    expect(busy.times.rulesRead).toBe(0);
-    const paused = scene(3, () => refused("never_fits"));
-    await paused.capture();
-    expect(paused.times.rulesRead).toBeGreaterThan(0);
   });
 
   test("after a fail-over has paused grants tries nothing more, and reports no more candidates", async () => {
@@ -339,38 +256,6 @@ describe("captures of the same locks at the same time", () => {
     for (const { leases } of await Promise.all(captures)) expect(leases).toHaveLength(1);
   });
 
-  test("that come during a look make their own after the next one", async () => {
-    const { capture, reads } = scene(3);
-    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    reads.untilFree = first.promise;
-    const captures = [capture(), capture()];
-    await settled();
-    reads.untilFree = second.promise;
-    first.resolve();
-    await settled();
-    captures.push(capture());
-    await settled();
-    second.resolve();
-    for (const { leases } of await Promise.all(captures)) expect(leases).toHaveLength(1);
-    expect(reads.atOnceMax).toBe(1);
-  });
-
-  test("with other targets do not wait for each other", async () => {
-    const { capture, reads } = scene(3);
-    const target = { kind: "prefix", prefix: "t/1" } as const;
-    const [one, other] = [
-      ["", "a"],
-      ["", "b"],
-    ].map((ifStatus) => ({ ...TERMS, ifStatus }));
-    await Promise.all([
-      capture(),
-      capture({ target }),
-      capture({ terms: one ?? null }),
-      capture({ terms: other ?? null }),
-    ]);
-    expect(reads.atOnceMax).toBe(4);
-  });
-
   test("are not stopped by one whose read fails, or whose caller has left", async () => {
     const { capture, reads } = scene(3);
     const { promise, reject } = Promise.withResolvers<void>();
@@ -387,23 +272,6 @@ describe("captures of the same locks at the same time", () => {
     expect(await second).toEqual({ leases: [], retryAfterUs: null, isUnheard: true });
     expect((await third).leases).toHaveLength(1);
     expect(reads.begun).toBe(2);
-  });
-});
-
-describe("a capture by names", () => {
-  test("takes unused ones", async () => {
-    const { capture, tried } = scene(3);
-    const target = { kind: "names", names: ["n/2", "n/1"] } as const;
-    expect((await capture({ target, max: 5 })).leases).toHaveLength(2);
-    expect(tried).toEqual(["n/1", "n/2"]);
-  });
-
-  test("leaves out those in other statuses", async () => {
-    const { capture, tried } = scene(3);
-    const target = { kind: "names", names: ["n/1"] } as const;
-    const terms = { ...TERMS, ifStatus: ["ready"] };
-    expect(await capture({ target, terms })).toEqual({ leases: [], retryAfterUs: null });
-    expect(tried).toEqual([]);
   });
 });
 
@@ -430,23 +298,6 @@ describe("a capture with an unknown outcome", () => {
     const { capture, withdrawn } = oneOfTwo();
     expect((await capture({ max: 2 })).leases).toHaveLength(1);
     expect(withdrawn).toEqual(["t/10000"]);
-  });
-});
-
-describe("a capture that fails", () => {
-  test("at one lock begins no others, and returns what it has", async () => {
-    const away = fault("connection_lost", false);
-    const answers = [HELD, away, HELD];
-    const { capture, tried, withdrawn } = scene(9, () => answers.shift() as (typeof answers)[number]);
-    expect((await capture({ max: 3 })).leases).toHaveLength(2);
-    expect(tried).toHaveLength(3);
-    expect(withdrawn).toEqual([]);
-  });
-
-  test("at the look is not cut short, and has the reason if nothing was tried", async () => {
-    const { capture, reads } = scene(9);
-    reads.fails = true;
-    await expect(capture()).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: false });
   });
 });
 
@@ -517,16 +368,6 @@ describe("a capture that is repeated", () => {
     ]);
   });
 
-  test("returns its leases that are still held, and tries no lock", async () => {
-    const { capture, tried, earlier } = scene(3);
-    const requestId = keptRequestId("", "r", 0);
-    earlier.push({ ...CLAIM, requestId }, { ...CLAIM, requestId: keptRequestId("", "r", 1), state: "ended" });
-    const again = await capture({ max: 2, requestId: "r" });
-    expect(again.leases.map(({ lockName }) => lockName)).toEqual(["t/earlier"]);
-    expect(again.isRepeated).toBe(true);
-    expect(tried).toEqual([]);
-  });
-
   test("keeps no other capture from a turn if its leases are held up", async () => {
     const { capture, earlier, confirms } = scene(1);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -536,13 +377,6 @@ describe("a capture that is repeated", () => {
     expect((await capture()).leases).toHaveLength(1);
     resolve();
     for (const { leases } of await Promise.all(heldUp)) expect(leases).toHaveLength(1);
-  });
-
-  test("returns none if all have ended, and tries no lock", async () => {
-    const { capture, tried, earlier } = scene(3);
-    earlier.push({ ...CLAIM, requestId: keptRequestId("", "r", 0), state: "ended" });
-    expect(await capture({ requestId: "r" })).toEqual({ leases: [], retryAfterUs: null, isRepeated: true });
-    expect(tried).toEqual([]);
   });
 });
 
@@ -566,26 +400,6 @@ describe("nothing is lost", () => {
     });
     await capture({ max: 2, requestId: "r" }, { caller: cancelled(true) }).catch(() => {});
     expect(withdrawn).toEqual(["t/10001"]);
-  });
-
-  test("took one of two, and the next look fails: answers with that one", async () => {
-    const scened = scene(9, (name) => {
-      scened.reads.fails = true;
-      return name === "t/10000" ? HELD : BUSY;
-    });
-    const { capture, withdrawn } = scened;
-    const captured = await capture({ max: 2 }).catch(() => null);
-    expect(captured?.leases.length ?? withdrawn.length).toBe(1);
-  });
-
-  test("the same with a request id", async () => {
-    const scened = scene(9, (name) => {
-      scened.reads.fails = true;
-      return name === "t/10000" ? HELD : BUSY;
-    });
-    const captured = await scened.capture({ max: 2, requestId: "r" }).catch((error: unknown) => error);
-    if (captured instanceof Fault) expect(captured.outcomeUnknown).toBe(true);
-    else expect(captured).toMatchObject({ leases: [{}] });
   });
 
   test("a COMMIT in doubt whose rows are still locked is in doubt", async () => {

@@ -105,31 +105,6 @@ test("a line that has not seen everything goes on after a rest, which grows with
   line.stop(new Error("over"));
 });
 
-test("an empty line does not look", async () => {
-  let isEmpty = 0;
-  const onEmpty = () => {
-    isEmpty += 1;
-  };
-  const line = lineWith({ target: named("a"), onEmpty });
-  const attempt = vi.fn(async (): Promise<Captured> => ({ leases: [], retryAfterUs: null }));
-  const rejected: unknown[] = [];
-  const waiting: WaitingCapture = {
-    ...{ attempt, canAskAgain: false, resolve: () => {}, over: null, inDoubt: null },
-    reject: (why) => void rejected.push(why),
-  };
-  line.add(waiting, null);
-  const why = new Error("given up");
-  line.end(waiting, why);
-  line.end(waiting, new Error("given up again"));
-  await vi.advanceTimersByTimeAsync(10 * POLL_MS);
-  line.serve();
-  await vi.advanceTimersByTimeAsync(10 * POLL_MS);
-  expect(attempt).not.toHaveBeenCalled();
-  expect(rejected).toEqual([why]);
-  expect([isEmpty, line.length]).toEqual([1, 0]);
-  expect([line.wants("a"), line.wants("ab")]).toEqual([true, false]);
-});
-
 test("after a database that stalled for long, a line looks again within its bound", async () => {
   const line = lineWith({});
   let attempts = 0;

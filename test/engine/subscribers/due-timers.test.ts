@@ -73,13 +73,6 @@ test("a lease that was renewed meanwhile gets a new timer, without a transaction
   expect(advanced).toHaveLength(1);
 });
 
-test("many polls before the end make one look at it", async () => {
-  const { waiters, looks } = waiting({ endMs: Date.now() + 400 });
-  for (let polls = 0; polls < 5; polls++) await waiters.look();
-  await vi.advanceTimersByTimeAsync(405);
-  expect(looks()).toBe(6);
-});
-
 test("an end long after the next polls is left to them, and no timer is left after the stop", async () => {
   const { waiters, looks } = waiting({ endMs: Date.now() + 10_000 });
   await waiters.look();
@@ -89,15 +82,6 @@ test("an end long after the next polls is left to them, and no timer is left aft
   await stopped.stop();
   await vi.advanceTimersByTimeAsync(1_000);
   expect(looks()).toBe(1);
-});
-
-test("locks whose leases end together are read together", async () => {
-  const lease = { endMs: Date.now() + 400 };
-  const { waiters, looks, looked } = waiting(lease, [LOCK, LOCK + 1n]);
-  await waiters.look();
-  await vi.advanceTimersByTimeAsync(405);
-  expect(looks()).toBe(2);
-  expect(looked.at(-1)).toEqual([LOCK, LOCK + 1n]);
 });
 
 test("of two times for one key the earlier one counts, and a cleared one does not", async () => {
@@ -118,15 +102,4 @@ test("of two times for one key the earlier one counts, and a cleared one does no
   timers.set("a", 50);
   await vi.advanceTimersByTimeAsync(50);
   expect(due.at(-1)).toEqual(["a", 1_050]);
-});
-
-test("nothing is due after the stop", async () => {
-  const due: string[] = [];
-  const timers = new DueTimers<string>((key) => void due.push(key));
-  timers.set("a", 100);
-  timers.stop();
-  timers.set("b", 100);
-  await vi.advanceTimersByTimeAsync(1_000);
-  expect(due).toEqual([]);
-  expect(vi.getTimerCount()).toBe(0);
 });

@@ -74,14 +74,6 @@ describe("the followers of a replica", () => {
     expect(reads).toBe(2);
   });
 
-  test("need no look at what this replica alone has done", () => {
-    const followers = new Followers();
-    followers.add(claim(1n), follower(), 5n);
-    followers.add(claim(2n), follower(), 6n);
-    followers.decided({ ...OWN, revision: 6n }, 5n, []);
-    expect(followers.isStale(LOCK, 6n)).toBe(false);
-  });
-
   test("look again at what another replica has done in between", () => {
     const followers = new Followers();
     followers.add(claim(1n), follower(), 5n);
@@ -148,31 +140,6 @@ describe("the followers of a replica", () => {
     );
   });
 
-  test("of one claim are notified together, once, and are forgotten then", () => {
-    const followers = new Followers();
-    const told: [who: string, state: Claim["state"], nowUs: number][] = [];
-    const named = (who: string) => ({
-      settled: ({ state }: Claim, nowUs: number) => void told.push([who, state, nowUs]),
-    });
-    followers.add(claim(1n), named("a"), 1n);
-    followers.add(claim(1n), named("b"), 1n);
-    followers.add(claim(2n), named("c"), 1n);
-    expect(followers.count).toBe(2);
-    followers.settled(claim(1n, "held"), 5);
-    followers.settled(claim(1n, "ended"), 6);
-    followers.settled({ ...claim(2n, "held"), lockId: 8n }, 6);
-    expect(told).toEqual([
-      ["a", "held", 5],
-      ["b", "held", 5],
-    ]);
-    expect(followers.count).toBe(1);
-    expect(followers.claim(claim(1n))).toBeUndefined();
-    expect(followers.claim(claim(1n))).toBeUndefined();
-    expect(followers.claim(claim(2n))).toEqual(claim(2n));
-    expect(followers.follows(LOCK)).toBe(true);
-    expect(followers.lockIds()).toEqual([LOCK]);
-  });
-
   test("stay when one of them leaves, and nothing is kept after the last one", () => {
     const followers = new Followers();
     const [one, other, stranger] = [follower(), follower(), follower()];
@@ -218,23 +185,6 @@ describe("the followers of a replica", () => {
     expect(followers.wantsPlaces(LOCK)).toBe(false);
   });
 
-  test("need no look at a lock without followers, nor after one that has seen all", () => {
-    const followers = new Followers();
-    expect(followers.isStale(LOCK, 1n)).toBe(false);
-    followers.decided({ ...OWN, revision: 2n }, 1n, []);
-    followers.saw(LOCK, 1n, followers.lastAddition(LOCK));
-    followers.add(claim(1n), follower(), 5n);
-    expect(followers.isStale(LOCK, 5n)).toBe(false);
-    expect(followers.isStale(LOCK, 6n)).toBe(true);
-    followers.saw(LOCK, 6n, followers.lastAddition(LOCK));
-    expect(followers.isStale(LOCK, 6n)).toBe(false);
-    // A follower that comes back to a claim was there when the claim was read.
-    const before = followers.lastAddition(LOCK);
-    followers.add(claim(1n), follower(), 6n);
-    followers.saw(LOCK, 7n, before);
-    expect(followers.isStale(LOCK, 7n)).toBe(false);
-  });
-
   test("are numbered, so that a follower is not told what was read before it came", () => {
     const followers = new Followers();
     const lastAdditions = () => [...followers.of(LOCK)].map(({ lastAddition }) => lastAddition);
@@ -250,32 +200,5 @@ describe("the followers of a replica", () => {
     const between = followers.additions;
     followers.add(claim(1n), other, 1n);
     expect(lastAdditions()[0]).toBeGreaterThan(between);
-  });
-
-  test("of locks without a decision here, or decided by the present rules, need no new decision", () => {
-    const followers = new Followers();
-    const rules = [{ prefix: "", limit: 1, version: 1n, reason: "", changeMark: 0n }];
-    const asked: string[] = [];
-    const changes = {
-      rules,
-      concerns: (name: string) => {
-        asked.push(name);
-        return name === "concerned";
-      },
-    };
-    followers.decided({ ...OWN, name: "concerned" }, 0n, []);
-    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
-    followers.add(claim(1n), follower(), 1n);
-    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
-    followers.decided({ ...OWN, name: "concerned" }, 0n, rules);
-    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
-    expect(asked).toEqual([]);
-    followers.decided({ ...OWN, name: "concerned" }, 0n, []);
-    expect(followers.hasOldRules(LOCK, changes)).toBe(true);
-    expect(followers.hasOldRules(LOCK, changes)).toBe(true);
-    followers.decided({ ...OWN, name: "other" }, 0n, []);
-    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
-    expect(followers.hasOldRules(LOCK, changes)).toBe(false);
-    expect(asked).toEqual(["concerned", "concerned", "other"]);
   });
 });

@@ -172,14 +172,3 @@ test("nothing is kept of closed watches", async () => {
   all.close(new Error("gone"));
   expect(watches.known).toBe(0);
 });
-
-test("the feed ends if it cannot begin after the last watch was closed", async () => {
-  const watch = watching("a/", 1, "anna");
-  begin = async () => {
-    watch.close(new Error("gone"));
-    begun = 1;
-    throw new Error("A fault made by a test.");
-  };
-  await watch.next().catch(() => {});
-  expect(begun).toBe(0);
-});

@@ -1,6 +1,6 @@
 // Places are read only for followers that are told theirs, and however many these are, other work gets its turn.
 
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import { PLACES_READS_MAX, PLACES_SLICE } from "../../../server/engine/engine-bounds.ts";
 import { Followers } from "../../../server/engine/subscribers/followers.ts";
@@ -162,29 +162,6 @@ test("a crowd that is being notified when the server stops hears no more", async
   expect(told()).toBe(toldAtTheStop);
 });
 
-test("a follower that shows no places is skipped, as is one that is not in the queue", async () => {
-  const followers = new Followers();
-  const told = Promise.withResolvers<number>();
-  const places = new Places({
-    store: {
-      queue: async () => ({
-        nowUs: 0,
-        places: [1n, 2n].map((ticketNumber) => ({ ticketNumber, permits: 1 })),
-      }),
-    },
-    followers,
-    onFailure: (_loop, error) => told.reject(error),
-  });
-  const claimOf = (ticketNumber: bigint) => ({ lockId: 7n, ticketNumber }) as Claim;
-  followers.add(claimOf(1n), { settled() {} }, 1n);
-  followers.add(claimOf(9n), { settled() {}, placed: () => told.reject(new Error("It has no place.")) }, 1n);
-  followers.add(claimOf(2n), { settled() {}, placed: ({ ahead }) => told.resolve(ahead) }, 1n);
-  places.changed(7n);
-  places.start();
-  stops.push(() => places.stop());
-  expect(await told.promise).toBe(1);
-});
-
 test("a lock that changes during a round is reported once, in the next round", async () => {
   const { enter, changed, toldSoMany, read } = crowd(1);
   for (const lockId of [1n, 2n, 3n]) enter(lockId);
@@ -194,38 +171,6 @@ test("a lock that changes during a round is reported once, in the next round", a
   for (let times = 0; times < 5; times++) for (const lockId of [1n, 3n]) changed(lockId);
   await toldSoMany(4);
   expect(read).toEqual([1n, 2n, 3n, 1n]);
-});
-
-describe("the place of a caller", () => {
-  /** Two waiters for 3 and 5 permits, and two more. */
-  const QUEUE = [
-    { ticketNumber: 2n, permits: 3 },
-    { ticketNumber: 4n, permits: 5 },
-    { ticketNumber: 5n, permits: 1 },
-    { ticketNumber: 9n, permits: 1 },
-  ];
-  const places = new Places({
-    store: { queue: async () => ({ nowUs: 0, places: QUEUE }) },
-    followers: new Followers(),
-    onFailure() {},
-  });
-
-  test("shows who is ahead, and how many permits they request", async () => {
-    const all = await Promise.all(QUEUE.map(({ ticketNumber }) => places.of({ lockId: 7n, ticketNumber })));
-    expect(all).toEqual([
-      { ahead: 0, permitsAhead: 0, queueLength: 4 },
-      { ahead: 1, permitsAhead: 3, queueLength: 4 },
-      { ahead: 2, permitsAhead: 8, queueLength: 4 },
-      { ahead: 3, permitsAhead: 9, queueLength: 4 },
-    ]);
-  });
-
-  test.each([0n, 1n, 3n, 6n, 8n, 10n])(
-    "is none for ticket %s, which is not in the queue",
-    async (ticketNumber) => {
-      expect(await places.of({ lockId: 7n, ticketNumber })).toBeNull();
-    },
-  );
 });
 
 test("a queue that cannot be read is reported, and followers of other locks are notified all the same", async () => {

@@ -81,22 +81,6 @@ function scene(count = 2n, start = true) {
 const numbers = (from: bigint, count: number) =>
   Array.from({ length: count }, (_, index) => from + BigInt(index));
 
-test("a poke without claims changes nothing for the next one", async () => {
-  const { poke, reads } = scene();
-  await poke();
-  await poke(1n);
-  expect(reads).toEqual([[1n]]);
-});
-
-test("an existing grant is reported at once, and nothing is read again", async () => {
-  const { granted, told, reads, poke } = scene();
-  granted.add(1n);
-  await poke(1n, 7n);
-  expect(told).toEqual([1n]);
-  await vi.advanceTimersByTimeAsync(LONG_MS);
-  expect(reads).toEqual([[1n]]);
-});
-
 test("a grant that comes a little later is reported soon, and a reported one is not read again", async () => {
   const { granted, told, reads, poke } = scene();
   granted.add(1n);
@@ -184,14 +168,5 @@ test("nothing is read before the start or after the stop, which waits for what i
   await stopping;
   await vi.advanceTimersByTimeAsync(LONG_MS);
   expect(reads).toEqual([[1n, 2n]]);
-  expect(vi.getTimerCount()).toBe(0);
-});
-
-test("nothing is read again after the stop", async () => {
-  const { waiters, reads, poke } = scene();
-  await poke(1n);
-  await waiters.stop();
-  await vi.advanceTimersByTimeAsync(LONG_MS);
-  expect(reads).toHaveLength(1);
   expect(vi.getTimerCount()).toBe(0);
 });

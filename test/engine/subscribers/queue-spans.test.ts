@@ -48,20 +48,6 @@ function scene(...tickets: bigint[]) {
 describe("a wait", () => {
   const release = new KeptSpan("Release");
 
-  test("ends with its grant, and with its own end", () => {
-    const { commit, queue } = scene(1n, 2n);
-    commit(granted(1n), ended({ ticketNumber: 2n, endReason: "timed_out" }, "waiting"));
-    expect(queue(0).ends).toEqual([HELD]);
-    const how = { "rowlock.outcome": "ended", "rowlock.reason": "timed_out" };
-    expect(queue(1).ends).toEqual([{ attributes: how, error: undefined, atMs: undefined }]);
-  });
-
-  test("is linked to the release that made room, as are the waits that are granted with it", () => {
-    const { commit, queue } = scene(1n, 2n);
-    commit(ended({ endReason: "released" }, "held", release), granted(1n), granted(2n));
-    for (const index of [0, 1]) expect(queue(index).links).toEqual([release]);
-  });
-
   test("is linked to the release, although a waiter before it has turned out never to fit", () => {
     const { commit, queue } = scene(2n);
     const released = ended({ endReason: "released" }, "held", release);
@@ -90,13 +76,6 @@ describe("a wait", () => {
     const { spans, call } = scene(1n);
     spans.begin(claim(1n), new KeptSpan("WaitInQueue"), "l");
     expect(call.parts).toHaveLength(1);
-  });
-
-  test("ends when the server stops, as nobody knows how", () => {
-    const { spans, queue } = scene(1n);
-    spans.stop();
-    spans.stop();
-    expect(queue(0).ends).toEqual([UNKNOWN]);
   });
 
   test("that is the longest of too many ends, as if nobody knew how", () => {

@@ -42,13 +42,6 @@ test("a lock is gone once, and only if its name has no other row by now", () => 
   expect(known.size).toBe(0);
 });
 
-test("locks are counted under a prefix, and unwatched ones are forgotten", () => {
-  knowing("a/1", "a/2", "b/1");
-  expect([known.countUnder("a/"), known.countUnder(""), known.countUnder("c")]).toEqual([2, 3, 0]);
-  known.keepOnly((name) => name !== "a/1");
-  expect([...known.values()].map(({ name }) => name)).toEqual(["a/2", "b/1"]);
-});
-
 test("a round reaches all of them once, a part at a time, and those that have come meanwhile", () => {
   expect(nextOf(2)).toEqual([]);
   knowing("a", "b", "c");
@@ -61,13 +54,4 @@ test("a round reaches all of them once, a part at a time, and those that have co
   // The end of the round; the next round begins with the next part.
   expect(nextOf(1)).toEqual([]);
   expect(nextOf(5)).toEqual(["a", "b", "d"]);
-});
-
-test("nothing is kept once all locks are forgotten", () => {
-  knowing("a", "b");
-  nextOf(1);
-  known.clear();
-  expect(known.size).toBe(0);
-  knowing("c", "d");
-  expect(nextOf(5)).toEqual(["c", "d"]);
 });

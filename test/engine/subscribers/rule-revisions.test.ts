@@ -88,34 +88,6 @@ test("only the locks under the changed pattern are decided again, until a decisi
   expect(reads()).toBe(2);
 });
 
-test("a lock that this server decides by older rules after it has seen the new ones is decided again", async () => {
-  const before = [rule("", 1)];
-  const { now, poll, decided } = scene(before);
-  now.rules = [rule("", 3, 2n)];
-  now.revision = 2n;
-  expect(await poll()).toEqual([1n, 2n]);
-  for (const id of [1n, 2n]) decided(id, now.rules);
-  expect(await poll()).toEqual([]);
-  decided(2n, before);
-  expect(await poll()).toEqual([2n]);
-});
-
-test("locks are decided again even if the rule is new, is removed, or was set back with the rows", async () => {
-  const { now, poll, decided } = scene([]);
-  const becomes = async (...rules: LimitRule[]) => {
-    now.rules = rules;
-    now.revision += 1n;
-    const again = await poll();
-    for (const id of again) decided(id, rules);
-    return again;
-  };
-  expect(await becomes(rule("web/", 2))).toEqual([2n]);
-  expect(await becomes(rule("web/", null, 2n))).toEqual([2n]);
-  expect(await becomes(rule("web/", 2))).toEqual([2n]);
-  expect(await becomes(rule("web/", 2), rule("other/", 2))).toEqual([]);
-  expect(await becomes()).toEqual([2n]);
-});
-
 test("is announced once, by the prefixes of the changed rules, and not when the rules are first read", async () => {
   const { now, poll, changed } = scene([rule("etl/", 1), rule("web/", 1)]);
   await poll();

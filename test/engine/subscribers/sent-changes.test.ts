@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Lock } from "../../../server/core/lock.ts";
 import { OWN_NAMES_PREFIX } from "../../../server/core/lock.ts";
 import {
-  KNOWN_CHECKED_MAX,
   KNOWN_CHECKED_MS,
   WATCH_CLAIMS_MAX,
   WATCH_GONE_MAX,
@@ -142,23 +141,6 @@ class Reader {
 }
 
 describe("a watch sends", () => {
-  test("what this server commits under its prefix, in its present state, and nothing else", async () => {
-    const { watches, write, commit, reads } = scene();
-    write("a/1");
-    const watch = watches.open("a/");
-    expect(await snapshotOf(watch)).toEqual([["a/1"]]);
-    const reader = new Reader(watch);
-    commit(write("b/1"), write(`${OWN_NAMES_PREFIX}1`));
-    await settled();
-    expect(reads).toEqual([]);
-    const row = write("a/1", { holders: 1 });
-    write("a/1", { holders: 2 });
-    commit(row);
-    expect((await reader.next).locks).toMatchObject([{ lock: { name: "a/1", revision: 3n, holders: 2 } }]);
-    expect(reads).toEqual([[{ id: row.id, holders: 1, waiting: 0 }]]);
-    watch.close(new Error("gone"));
-  });
-
   test("none of the server's own locks, whatever its prefix", async () => {
     const { watches, write, commit, reads } = scene();
     const watch = watches.open("");
@@ -167,33 +149,6 @@ describe("a watch sends", () => {
     commit(write(`${OWN_NAMES_PREFIX}1`));
     await settled();
     expect([reader.told, reads]).toEqual([null, []]);
-    watch.close(new Error("gone"));
-  });
-
-  test("a change once, however often it is seen", async () => {
-    const { watches, write } = scene();
-    const watch = watches.open("");
-    await snapshotOf(watch);
-    const first = new Reader(watch);
-    const row = write("a");
-    watches.decided(row);
-    expect(await first.names()).toEqual(["a"]);
-    const second = new Reader(watch);
-    watches.decided(row);
-    watches.decided(write("b"));
-    expect(await second.names()).toEqual(["b"]);
-    watch.close(new Error("gone"));
-  });
-
-  test("a name that has come back as another lock", async () => {
-    const { watches, rows, write } = scene();
-    const watch = watches.open("");
-    watches.decided(write("a"));
-    await snapshotOf(watch);
-    const reader = new Reader(watch);
-    rows.delete("a");
-    watches.decided(write("a"));
-    expect((await reader.next).locks).toMatchObject([{ lock: { id: 2n, revision: 1n } }]);
     watch.close(new Error("gone"));
   });
 
@@ -222,127 +177,6 @@ describe("a watch sends", () => {
     expect(reads).toHaveLength(1);
     for (const watch of all) watch.close(new Error("gone"));
   });
-
-  test("nothing, and causes no read, until its client reads on", async () => {
-    const { watches, write, commit, reads } = scene();
-    const watch = watches.open("");
-    await snapshotOf(watch);
-    commit(write("a"));
-    await settled();
-    expect(reads).toEqual([]);
-    expect(await new Reader(watch).names()).toEqual(["a"]);
-    watch.close(new Error("gone"));
-  });
-
-  test("what changed during the read of its snapshot, after it", async () => {
-    const { watches, write, commit, untilPage } = scene();
-    write("a");
-    const { promise, resolve } = Promise.withResolvers<void>();
-    untilPage.promise = promise;
-    const watch = watches.open("");
-    const snapshot = snapshotOf(watch);
-    await settled();
-    commit(write("b"));
-    const before = write("a");
-    resolve();
-    expect(await snapshot).toEqual([["a", "b"]]);
-    // Unchanged since the snapshot, so not reported.
-    commit(before);
-    commit(write("c"));
-    expect(await new Reader(watch).names()).toEqual(["c"]);
-    watch.close(new Error("gone"));
-  });
-});
-
-describe("now and then all known locks are checked", () => {
-  test("which finds those that are gone, and missed changes", async () => {
-    const { watches, rows, write, looks } = scene();
-    for (const name of ["a", "b", "c"]) write(name);
-    const watch = watches.open("");
-    await snapshotOf(watch);
-    const reader = new Reader(watch);
-    rows.delete("a");
-    write("b");
-    await check();
-    expect(looks).toEqual([[1n, 2n, 3n]]);
-    const told = [await reader.next, await watch.next()];
-    expect(told.flatMap(({ deleted }) => deleted)).toEqual(["a"]);
-    expect(told.flatMap(({ locks }) => locks.map(({ lock }) => lock.name))).toEqual(["b"]);
-    watch.close(new Error("gone"));
-  });
-
-  test("about once a second, but not if nothing is known, and not after the last watch was closed", async () => {
-    const { watches, write, looks } = scene();
-    const watch = watches.open("");
-    await snapshotOf(watch);
-    await check();
-    expect(looks).toEqual([]);
-    watches.decided(write("a"));
-    await vi.advanceTimersByTimeAsync(0.6 * KNOWN_CHECKED_MS);
-    expect(looks).toEqual([]);
-    await check();
-    expect(looks).toHaveLength(1);
-    watch.close(new Error("gone"));
-    await check();
-    expect(looks).toHaveLength(1);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test("a part of them at a time, and all in turn", async () => {
-    const { watches, write, looks } = scene();
-    const watch = watches.open("");
-    await snapshotOf(watch);
-    const count = 2 * KNOWN_CHECKED_MAX + 1;
-    for (let index = 0; index < count; index++) watches.decided(write(`${index}`));
-    while (looks.length < 4) await check();
-    expect(looks.map((ids) => ids.length)).toEqual([
-      KNOWN_CHECKED_MAX,
-      KNOWN_CHECKED_MAX,
-      1,
-      KNOWN_CHECKED_MAX,
-    ]);
-    expect(new Set(looks.slice(0, 3).flat()).size).toBe(count);
-    watch.close(new Error("gone"));
-  });
-});
-
-test("a limit that a pattern changes is sent for the locks under it alone", async () => {
-  const { watches, write } = scene();
-  for (const name of ["a/1", "b/1", "c/1"]) write(name);
-  const watch = watches.open("");
-  await snapshotOf(watch);
-  const first = new Reader(watch);
-  watches.rulesChanged(["d/"]);
-  await settled();
-  expect(first.told).toBeNull();
-  watches.rulesChanged(["a/"]);
-  expect(await first.names()).toEqual(["a/1"]);
-  const second = new Reader(watch);
-  watches.rulesChanged(["b/", "c/"]);
-  expect((await second.names()).sort()).toEqual(["b/1", "c/1"]);
-  watch.close(new Error("gone"));
-});
-
-test("what was known does not count after a break: all watches begin anew", async () => {
-  const { watches, events, write, rows } = scene();
-  for (const name of ["a", "b"]) write(name);
-  const [watch, other] = [watches.open(""), watches.open("b")];
-  for (const each of [watch, other]) await snapshotOf(each);
-  const reader = new Reader(watch);
-  rows.delete("a");
-  watches.missed("failed_over");
-  expect(watches.known).toBe(0);
-  expect(await reader.next).toMatchObject({
-    beganAnew: true,
-    complete: true,
-    locks: [{ lock: { name: "b" } }],
-  });
-  expect(await other.next()).toMatchObject({ beganAnew: true });
-  expect(events.filter(({ kind }) => kind === "watch_began_anew")).toEqual([
-    { kind: "watch_began_anew", cause: "failed_over" },
-    { kind: "watch_began_anew", cause: "failed_over" },
-  ]);
-  for (const each of [watch, other]) each.close(new Error("gone"));
 });
 
 describe("a round of sends", () => {
@@ -382,18 +216,6 @@ describe("a round of sends", () => {
     expect((await new Reader(watch).next).deleted).toHaveLength(1);
     watch.close(new Error("gone"));
   });
-
-  test("that fails is reported, and its content is sent later", async () => {
-    const { watches, write, failures, fault } = scene();
-    const watch = watches.open("");
-    await snapshotOf(watch);
-    const reader = new Reader(watch);
-    fault.next = new Error("A fault made by a test.");
-    watches.decided(write("a"));
-    expect(await reader.names()).toEqual(["a"]);
-    expect(failures).toEqual([["watches", expect.objectContaining({ message: "A fault made by a test." })]]);
-    watch.close(new Error("gone"));
-  });
 });
 
 describe("a page of a snapshot", () => {
@@ -408,16 +230,6 @@ describe("a page of a snapshot", () => {
     const crowded = watches.open("");
     expect((await snapshotOf(crowded)).map((names) => names.length)).toEqual([1, 2, WATCH_LOCKS_MAX - 2]);
     for (const each of [watch, crowded]) each.close(new Error("gone"));
-  });
-
-  test("is the last one if everything fits, and is empty if there is nothing", async () => {
-    const { watches, write } = scene();
-    const empty = watches.open("a");
-    expect(await snapshotOf(empty)).toEqual([[]]);
-    for (let index = 0; index < WATCH_LOCKS_MAX - 1; index++) write(`b${index}`);
-    const watch = watches.open("b");
-    expect(await snapshotOf(watch)).toHaveLength(1);
-    for (const each of [empty, watch]) each.close(new Error("gone"));
   });
 
   test("that cannot be read is tried again when the fault allows it, but not after a bug", async () => {
@@ -478,16 +290,4 @@ test("what is sent is counted", async () => {
     { kind: "watch_sent", locks: 0, deleted: 1 },
   ]);
   watch.close(new Error("gone"));
-});
-
-test("all watches end with the server, with its reason, and nothing is read after that", async () => {
-  const { watches, write, commit, reads } = scene();
-  const [watch, other] = [watches.open("a"), watches.open("b")];
-  for (const each of [watch, other]) await snapshotOf(each);
-  const ends = [watch, other].map((each) => each.next().catch((error: Error) => error.message));
-  await watches.stop(new Error("stopping"));
-  expect(await Promise.all(ends)).toEqual(["stopping", "stopping"]);
-  commit(write("a"));
-  await settled();
-  expect(reads).toEqual([]);
 });

@@ -84,27 +84,6 @@ function scene(locks: number) {
 }
 
 describe("a look", () => {
-  test("reads the claims of changed locks alone, and notifies those that no longer wait", async () => {
-    const { waiters, becomes, reads, told, changed } = scene(4);
-    becomes(2n, "waiting", 2n);
-    becomes(3n, "held", 2n);
-    await waiters.look();
-    expect(reads).toEqual([[2n, 3n]]);
-    expect(told).toEqual([[3n, "held"]]);
-    expect(changed).toEqual([2n, 3n]);
-    await waiters.look();
-    expect(reads).toHaveLength(1);
-    expect(changed).toHaveLength(2);
-  });
-
-  test("reports the end of waits whose guard row is gone", async () => {
-    const { waiters, database, told } = scene(2);
-    database.revisions.delete(1n);
-    database.claims.delete(1n);
-    await waiters.look();
-    expect(told).toEqual([[1n, "ended"]]);
-  });
-
   test("advances due locks, and waits for none of them", async () => {
     const { waiters, database, advanced } = scene(3);
     database.due = [3n, 1n];
@@ -118,15 +97,6 @@ describe("a look", () => {
     expect(looks).toEqual([[2n]]);
     await waiters.look([99n]);
     expect(looks).toHaveLength(1);
-  });
-
-  test("without waiters still makes one read, and otherwise one read of all locks", async () => {
-    const nobody = scene(0);
-    await nobody.waiters.look();
-    expect(nobody.looks).toEqual([[]]);
-    const { waiters, looks, lockIds } = scene(3);
-    await waiters.look();
-    expect(looks).toEqual([lockIds]);
   });
 
   test("at many locks is made in parts, as are the reads of their claims", async () => {
@@ -181,16 +151,5 @@ describe("the ticks", () => {
     await vi.advanceTimersByTimeAsync(10 * TICK_MS);
     expect(looks).toHaveLength(after + 10);
     await waiters.stop();
-  });
-
-  test("end with the stop, also where they were never started", async () => {
-    const { waiters, looks } = scene(1);
-    await waiters.stop();
-    waiters.start();
-    await vi.advanceTimersByTimeAsync(2.5 * TICK_MS);
-    expect(looks).toHaveLength(2);
-    await waiters.stop();
-    await vi.advanceTimersByTimeAsync(10 * TICK_MS);
-    expect(looks).toHaveLength(2);
   });
 });

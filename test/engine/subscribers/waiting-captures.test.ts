@@ -11,7 +11,7 @@ import {
 import { Fault } from "../../../server/engine/faults.ts";
 import type { Captured, CaptureInput } from "../../../server/engine/lock-engine.ts";
 import { WaitingCaptures } from "../../../server/engine/subscribers/waiting-captures.ts";
-import { CLAIM, TERMS } from "../../support/claims.ts";
+import { CLAIM } from "../../support/claims.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -100,18 +100,6 @@ function scene() {
 }
 
 describe("a wait", () => {
-  test("is served when a matching lock was decided about and is free", async () => {
-    const { waits, decided } = scene();
-    const wait = new TestWait(waits);
-    await decided("u/1");
-    await decided("t/1", { holders: 1, waiting: 0 });
-    expect(wait.attempts).toBe(0);
-    await decided();
-    await wait.finds(LEASE);
-    expect(wait.answered).toBe(LEASE);
-    expect(waits.count).toBe(0);
-  });
-
   test("is notified once of each change of a lock", async () => {
     const { waits } = scene();
     const wait = new TestWait(waits, wanting(), () => NOTHING);
@@ -121,34 +109,6 @@ describe("a wait", () => {
       await settled();
     }
     expect(wait.attempts).toBe(1);
-  });
-
-  test("looks by itself now and then, and when the next lock is due", async () => {
-    const { waits } = scene();
-    const wait = new TestWait(waits, wanting(), () => ({ ...NOTHING, retryAfterUs: 50_000 }));
-    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
-    expect(wait.attempts).toBe(1);
-    await vi.advanceTimersByTimeAsync(50);
-    expect(wait.attempts).toBe(2);
-  });
-
-  test("goes on after a fault, which does not end it", async () => {
-    const { waits, decided } = scene();
-    const wait = new TestWait(waits, wanting(), (attempt) => (attempt === 1 ? AWAY : LEASE));
-    await decided();
-    expect(wait.answered).toBeUndefined();
-    await vi.advanceTimersByTimeAsync(UNAVAILABLE_RETRY_AFTER_MS);
-    expect(wait.answered).toBe(LEASE);
-  });
-
-  test("that ends begins no further attempt", async () => {
-    const { waits, feed, decided } = scene();
-    const wait = new TestWait(waits);
-    await wait.end("its time is over");
-    expect(wait.answered).toBe("its time is over");
-    await decided();
-    expect(wait.attempts).toBe(0);
-    expect(feed.end).toHaveBeenCalled();
   });
 });
 
@@ -209,14 +169,6 @@ describe("the feed of other servers' decisions", () => {
     expect(feed.end).toHaveBeenCalledTimes(1);
   });
 
-  test("that opens while a capture waits stays open", async () => {
-    const { waits, feed } = scene();
-    const wait = new TestWait(waits);
-    await settled();
-    expect(feed.end).not.toHaveBeenCalled();
-    await wait.end("enough");
-  });
-
   test("that cannot open is reported, and the waiting captures look by themselves", async () => {
     const { waits, feed, failures } = scene();
     feed.begin.mockRejectedValueOnce(AWAY);
@@ -225,14 +177,6 @@ describe("the feed of other servers' decisions", () => {
     expect(failures).toEqual([["watches", AWAY]]);
     await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
     expect(wait.answered).toBe(LEASE);
-  });
-
-  test("is not opened by a capture that has left before", async () => {
-    const { waits, feed } = scene();
-    const gone = AbortSignal.abort(new Error("gone"));
-    await expect(waits.wait(wanting(), null, gone, async () => LEASE)).rejects.toThrow("gone");
-    expect(feed.begin).not.toHaveBeenCalled();
-    expect(waits.count).toBe(0);
   });
 });
 
@@ -441,29 +385,6 @@ describe("a line", () => {
     expect(waits.count).toBe(0);
   });
 
-  test("ends with the server for all captures", async () => {
-    const { waits, feed } = scene();
-    const other = wanting({ target: { kind: "prefix", prefix: "u/" } });
-    const all = [new TestWait(waits), new TestWait(waits), new TestWait(waits, other)];
-    const stopping = new Error("stopping");
-    waits.stop(stopping);
-    await settled();
-    expect(all.map(({ answered }) => answered)).toEqual([stopping, stopping, stopping]);
-    expect(waits.count).toBe(0);
-    expect(feed.end).toHaveBeenCalled();
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test("for other statuses is a different one", async () => {
-    const { waits, decided } = scene();
-    const terms = { ...TERMS, ifStatus: ["ready"] };
-    const stuck = new TestWait(waits, wanting({ terms: { ...TERMS, ifStatus: ["failed"] } }));
-    const others = [1, 2].map(() => new TestWait(waits, wanting({ terms }), () => LEASE));
-    await decided();
-    expect(others.map(({ answered }) => answered)).toEqual([LEASE, LEASE]);
-    await stuck.finds(LEASE);
-  });
-
   test("looks again soon if no capture has looked yet", async () => {
     const { waits, decided } = scene();
     const wait = new TestWait(waits, wanting(), (attempt) => (attempt < 3 ? CUT_SHORT : LEASE));
@@ -481,15 +402,5 @@ describe("a line", () => {
     expect(wait.attempts).toBe(2);
     await wait.finds(LEASE);
     expect(wait.answered).toBe(LEASE);
-  });
-
-  test("is for captures of the same locks", async () => {
-    const { waits, decided } = scene();
-    const target = { kind: "names", names: ["u/1"] } as const;
-    const named = new TestWait(waits, wanting({ target }), () => LEASE);
-    const under = new TestWait(waits, wanting(), () => LEASE);
-    await decided("u/1");
-    expect([named.answered, under.answered]).toEqual([LEASE, undefined]);
-    await under.end("enough");
   });
 });

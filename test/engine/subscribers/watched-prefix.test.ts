@@ -49,27 +49,6 @@ function scene(...pages: (SnapshotPage | Error | Promise<SnapshotPage>)[]) {
 }
 
 describe("a watch", () => {
-  test("sends its snapshot page by page, and then what has changed meanwhile", async () => {
-    const { watch, asked } = scene(page("b", "a", "b"), page(null, "c"));
-    expect(await watch.next()).toMatchObject({ beganAnew: false, complete: false });
-    watch.changed(row("a", 2n));
-    expect(await watch.next()).toMatchObject({ complete: true });
-    expect(asked).toEqual([null, "b"]);
-    const changes = watch.next();
-    watch.send([view("a", 2n), view("other")], 10);
-    expect(await changes).toEqual({ beganAnew: false, complete: false, deleted: [], locks: [view("a", 2n)] });
-    expect(watch.hasNews).toBe(false);
-  });
-
-  test("does not repeat what its snapshot has sent in the same state", async () => {
-    const { watch } = scene(page("a", "a"), page(null, "b"));
-    watch.changed(row("a"));
-    watch.changed(row("b", 2n));
-    await watch.next();
-    await watch.next();
-    expect([...watch.pending.keys()]).toEqual(["b"]);
-  });
-
   test("sends what was read only if it has not changed since", async () => {
     const { watch } = scene(page(null));
     await watch.next();
@@ -79,18 +58,6 @@ describe("a watch", () => {
     expect(watch.isHungry).toBe(true);
     watch.send([view("a", 9n)], 10);
     expect(await changes).toMatchObject({ locks: [{ lock: { revision: 9n } }] });
-  });
-
-  test("sends a lock that is gone, and not one that has come back", async () => {
-    const { watch } = scene(page(null, "a", "b"));
-    await watch.next();
-    watch.changed(row("a", 2n));
-    watch.gone("a");
-    watch.gone("b");
-    watch.changed(row("b", 1n, 7n));
-    const changes = watch.next();
-    watch.send([view("b", 1n, 7n)], 10);
-    expect(await changes).toMatchObject({ deleted: ["a"], locks: [{ lock: { id: 7n } }] });
   });
 
   test("begins anew if its client reads so slowly that too much gathers, and sends that first", async () => {
@@ -110,15 +77,6 @@ describe("a watch", () => {
     watch.beginAnew();
     slow.resolve(page(null, "old"));
     expect(await next).toMatchObject({ beganAnew: true, locks: [view("new")] });
-  });
-
-  test("begins anew while it waits", async () => {
-    const { watch, hungry } = scene(page(null), page(null, "a"));
-    await watch.next();
-    const next = watch.next();
-    expect(hungry()).toBe(1);
-    watch.beginAnew();
-    expect(await next).toMatchObject({ beganAnew: true, locks: [view("a")] });
   });
 
   test("fails if its first page cannot be read, and tries again with later ones", async () => {
@@ -169,22 +127,6 @@ describe("a watch", () => {
     expect(watch.pending.size).toBe(WATCH_PENDING_MAX + 1);
   });
 
-  test("does not report that it began anew before it has sent anything", async () => {
-    const { watch } = scene(page(null, "a"));
-    watch.changed(row("old"));
-    watch.gone("older");
-    watch.beginAnew();
-    expect(watch.hasNews).toBe(false);
-    expect(await watch.next()).toMatchObject({ beganAnew: false, locks: [view("a")] });
-  });
-
-  test("reports once that it began anew", async () => {
-    const { watch } = scene(page(null), page("a", "a"), page(null, "b"));
-    await watch.next();
-    watch.beginAnew();
-    expect([(await watch.next()).beganAnew, (await watch.next()).beganAnew]).toEqual([true, false]);
-  });
-
   test("sends the names of deleted locks in parts, and goes on waiting if there are none", async () => {
     const { watch, told } = scene(page(null));
     await watch.next();
@@ -225,14 +167,5 @@ describe("a watch", () => {
     expect(watch.isHungry).toBe(true);
     watch.send([view("a", 1n, 2n)], 10);
     expect(await changes).toMatchObject({ locks: [{ lock: { id: 2n } }] });
-  });
-
-  test("reports once that it is closed", async () => {
-    const { watch, closed } = scene();
-    expect(watch.isClosed).toBe(false);
-    watch.close(new Error("first"));
-    watch.close(new Error("second"));
-    expect(watch.isClosed).toBe(true);
-    expect(closed).toEqual([watch]);
   });
 });

@@ -2,13 +2,9 @@
 // retried until it succeeds.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Claim } from "../../../server/core/claim.ts";
-import { OWED_AT_ONCE_MAX, POLL_LOCKS_MAX } from "../../../server/engine/engine-bounds.ts";
+import { OWED_AT_ONCE_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import { Backoff } from "../../../server/engine/loop.ts";
-import { Followers } from "../../../server/engine/subscribers/followers.ts";
-import { Places } from "../../../server/engine/subscribers/places.ts";
-import { Waiters } from "../../../server/engine/subscribers/waiters.ts";
 import { Advances } from "../../../server/engine/transaction/advances.ts";
 import { ROW_LOCKED } from "../../../server/storage/store.ts";
 import { turn } from "../../support/scripted-transactions.ts";
@@ -28,20 +24,6 @@ describe("an advance", () => {
     await Promise.all(all);
     await advances.start(1n);
     expect(began).toEqual([1n, 2n, 1n]);
-  });
-
-  test("that is refused at once is not under way afterwards", async () => {
-    let began = 0;
-    const advances = new Advances({
-      submit: () => {
-        began += 1;
-        throw new Fault("unavailable", ROW_LOCKED, "A test's.", { retryAfterMs: 1 });
-      },
-      onFailure() {},
-    });
-    await advances.start(1n);
-    await advances.start(1n);
-    expect(began).toBe(2);
   });
 
   test("that is required is tried until it succeeds, even if one was running already", async () => {
@@ -187,46 +169,4 @@ describe("while the database can do nothing", () => {
     await Promise.all([owed, also]);
     expect(began()).toEqual([1n, 1n]);
   });
-});
-
-test("a lock whose advance never succeeds keeps no follower of another lock from its notice", async () => {
-  const followers = new Followers();
-  const told: bigint[] = [];
-  const claim = (lockId: bigint, state: Claim["state"]) =>
-    ({ lockId, ticketNumber: 1n, state, provisional: false }) as Claim;
-  const last = BigInt(POLL_LOCKS_MAX + 1);
-  for (let id = 1n; id <= last; id++)
-    followers.add(claim(id, "waiting"), { settled: ({ lockId }) => told.push(lockId) }, 1n);
-  const failures: unknown[] = [];
-  const advances = new Advances({
-    submit: (lockId) =>
-      lockId === 1n ? Promise.reject(new Error("A fault made by a test.")) : new Promise(() => {}),
-    onFailure: (_loop, error) => void failures.push(error),
-  });
-  const store = {
-    poll: async (ids: readonly bigint[]) => ({
-      revisions: new Map(ids.map((id) => [id, id === last ? 2n : 1n])),
-      due: ids.slice(0, 2),
-      dueSoon: new Map(),
-      rulesRevision: 0n,
-    }),
-    limitRules: async () => [],
-    claims: async () => ({ nowUs: 0, claims: [claim(last, "held")] }),
-  };
-  const queue = async () => ({ nowUs: 0, places: [] });
-  const places = new Places({ store: { queue }, followers, onFailure() {} });
-  const rulesInForce = { saw() {} };
-  const options = {
-    store,
-    followers,
-    places,
-    advances,
-    rulesInForce,
-    intervalMs: 1,
-    onRulesChanged() {},
-    onFailure() {},
-  };
-  await new Waiters(options).look();
-  expect(told).toEqual([last]);
-  expect(failures).toHaveLength(1);
 });

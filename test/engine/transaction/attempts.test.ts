@@ -32,10 +32,6 @@ describe("a transaction", () => {
     return { tries, ended: result };
   }
 
-  test("that was rolled back is tried again", async () => {
-    expect(await attempts(1, unlucky(), 3)).toEqual({ tries: 3, ended: "done" });
-  });
-
   test("that failed on stale data is retried immediately, because no other transaction is in the way", async () => {
     const changed = new StoreError("transient", CHANGED, "A test's.");
     expect((await attempts(0, changed, ROLLED_BACK.attempts)).ended).toBe("done");

@@ -9,8 +9,7 @@ import {
   parts,
   type TransactionAsks,
 } from "../../../server/engine/transaction/transaction.ts";
-import { isRowLocked } from "../../../server/storage/store.ts";
-import { changedSince, held, ScriptedTransactions, turn } from "../../support/scripted-transactions.ts";
+import { changedSince, ScriptedTransactions, turn } from "../../support/scripted-transactions.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
@@ -38,18 +37,6 @@ function scene(lateHeartbeat: () => Promise<void> | null = () => null) {
 }
 
 describe("a decision", () => {
-  test("reads what its commands need, and returns what was committed", async () => {
-    const { store, decide } = scene();
-    const deciding = decide(about(1n, 2n), false);
-    await turn();
-    expect(store.at(0).plan).toMatchObject({
-      impatient: false,
-      locks: [{ likelyQueue: false }, { likelyQueue: true }],
-    });
-    await store.at(0).commit();
-    expect((await deciding).outcome(1n, 0)).toMatchObject({ kind: "limit", version: 1n });
-  });
-
   test("begins after its preparation, with each attempt", async () => {
     const first: PromiseWithResolvers<void>[] = [];
     const { store, decide } = scene(() => {
@@ -69,35 +56,6 @@ describe("a decision", () => {
     await turn();
     await store.at(1).commit();
     await deciding;
-  });
-
-  test("that was rolled back leaves no attempt behind, and one that may have been committed does", async () => {
-    const { store, decide, retried } = scene();
-    const jobs = about(1n);
-    const deciding = decide(jobs);
-    await turn();
-    await store.at(0).decideAndFail(changedSince());
-    await vi.runAllTimersAsync();
-    expect(jobs.earlier).toEqual([]);
-    await store.at(1).commitUnheard();
-    await vi.runAllTimersAsync();
-    expect(jobs.earlier).toHaveLength(1);
-    await store.at(2).commitUnheard();
-    await vi.runAllTimersAsync();
-    expect(jobs.earlier).toHaveLength(2);
-    await store.at(3).commit();
-    expect((await deciding).outcome(1n, 0)).toMatchObject({ version: 1n });
-    expect(retried).toEqual(["retried", "retried", "retried"]);
-  });
-
-  test("that meets a held row is returned as it is, to be tried again", async () => {
-    const { store, decide, retried } = scene();
-    const deciding = decide(about(1n)).catch((error: unknown) => error);
-    await turn();
-    await store.at(0).fail(held());
-    expect(isRowLocked(await deciding)).toBe(true);
-    expect(store.begun).toHaveLength(1);
-    expect(retried).toEqual(["retried"]);
   });
 });
 

@@ -18,13 +18,6 @@ function isKeptOut(lock: HeldUp, forMs: number): void {
 }
 
 describe("a lock", () => {
-  test("is free until it is found held", () => {
-    const lock = new HeldUp();
-    expect(lock.state).toBe("free");
-    lock.met();
-    expect(lock.state).toBe("passing");
-  });
-
   test("is excluded for longer each time it is found held again, up to a bound", () => {
     const lock = new HeldUp();
     for (const forMs of [50, 200, 800, 3_200, HELD_UP_MS_MAX, HELD_UP_MS_MAX]) {

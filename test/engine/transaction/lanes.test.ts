@@ -276,30 +276,6 @@ describe("commands", () => {
     await at(0).commit();
     expect([await gone, await renamed]).toEqual([null, null]);
   });
-
-  test("are decided even if the caller has left meanwhile", async () => {
-    const { submit, at } = scene();
-    const leaving = new AbortController();
-    const caller = { getPeer: () => "a caller", signal: leaving.signal };
-    const answer = submit(1n, { ...acquire(1n), caller } as Command);
-    leaving.abort();
-    await turn();
-    await at(0).commit();
-    expect(await answer).toMatchObject({ outcome: { kind: "held" } });
-  });
-});
-
-describe("stopped lanes", () => {
-  test("take no further command, and answer those taken before", async () => {
-    const { submit, lanes, at, answers } = scene();
-    submit(1n);
-    const stopped = lanes.stop().then(() => answers.push("stopped"));
-    expect(() => lanes.submit(2n, ADVANCE)).toThrow(expect.objectContaining({ kind: "shutting_down" }));
-    await turn();
-    await at(0).commit();
-    await stopped;
-    expect(answers).toEqual(["1 answered", "stopped"]);
-  });
 });
 
 describe("the lanes are drained", () => {
@@ -319,26 +295,6 @@ describe("the lanes are drained", () => {
       expect(drained).toHaveBeenCalledTimes(1);
     },
   );
-
-  test("only by the second of two commands that run at once", async () => {
-    const { submit, lanes, at } = scene();
-    submit(1n);
-    await turn();
-    submit(2n);
-    await turn();
-    const drained = vi.fn();
-    void lanes.drained().then(drained);
-    await at(0).commit();
-    await turn();
-    expect(drained).not.toHaveBeenCalled();
-    await at(1).commit();
-    await turn();
-    expect(drained).toHaveBeenCalledTimes(1);
-  });
-
-  test("at once if there is nothing to do", async () => {
-    await expect(scene().lanes.drained()).resolves.toBeUndefined();
-  });
 
   test("when the last queued, running or held up command is answered", async () => {
     const { submit, lanes, at, store, answers, meetHeld } = scene({ lanes: 1 });
@@ -393,42 +349,6 @@ describe("a transaction that fails", () => {
     expect(answers).toEqual(["1 answered", "2 failed", "3 answered"]);
     await expect(asked[1]).rejects.toBe(bug);
     expect(failed).toEqual([bug]);
-  });
-
-  test("with an unknown outcome is repeated, and a change that is found done is answered as done once", async () => {
-    const { submit, at, store } = scene();
-    const answer = submit(1n);
-    await turn();
-    await at(0).commitUnheard();
-    await vi.runAllTimersAsync();
-    await at(1).commit();
-    expect(await answer).toMatchObject({ outcome: { kind: "limit", version: 1n } });
-    expect(store.locks.get(1n)).toMatchObject({ limit: 3, limitVersion: 1n });
-  });
-
-  test("for good after one with an unknown outcome reports which changes are in doubt, and what may be done", async () => {
-    const { submit, at, failed } = scene();
-    const change = submit(1n);
-    const other = submit(1n, acquire(1n));
-    await turn();
-    await at(0).rollBackUnheard();
-    await vi.runAllTimersAsync();
-    await at(1).fail(away());
-    await expect(change).rejects.toMatchObject({ kind: "outcome_unknown", outcomeUnknown: true });
-    await expect(other).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: true });
-    expect(failed).toMatchObject([{ kind: "unavailable", outcomeUnknown: true }]);
-  });
-
-  test("with an unknown outcome, followed by another client's change, reports that the outcome is unknown", async () => {
-    const { submit, at, store } = scene();
-    const change = submit(1n);
-    await turn();
-    await at(0).commitUnheard();
-    store.locks.set(1n, lockRow(1n, { limit: 9, limitVersion: 2n, changeMark: 77n }));
-    await vi.runAllTimersAsync();
-    await at(1).commit();
-    await expect(change).rejects.toMatchObject({ kind: "outcome_unknown" });
-    expect(store.locks.get(1n)).toMatchObject({ limit: 9 });
   });
 });
 

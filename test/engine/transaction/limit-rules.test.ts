@@ -125,26 +125,6 @@ describe("a change of a limit for many names", () => {
     }
   });
 
-  test("is refused if the version is another one than expected, and then waits for no server", async () => {
-    const { store, begin, everywhere } = scene();
-    store.limitRules = [theirs(5, 2n)];
-    const answer = begin({ expectedVersion: 1n });
-    await turn();
-    await store.at(0).commit();
-    expect(await answer).toEqual({ kind: "version_mismatch", version: 2n });
-    expect(store.limitRules).toEqual([theirs(5, 2n)]);
-    expect(everywhere).toEqual([]);
-    const expected = begin({ expectedVersion: 2n });
-    await turn();
-    await store.at(1).commit();
-    expect(await expected).toMatchObject({ kind: "limit_rule", version: 3n });
-    const first = scene();
-    const made = first.begin({ expectedVersion: 0n });
-    await turn();
-    await first.store.at(0).commit();
-    expect(await made).toMatchObject({ version: 1n });
-  });
-
   test("goes on with the next transaction if there are more locks than one should decide about", async () => {
     const { store, begin, granted, everywhere } = scene();
     const count = LOCKS_PER_RULE_MAX + 2;
@@ -163,58 +143,6 @@ describe("a change of a limit for many names", () => {
 });
 
 describe("a change whose commit got no answer", () => {
-  test("is made once if it was committed", async () => {
-    const { store, begin, everywhere, retried } = scene();
-    const answer = begin({ expectedVersion: 0n });
-    await turn();
-    await store.at(0).commitUnheard();
-    await vi.runAllTimersAsync();
-    await store.at(1).commit();
-    expect(await answer).toMatchObject({ kind: "limit_rule", version: 1n, limit: 3 });
-    expect(store.limitRules).toMatchObject([{ version: 1n, limit: 3 }]);
-    expect(everywhere).toEqual([0n]);
-    expect(retried).toEqual(["commit_lost"]);
-  });
-
-  test("is made by the next try if it was not", async () => {
-    const { store, begin } = scene();
-    store.limitRules = [theirs(5, 2n)];
-    const answer = begin({ expectedVersion: 2n });
-    await turn();
-    await store.at(0).rollBackUnheard();
-    await vi.runAllTimersAsync();
-    await store.at(1).commit();
-    expect(await answer).toMatchObject({ version: 3n });
-    expect(store.limitRules).toMatchObject([{ version: 3n, limit: 3 }]);
-  });
-
-  test("leaves what other servers have set since, and reports an unknown outcome", async () => {
-    const { store, begin } = scene();
-    const answer = begin();
-    await turn();
-    await store.at(0).commitUnheard();
-    store.limitRules = [theirs(5, 2n)];
-    await vi.runAllTimersAsync();
-    await store.at(1).commit();
-    await expect(answer).rejects.toMatchObject({ kind: "outcome_unknown", outcomeUnknown: true });
-    expect(store.limitRules).toEqual([theirs(5, 2n)]);
-  });
-
-  test("has an unknown outcome if the next try fails, even if that one was rolled back", async () => {
-    for (const last of [away(), new StoreError("transient", "deadlock", "A test's.")]) {
-      const { store, begin } = scene();
-      const answer = begin();
-      await turn();
-      await store.at(0).rollBackUnheard();
-      const failing = expect(answer).rejects.toMatchObject({ kind: "outcome_unknown", reason: last.reason });
-      for (let tries = 1; tries < 7; tries++) {
-        await vi.runAllTimersAsync();
-        await store.begun[tries]?.fail(last);
-      }
-      await failing;
-    }
-  });
-
   test("that was refused has changed nothing, and is refused or made by the next try", async () => {
     const { store, begin } = scene();
     store.limitRules = [theirs(5, 2n)];
@@ -230,14 +158,6 @@ describe("a change whose commit got no answer", () => {
 });
 
 describe("a change that fails", () => {
-  test("before the commit is known not to be made", async () => {
-    const { store, begin } = scene();
-    const answer = begin();
-    await turn();
-    await store.at(0).fail(away());
-    await expect(answer).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: false });
-  });
-
   test("during the decision, and is rolled back, is known not to be made", async () => {
     const { store, begin } = scene();
     const answer = begin();
@@ -256,15 +176,6 @@ describe("a change that fails", () => {
       await store.at(0).commit();
       await failing;
     }
-  });
-
-  test("with a bug returns the bug's error", async () => {
-    const bug = new Error("A bug, made by a test.");
-    const { store, begin } = scene();
-    const answer = begin();
-    await turn();
-    await store.at(0).fail(bug);
-    await expect(answer).rejects.toBe(bug);
   });
 
   test("transiently while it asks the servers is retried", async () => {

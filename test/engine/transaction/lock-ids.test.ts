@@ -65,19 +65,6 @@ describe("the ids of locks", () => {
     expect(asked).toEqual([1n, 1n]);
   });
 
-  test("are refused early if too many new names wait", async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const ids = idsBy(async (part) => {
-      await promise;
-      return new Map(part.map((name) => [name, 1n]));
-    });
-    const asked = names(RESOLVE_QUEUED_MAX).map((name) => ids.get(name));
-    expect(() => ids.get("one too many")).toThrow(Fault);
-    resolve();
-    await Promise.all(asked);
-    expect(await ids.get("one too many")).toBe(1n);
-  });
-
   test("of new names are refused beyond the bound a second, and those of existing names are not", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     const rows = new Map([["old", 1n]]);
@@ -118,16 +105,6 @@ describe("the ids of locks", () => {
     return { ids, looked, parts: () => looked.map(({ part }) => part) };
   }
 
-  test("that are requested in one turn are read together, each name once", async () => {
-    const { ids, looked, parts } = scene();
-    const asked = [ids.get("a"), ids.get("bb"), ids.get("a")];
-    expect(parts()).toEqual([]);
-    await turn();
-    expect(parts()).toEqual([["a", "bb"]]);
-    await looked[0]?.answer();
-    expect(await Promise.all(asked)).toEqual([1n, 2n, 1n]);
-  });
-
   test("that are requested during a read wait for the next one, up to a bound", async () => {
     const { ids, looked, parts } = scene();
     void ids.get("a");
@@ -141,24 +118,6 @@ describe("the ids of locks", () => {
     expect(parts()[2]).toHaveLength(1);
     await looked[2]?.answer();
     expect(await asked.at(-1)).toBe(BigInt(`name ${RESOLVE_NAMES_MAX}`.length));
-  });
-
-  test("are known from then on, at once, until they are forgotten", async () => {
-    const { ids, looked } = scene();
-    expect(ids.known("a")).toBeUndefined();
-    const first = ids.get("a");
-    await turn();
-    await looked[0]?.answer();
-    await first;
-    expect(ids.get("a")).toBe(1n);
-    expect(ids.known("a")).toBe(1n);
-    ids.forget("a");
-    expect(ids.known("a")).toBeUndefined();
-    const again = ids.get("a");
-    await turn();
-    expect(looked).toHaveLength(2);
-    await looked[1]?.answer();
-    expect(await again).toBe(1n);
   });
 
   test("that were used last are kept if there are too many to remember", async () => {

@@ -54,19 +54,6 @@ test("a transaction is a part of its only traced call, whose statements belong t
   expect(plans.map(({ span }) => span)).toEqual([transaction, transaction, transaction]);
 });
 
-test("of several traced calls, the first has the statements, and each has a part that is linked with them", async () => {
-  const calls = [new KeptSpan("first"), new KeptSpan("second"), new KeptSpan("third")] as const;
-  const { plans } = await decided([...calls.map((call) => acquire(call)), acquire(calls[1])]);
-  const [first, second, third] = calls.map(({ parts }) => parts);
-  expect([first, second, third].map((parts) => parts?.length)).toEqual([1, 1, 1]);
-  expect(plans[0]?.span).toBe(first?.[0]);
-  expect(first?.[0]?.links).toEqual([calls[1], calls[2]]);
-  for (const parts of [second, third]) {
-    expect(parts?.[0]?.links).toEqual([first?.[0]]);
-    expect(parts?.[0]?.ends).toHaveLength(1);
-  }
-});
-
 test("a transaction that fails has the reason as its error, and a bug has no message", async () => {
   for (const [error, reason] of [
     [new StoreError("unavailable", "connection_lost", "A test's."), "connection_lost"],
@@ -78,12 +65,4 @@ test("a transaction that fails has the reason as its error, and a bug has no mes
       { attributes: { "rowlock.retries": 0 }, error: reason, atMs: undefined },
     ]);
   }
-});
-
-test("a transaction without traced calls has no span, and a server without traces does not look for any", async () => {
-  const { plans } = await decided([acquire(), { verb: "advance" }]);
-  expect(plans[0]?.span).toBeUndefined();
-  const call = new KeptSpan("Acquire");
-  await decided([acquire(call)], [], false);
-  expect(call.parts).toEqual([]);
 });

@@ -60,14 +60,6 @@ const causesOf = (...asked: Parameters<typeof known>) => explain(known(...asked)
 const kindsOf = (...asked: Parameters<typeof known>) => causesOf(...asked).map(({ kind }) => kind);
 
 describe("the causes", () => {
-  test("of a request for a free lock are none", () => {
-    expect(explain(known({ recent: RECENT }))).toMatchObject({
-      causes: [],
-      estimate: null,
-      claim: null,
-    });
-  });
-
   test.each<[string, Parameters<typeof known>[0], object]>([
     ["a fail-over", { grantsFromUs: LATER_US }, { kind: "failed_over", untilUs: LATER_US }],
     [

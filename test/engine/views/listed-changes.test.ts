@@ -56,10 +56,6 @@ describe("a listing", () => {
     change(8, { target: "etl/*" }),
   );
 
-  test("has all changes, newest first", async () => {
-    expect(await found(store)).toEqual([8, 7, 6, 5, 4, 3, 2, 1]);
-  });
-
   test("of a lock has its own changes and those of patterns that match its name", async () => {
     expect(await found(store, { lockName: "etl/load" })).toEqual([6, 4, 3, 1]);
     expect(await found(store, { lockName: "etl/*" })).toEqual([8, 4, 3]);
@@ -69,13 +65,6 @@ describe("a listing", () => {
   test("of a prefix has names and patterns that begin so", async () => {
     expect(await found(store, { prefix: "etl/" })).toEqual([8, 6, 3, 1]);
     expect(await found(store, { prefix: "etl/*" })).toEqual([8, 3]);
-  });
-
-  test("has the changes that fit all of its filters", async () => {
-    expect(await found(store, { kinds: ["record", "policy"] })).toEqual([7, 6]);
-    expect(await found(store, { changedBy: "anna" })).toEqual([2]);
-    expect(await found(store, { fromUs: 30, untilUs: 60 })).toEqual([5, 4, 3]);
-    expect(await found(store, { isSeen: ({ isPattern }) => isPattern })).toEqual([5, 4, 3]);
   });
 });
 

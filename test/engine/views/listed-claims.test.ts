@@ -44,22 +44,6 @@ async function page(store: PastStore, query: Partial<ClaimsQuery>, size = Number
 const found = async (store: PastStore, query: Partial<ClaimsQuery> = {}) => (await page(store, query)).claims;
 
 describe("a listing", () => {
-  test("has live claims by the names of their locks, then ended ones, newest first", async () => {
-    const store = new PastStore();
-    store.add("b", ended(10));
-    store.add("a", ended(30));
-    store.add("a", ended(20));
-    store.add("b", HELD);
-    store.add("b", WAITING);
-    store.add("a", HELD);
-    const live = ["held a 3", "held b 2", "waiting b 3"];
-    expect(await found(store)).toEqual([...live, "ended a 1", "ended a 2", "ended b 1"]);
-    // Of one lock by ticket numbers.
-    expect(await found(store, { lockName: "a" })).toEqual(["held a 3", "ended a 2", "ended a 1"]);
-    expect(await found(store, { prefix: "b" })).toEqual(["held b 2", "waiting b 3", "ended b 1"]);
-    expect(await found(store, { lockName: "unknown" })).toEqual([]);
-  });
-
   test("has the claims that fit all of its filters", async () => {
     const store = new PastStore();
     const own = { owner: "anna", principal: "token:a", labels: { team: "x", job: "7" } };
@@ -82,18 +66,6 @@ describe("a listing", () => {
     expect(
       await found(store, { states: ["held", "ended"], owner: "anna", principal: "token:a", labels }),
     ).toEqual(["held a 5", "ended a 1"]);
-  });
-
-  test("of ways to end has only claims that ended so", async () => {
-    const store = new PastStore();
-    store.add("a", ended(1, { endReason: "expired" }));
-    store.add("a", ended(2, { endReason: "force_released" }));
-    store.add("a", ended(3));
-    store.add("a", HELD);
-    expect(await found(store, { endReasons: ["expired", "force_released"] })).toEqual([
-      "ended a 2",
-      "ended a 1",
-    ]);
   });
 
   test("leaves out what its caller may not see, and the locks of the servers", async () => {
@@ -120,21 +92,6 @@ describe("a listing of a time", () => {
         "ended a 3",
       ]);
     }
-  });
-
-  test("has the holders of an instant, live or ended, and no waiters", async () => {
-    const store = new PastStore();
-    store.add("a", ended(20, { grantedAtUs: 10 }));
-    store.add("a", ended(30, { grantedAtUs: 20 }));
-    store.add("a", ended(25, { grantedAtUs: null, endReason: "timed_out" }));
-    store.add("a", { ...HELD, grantedAtUs: 30 });
-    store.add("a", WAITING);
-    const at = (heldAtUs: number) => found(store, { lockName: "a", heldAtUs });
-    expect(await at(9)).toEqual([]);
-    expect(await at(10)).toEqual(["ended a 1"]);
-    expect(await at(20)).toEqual(["ended a 2"]);
-    expect(await at(29)).toEqual(["ended a 2"]);
-    expect(await at(30)).toEqual(["held a 4"]);
   });
 
   test("begins and ends where its order allows it", async () => {

@@ -2,14 +2,13 @@
 // that the caller does not take.
 
 import { expect, test } from "vitest";
-import { SHOWN_BY_GET_MAX } from "../../../server/core/bounds.ts";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import { CLAIMS_PER_STEP_MAX, LISTINGS_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import type { ViewedLock } from "../../../server/engine/lock-engine.ts";
 import { ListingTurns } from "../../../server/engine/views/listing-turns.ts";
-import { limitFor, Views } from "../../../server/engine/views/views.ts";
+import { Views } from "../../../server/engine/views/views.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 
 const ROWS_PER_STEP = 200;
@@ -244,58 +243,3 @@ function smallStore() {
   };
   return { store, asked, views: new Views(store, new ListingTurns(1)) };
 }
-
-test("an unused name is shown as its first user would find it", async () => {
-  const { views, asked } = smallStore();
-  const shown = await views.view("etl/load");
-  expect(shown).toMatchObject({
-    lock: {
-      name: "etl/load",
-      limit: null,
-      holders: 0,
-      waiting: 0,
-      heldPermits: 0,
-      record: null,
-      lastToken: 0n,
-    },
-    holders: [],
-    waiters: [],
-    limit: { limit: 3, source: "pattern", pattern: "etl/*" },
-  });
-  expect(await views.view("000002")).toMatchObject({ lock: { id: 2n }, limit: { limit: 7, source: "name" } });
-  expect(asked).toEqual([
-    ["view", "etl/load", SHOWN_BY_GET_MAX],
-    ["view", "000002", SHOWN_BY_GET_MAX],
-  ]);
-});
-
-test("a listing has all locks, the busy ones, or the waited ones, with the limits in force", async () => {
-  const { views, asked } = smallStore();
-  expect(await taken(views.views(ALL))).toEqual(["000001", "000002"]);
-  expect(await taken(views.views({ ...ALL, busyOnly: true }))).toHaveLength(2);
-  const waited = { ...ALL, prefix: "0", max: 5, order: "longest_wait" } as const;
-  expect(await taken(views.views(waited))).toEqual(["000001"]);
-  expect(asked).toEqual([
-    ["list", "all"],
-    ["list", "busy"],
-    ["waited", "0", "longest_wait", 5],
-  ]);
-  const limits: number[] = [];
-  const sizes = [1n, 2n].map((id) => ({ id, holders: 1, waiting: 0 }));
-  for await (const { limit } of views.viewsOf(sizes)) limits.push(limit.limit);
-  expect(limits).toEqual([1, 7]);
-});
-
-test("the limit in force is that of the name, of its pattern, or the default", async () => {
-  const { store } = smallStore();
-  expect(await limitFor(store, "000002")).toMatchObject({ limit: 7, source: "name" });
-  expect(await limitFor(store, "etl/new")).toMatchObject({ limit: 3, source: "pattern" });
-  expect(await limitFor(store, "web/new")).toMatchObject({ limit: 1, source: "default" });
-});
-
-test("limits are listed in a turn, as locks are", async () => {
-  const { views } = smallStore();
-  const listed: string[] = [];
-  for await (const { target } of views.limits({ prefix: "", after: null, max: 10 })) listed.push(target);
-  expect(listed).toEqual(["etl/*", "000002"]);
-});

@@ -5,11 +5,8 @@ import { describe, expect, test } from "vitest";
 import {
   ClaimEndSchema,
   ClaimSchema,
-  ClaimState,
   LeaseSchema,
-  LimitSource,
   LockSchema,
-  Mode,
   RefusalReason,
   RefusalSchema,
   EndReason as WireEndReason,
@@ -18,7 +15,6 @@ import type { Claim, EndReason } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import {
   claimMessage,
-  encode,
   leaseMessage,
   lockMessage,
   recordMessage,
@@ -31,12 +27,6 @@ import {
   spanText,
   timestampMessage,
 } from "../../../server/grpc/messages/times.ts";
-import {
-  limitsTokenAfter,
-  nameOfPageToken,
-  pageTokenAfter,
-  settingOfPageToken,
-} from "../../../server/grpc/methods/listings.ts";
 
 const NOW_US = 1_790_000_000_123_456;
 const SECRET = "abcdefghijklmnopqrstuv";
@@ -138,20 +128,6 @@ describe("times", () => {
 });
 
 describe("a lease", () => {
-  test("shows its id, its token beyond 2^53, and the time that is left", () => {
-    expect(leaseMessage(claim(), "etl/load", NOW_US)).toMatchObject({
-      leaseId: `10.7.${SECRET}`,
-      lockName: "etl/load",
-      mode: Mode.PERMIT,
-      permits: 3,
-      fencingToken: 9_007_199_254_740_993n,
-      ttl: { seconds: 12n, nanos: 0 },
-      grantedAt: { seconds: 1_789_999_999n, nanos: 123_456_000 },
-      expiresAt: { seconds: 1_790_000_012n, nanos: 123_456_000 },
-      requestId: "request-1",
-    });
-  });
-
   test("a lease never lasts longer than it was granted for, although the clock was set back", () => {
     const setBackUs = 60_000_000;
     const lease = leaseMessage(
@@ -162,51 +138,14 @@ describe("a lease", () => {
     expect(lease.ttl?.seconds).toBe(30n);
   });
 
-  test("without end has no remaining time", () => {
-    const lease = leaseMessage(claim({ ttlUs: null, deadlineUs: null }), "a", NOW_US);
-    expect([lease.ttl, lease.expiresAt]).toEqual([undefined, undefined]);
-  });
-
   test("does not show a request id that the server made", () => {
     expect(leaseMessage(claim({ requestId: "\0made" }), "a", NOW_US).requestId).toBe("");
-  });
-
-  test("shows each mode", () => {
-    const modes = (["permit", "shared", "exclusive"] as const).map(
-      (mode) => leaseMessage(claim({ mode }), "a", 0).mode,
-    );
-    expect(modes).toEqual([Mode.PERMIT, Mode.SHARED, Mode.EXCLUSIVE]);
   });
 
   test("fits on the wire with the largest token there is", () => {
     expect(() =>
       toBinary(LeaseSchema, leaseMessage(claim({ fencingToken: 2n ** 64n - 1n }), "a", 0)),
     ).not.toThrow();
-  });
-});
-
-describe("a ticket", () => {
-  const place = { ahead: 2, permitsAhead: 9, queueLength: 4 };
-  const waiting = (waitUntilUs: number | null) => claim({ state: "waiting", waitUntilUs, fencingToken: 0n });
-
-  test("shows the place, the time waited, and the grace period", () => {
-    expect(ticketMessage(waiting(null), "etl/load", place, NOW_US, 10 * SECOND_US)).toMatchObject({
-      ticketId: `10.7.${SECRET}`,
-      lockName: "etl/load",
-      ahead: 2,
-      permitsAhead: 9n,
-      queueLength: 4,
-      waited: { seconds: 5n, nanos: 0 },
-      keptFor: { seconds: 10n, nanos: 0 },
-    });
-  });
-
-  test("is kept no longer than it may wait", () => {
-    const kept = (waitUntilUs: number) =>
-      ticketMessage(waiting(waitUntilUs), "a", place, NOW_US, 10 * SECOND_US).keptFor;
-    expect(kept(NOW_US + 3 * SECOND_US)).toMatchObject({ seconds: 3n });
-    expect(kept(NOW_US + 30 * SECOND_US)).toMatchObject({ seconds: 10n });
-    expect(kept(NOW_US - 1)).toMatchObject({ seconds: 0n, nanos: 0 });
   });
 });
 
@@ -217,38 +156,6 @@ describe("the public part", () => {
     grantedAtUs: null,
     fencingToken: 0n,
     mode: "exclusive",
-  });
-
-  test("of a claim is its public number and its owner's texts", () => {
-    expect(claimMessage(claim(), "etl/load")).toMatchObject({
-      lockName: "etl/load",
-      ticketNumber: 7n,
-      state: ClaimState.HELD,
-      mode: Mode.PERMIT,
-      permits: 3,
-      owner: "nightly",
-      principal: "token/nightly",
-      labels: { host: "a1" },
-      requestedAt: { seconds: 1_789_999_995n },
-      grantedAt: { seconds: 1_789_999_999n },
-      expiresAt: { seconds: 1_790_000_012n },
-    });
-    expect(claimMessage(waiter, "etl/load").grantedAt).toBeUndefined();
-  });
-
-  test("of a lock is its limit, its counts and its claims", () => {
-    const limit = { limit: 2, source: "pattern", pattern: "etl/*", version: 4n, reason: "night" } as const;
-    expect(lockMessage({ lock: lock(), limit, holders: [claim()], waiters: [waiter] })).toMatchObject({
-      name: "etl/load",
-      limit: { permits: 2, source: LimitSource.PATTERN, pattern: "etl/*", version: 4n, reason: "night" },
-      heldPermits: 3n,
-      holderCount: 1,
-      waiterCount: 1,
-      draining: true,
-      lastFencingToken: 5n,
-      holders: [{ ticketNumber: 7n }],
-      waiters: [{ ticketNumber: 8n, state: ClaimState.WAITING }],
-    });
   });
 
   test("holds no secret", () => {
@@ -417,26 +324,6 @@ describe("the record in a refusal", () => {
   });
 });
 
-describe("the reason of a limit", () => {
-  test("is shown with its pattern to the refused caller", () => {
-    const limit = { limit: 0, source: "pattern", pattern: "etl/*", version: 3n, reason: "night" } as const;
-    const refusal = refusedMessage("etl/a", { kind: "refused", reason: "paused", limit }, 1, null);
-    expect(refusal.message).toContain('its limit is 0, by the pattern "etl/*" (reason: night)');
-    expect(refusal.limit).toMatchObject({
-      permits: 0,
-      source: LimitSource.PATTERN,
-      pattern: "etl/*",
-      version: 3n,
-    });
-    const ended = claim({ state: "ended", endReason: "never_fits" });
-    expect(endedMessage("etl/a", ended, null, limit).limit).toMatchObject({
-      pattern: "etl/*",
-      reason: "night",
-    });
-    expect(endedMessage("etl/a", ended, null).limit).toBeUndefined();
-  });
-});
-
 describe("the record of a lock", () => {
   const run = {
     owner: "nightly",
@@ -474,24 +361,6 @@ describe("the record of a lock", () => {
       },
     });
   });
-
-  test("shows no unset field", () => {
-    const message = recordMessage({
-      notBeforeUs: null,
-      attemptsLeft: null,
-      attemptsSince: 0n,
-      status: "",
-      lastRun: null,
-      version: 1n,
-      wakesAtUs: null,
-      principal: "",
-    });
-    expect([message.notBefore, message.attemptsLeft, message.lastRun]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
-  });
 });
 
 describe("the remaining time of a provisional lease", () => {
@@ -519,33 +388,5 @@ describe("a place with a bounded wait", () => {
     const ticket = ticketMessage(waiter, "a", place, NOW_US - 60 * SECOND_US, 10 * SECOND_US);
     expect(ticket.keptFor).toMatchObject({ seconds: 3n, nanos: 0 });
     expect(ticket.waited).toMatchObject({ seconds: 0n, nanos: 0 });
-  });
-});
-
-describe("bytes", () => {
-  test("of an encoded answer are not encoded again", () => {
-    const bytes = Buffer.from([8, 1]);
-    expect(encode(LeaseSchema, bytes)).toBe(bytes);
-  });
-});
-
-describe("a page token", () => {
-  test.each(["a", "é", "", "\u{1f512}/x", "n".repeat(255)])("restores %o", (name) => {
-    expect(nameOfPageToken(pageTokenAfter(name))).toBe(name);
-    const byName = { kind: "name", target: name } as const;
-    expect(settingOfPageToken(limitsTokenAfter(byName))).toEqual(byName);
-    const byPattern = { kind: "pattern", target: `${name}*` } as const;
-    expect(settingOfPageToken(limitsTokenAfter(byPattern))).toEqual(byPattern);
-  });
-
-  test.each(["?", "YQ==", "YR", " YQ", "_w"])("of another origin is refused: %o", (token) => {
-    expect(nameOfPageToken(token)).toBeNull();
-    expect(settingOfPageToken(token)).toBeNull();
-  });
-
-  test("of limits is for a name, or for a pattern with its star", () => {
-    expect(settingOfPageToken(pageTokenAfter("petl/"))).toBeNull();
-    expect(settingOfPageToken(pageTokenAfter("xetl/*"))).toBeNull();
-    expect(settingOfPageToken(pageTokenAfter(""))).toBeNull();
   });
 });

@@ -189,7 +189,6 @@ describe("the log", () => {
     const logger: Logger = { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
     return { lines, logger, faultLog: new FaultLog(logger) };
   }
-  const away = () => new Fault("unavailable", "connection_lost", "It is away.", { retryAfterMs: 1 });
 
   test("has every bug, with its incident and its cause", () => {
     const { lines, faultLog } = recording();
@@ -229,27 +228,6 @@ describe("the log", () => {
     new FaultLog({ debug: ignore, info: ignore, error: ignore, warn }).failed("Renew", failureOf(byId), byId);
     expect(lines.at(-1)?.[0]).toMatchObject({ on: '"a"' });
     expect(inspect(failureOf(byId), { depth: null })).not.toContain('"a"');
-  });
-
-  test("is not filled by an outage", () => {
-    const { lines, faultLog } = recording();
-    for (let call = 0; call < 1_000; call++) faultLog.failed("Renew", failureOf(away()), away());
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatchObject({
-      level: "warn",
-      fields: { method: "Renew", reason: "DATABASE_UNAVAILABLE" },
-    });
-  });
-
-  test("leaves the lines of an outage to its own log", () => {
-    const { lines, logger } = recording();
-    const seen: unknown[] = [];
-    const outage = { failed: (where: object, error: unknown) => seen.push({ ...where, error }) > 1 };
-    const faultLog = new FaultLog(logger, outage);
-    const faults = [away(), away()];
-    for (const fault of faults) faultLog.failed("Renew", failureOf(fault), fault);
-    expect(seen).toEqual(faults.map((error) => ({ method: "Renew", error })));
-    expect(lines).toHaveLength(1);
   });
 
   test("has no mistakes of callers", () => {

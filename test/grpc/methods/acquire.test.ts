@@ -105,11 +105,7 @@ describe("a refusal", () => {
         reason: "night shift",
       },
     });
-    await call("setLimit", {
-      target: { case: "name", value: "why/b" },
-      newLimit: { case: "limit", value: 2 },
-      reason: "two seats",
-    });
+    await server.client.limit("why/b", 2, { reason: "two seats" });
     expect(await server.client.refusal({ name: "why/b", permits: 3 })).toMatchObject({
       reason: RefusalReason.NEVER_FITS,
       message: expect.stringMatching(/limit is 2 \(reason: two seats\)/),
@@ -120,10 +116,7 @@ describe("a refusal", () => {
   });
 
   test("reports a paused lock", async () => {
-    await call("setLimit", {
-      target: { case: "name", value: "paused" },
-      newLimit: { case: "limit", value: 0 },
-    });
+    await server.client.limit("paused", 0);
     expect(await server.client.refusal({ name: "paused" })).toMatchObject({
       reason: RefusalReason.PAUSED,
       message: expect.stringContaining("its limit is 0"),
@@ -155,10 +148,7 @@ describe("a refusal", () => {
 
 describe("a ticket", () => {
   test("has its place and how long it is kept", async () => {
-    await call("setLimit", {
-      target: { case: "name", value: "queue" },
-      newLimit: { case: "limit", value: 5 },
-    });
+    await server.client.limit("queue", 5);
     await server.client.lease({ name: "queue", permits: 5 });
     const first = await server.client.ticket({ name: "queue", permits: 3, requestId: "q-1" });
     const second = await server.client.ticket({

@@ -9,6 +9,9 @@ import { violationsIn } from "../../support/test-calls.ts";
 
 type Request<Name extends "updateRecord" | "capture"> = Exclude<RequestOf<Name>, Uint8Array>;
 
+const under = (value: string) => ({ from: { case: "prefix", value } }) as const;
+const among = (names: string[]) => ({ from: { case: "names", value: { names } } }) as const;
+
 let server: TestServer;
 afterEach(async () => {
   await server.stop();
@@ -41,14 +44,10 @@ describe("a capture", () => {
       "t/always": {},
       "u/other": { newNotBefore: { case: "notBefore", value: at(1) } },
     });
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" } }))).toEqual([
-      "t/always",
-      "t/z",
-      "t/é",
-    ]);
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" } }))).toEqual(["t/c", "t/a"]);
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" } }))).toEqual([]);
-    expect(namesOf(await capture({ from: { case: "prefix", value: "" } }))).toEqual(["u/other"]);
+    expect(namesOf(await capture(under("t/")))).toEqual(["t/always", "t/z", "t/é"]);
+    expect(namesOf(await capture(under("t/")))).toEqual(["t/c", "t/a"]);
+    expect(namesOf(await capture(under("t/")))).toEqual([]);
+    expect(namesOf(await capture(under("")))).toEqual(["u/other"]);
   });
 
   test("returns ordinary leases, each with a token, a TTL, an owner and labels", async () => {
@@ -56,7 +55,7 @@ describe("a capture", () => {
     await put({ "t/1": {}, "t/2": {} });
     await server.client.call("release", { leaseId: (await server.client.lease({ name: "t/1" })).leaseId });
     const { leases } = await capture({
-      from: { case: "prefix", value: "t/" },
+      ...under("t/"),
       terms: { lasting: { case: "ttl", value: seconds(90) }, owner: "w", labels: { a: "b" } },
     });
     expect(leases.map(({ fencingToken }) => fencingToken)).toEqual([2n, 1n]);
@@ -68,7 +67,7 @@ describe("a capture", () => {
     expect(lock?.holders).toMatchObject([{ owner: "w", labels: { a: "b" } }]);
     await server.client.call("renew", { leaseId: leases[0]?.leaseId ?? "" });
     await server.client.call("release", { leaseId: leases[0]?.leaseId ?? "" });
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" } }))).toEqual(["t/1"]);
+    expect(namesOf(await capture(under("t/")))).toEqual(["t/1"]);
   });
 
   test("takes only locks in the requested statuses, and sets a status on lost ones", async () => {
@@ -80,21 +79,17 @@ describe("a capture", () => {
       "t/none": { status: undefined, newAttemptsLeft: { case: "attemptsLeft", value: 5 } },
     });
     const wanted = {
-      from: { case: "prefix" as const, value: "t/" },
+      ...under("t/"),
       terms: { ifStatus: ["new", "failed"], statusIfLost: "crashed" },
     };
     expect(namesOf(await capture(wanted))).toEqual(["t/failed", "t/new"]);
-    expect(
-      namesOf(await capture({ from: { case: "prefix", value: "t/" }, terms: { ifStatus: [""] } })),
-    ).toEqual(["t/none"]);
+    expect(namesOf(await capture({ ...under("t/"), terms: { ifStatus: [""] } }))).toEqual(["t/none"]);
     await server.client.call("forceRelease", {
       target: { case: "name", value: "t/new" },
       reason: "it hangs",
     });
     expect(namesOf(await capture(wanted))).toEqual([]);
-    expect(
-      namesOf(await capture({ from: { case: "prefix", value: "t/" }, terms: { ifStatus: ["crashed"] } })),
-    ).toEqual(["t/new"]);
+    expect(namesOf(await capture({ ...under("t/"), terms: { ifStatus: ["crashed"] } }))).toEqual(["t/new"]);
   });
 
   test("leaves out locks that are held, waited for, exhausted, paused or not due", async () => {
@@ -110,30 +105,14 @@ describe("a capture", () => {
       "p/paused": {},
     });
     await client.lease({ name: "t/held" });
-    await client.call("setLimit", {
-      target: { case: "name", value: "t/waited" },
-      newLimit: { case: "limit", value: 2 },
-    });
+    await client.limit("t/waited", 2);
     await client.lease({ name: "t/waited", permits: 2 });
     await client.ticket({ name: "t/waited", permits: 2 });
-    await client.call("setLimit", {
-      target: { case: "name", value: "t/paused" },
-      newLimit: { case: "limit", value: 0 },
-    });
-    await client.call("setLimit", {
-      target: { case: "pattern", value: "p/*" },
-      newLimit: { case: "limit", value: 0 },
-    });
-    expect(namesOf(await capture({ from: { case: "prefix", value: "" } }))).toEqual(["t/free"]);
+    await client.limit("t/paused", 0);
+    await client.limitAll("p/*", 0);
+    expect(namesOf(await capture(under("")))).toEqual(["t/free"]);
     expect(
-      namesOf(
-        await capture({
-          from: {
-            case: "names",
-            value: { names: ["t/held", "t/waited", "t/exhausted", "t/paused", "t/later"] },
-          },
-        }),
-      ),
+      namesOf(await capture(among(["t/held", "t/waited", "t/exhausted", "t/paused", "t/later"]))),
     ).toEqual([]);
   });
 
@@ -141,11 +120,11 @@ describe("a capture", () => {
     server = await startServer();
     await put({ "t/1": { newAttemptsLeft: { case: "attemptsLeft", value: 2 } } });
     for (const left of [1, 0]) {
-      const { leases } = await capture({ from: { case: "prefix", value: "t/" } });
+      const { leases } = await capture(under("t/"));
       expect((await server.client.call("getLock", { name: "t/1" })).lock?.record?.attemptsLeft).toBe(left);
       await server.client.call("release", { leaseId: leases[0]?.leaseId ?? "" });
     }
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" } }))).toEqual([]);
+    expect(namesOf(await capture(under("t/")))).toEqual([]);
   });
 
   test("finds locks in all folders under the prefix, and by a part of a name", async () => {
@@ -158,12 +137,9 @@ describe("a capture", () => {
       q: { newNotBefore: { case: "notBefore", value: at(1) } },
       "qq/1": { newNotBefore: { case: "notBefore", value: at(1) } },
     });
-    expect(namesOf(await capture({ from: { case: "prefix", value: "q/" }, maxLeases: 2 }))).toEqual([
-      "q/b/1",
-      "q/ba",
-    ]);
-    expect(namesOf(await capture({ from: { case: "prefix", value: "q/b" } }))).toEqual(["q/bb/deep/1"]);
-    expect(namesOf(await capture({ from: { case: "prefix", value: "q" } }))).toEqual(["q", "qq/1", "q/a/1"]);
+    expect(namesOf(await capture({ ...under("q/"), maxLeases: 2 }))).toEqual(["q/b/1", "q/ba"]);
+    expect(namesOf(await capture(under("q/b")))).toEqual(["q/bb/deep/1"]);
+    expect(namesOf(await capture(under("q")))).toEqual(["q", "qq/1", "q/a/1"]);
   });
 
   test("of names takes unused ones, too, and in order of their bytes", async () => {
@@ -173,23 +149,11 @@ describe("a capture", () => {
       "n/soon": { newNotBefore: { case: "notBeforeIn", value: seconds(600) } },
     });
     const names = ["n/z", "n/late", "n/soon", "n/a", "n/é"];
-    expect(
-      namesOf(await capture({ from: { case: "names", value: { names: names } }, maxLeases: 2 })),
-    ).toEqual(["n/a", "n/z"]);
-    expect(namesOf(await capture({ from: { case: "names", value: { names: names } } }))).toEqual([
-      "n/é",
-      "n/late",
-    ]);
-    const { retryAfter } = await capture({ from: { case: "names", value: { names: names } } });
+    expect(namesOf(await capture({ ...among(names), maxLeases: 2 }))).toEqual(["n/a", "n/z"]);
+    expect(namesOf(await capture(among(names)))).toEqual(["n/é", "n/late"]);
+    const { retryAfter } = await capture(among(names));
     expectLeft(retryAfter, 600);
-    expect(
-      namesOf(
-        await capture({
-          from: { case: "names", value: { names: ["n/new"] } },
-          terms: { ifStatus: ["wanted"] },
-        }),
-      ),
-    ).toEqual([]);
+    expect(namesOf(await capture({ ...among(["n/new"]), terms: { ifStatus: ["wanted"] } }))).toEqual([]);
   });
 
   test("never gives two callers the same lock, and all locks to many callers", async () => {
@@ -199,9 +163,7 @@ describe("a capture", () => {
     const taken: string[] = [];
     const work = async () => {
       for (;;) {
-        const own = namesOf(
-          await capture({ from: { case: "prefix", value: "t/" }, terms: { ifStatus: ["new"] } }),
-        );
+        const own = namesOf(await capture({ ...under("t/"), terms: { ifStatus: ["new"] } }));
         if (own.length === 0) return;
         taken.push(...own);
       }
@@ -212,16 +174,13 @@ describe("a capture", () => {
 
   test("that finds nothing returns when to try again, if that is known", async () => {
     server = await startServer();
-    expect((await capture({ from: { case: "prefix", value: "t/" } })).retryAfter).toBeUndefined();
+    expect((await capture(under("t/"))).retryAfter).toBeUndefined();
     await put({
       "t/1": { newNotBefore: { case: "notBeforeIn", value: seconds(300) } },
       "t/2": { newNotBefore: { case: "notBeforeIn", value: seconds(100) }, status: "b" },
     });
-    expectLeft((await capture({ from: { case: "prefix", value: "t/" } })).retryAfter, 100);
-    expectLeft(
-      (await capture({ from: { case: "prefix", value: "t/" }, terms: { ifStatus: ["new"] } })).retryAfter,
-      300,
-    );
+    expectLeft((await capture(under("t/"))).retryAfter, 100);
+    expectLeft((await capture({ ...under("t/"), terms: { ifStatus: ["new"] } })).retryAfter, 300);
   });
 });
 
@@ -229,47 +188,36 @@ describe("a capture that is repeated", () => {
   test("gets the same leases, as long as they are held, and no others", async () => {
     server = await startServer();
     await put({ "t/1": {}, "t/2": {}, "t/3": {}, "t/4": {} });
-    const first = await capture({ from: { case: "prefix", value: "t/" }, requestId: "call 1" });
+    const first = await capture({ ...under("t/"), requestId: "call 1" });
     expect(first.leases.map(({ requestId }) => requestId)).toEqual(["call 1", "call 1", "call 1"]);
-    const again = await capture({ from: { case: "prefix", value: "t/" }, requestId: "call 1" });
+    const again = await capture({ ...under("t/"), requestId: "call 1" });
     expect(again.leases.map(({ leaseId }) => leaseId)).toEqual(first.leases.map(({ leaseId }) => leaseId));
     await server.client.call("release", { leaseId: first.leases[1]?.leaseId ?? "" });
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, requestId: "call 1" }))).toEqual([
-      "t/1",
-      "t/3",
-    ]);
+    expect(namesOf(await capture({ ...under("t/"), requestId: "call 1" }))).toEqual(["t/1", "t/3"]);
     for (const { leaseId } of first.leases) await server.client.call("release", { leaseId });
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, requestId: "call 1" }))).toEqual(
-      [],
-    );
-    expect(
-      namesOf(await capture({ from: { case: "prefix", value: "t/" }, requestId: "call 2", maxLeases: 9 })),
-    ).toHaveLength(4);
+    expect(namesOf(await capture({ ...under("t/"), requestId: "call 1" }))).toEqual([]);
+    expect(namesOf(await capture({ ...under("t/"), requestId: "call 2", maxLeases: 9 }))).toHaveLength(4);
   });
 
   test("that found nothing may find something", async () => {
     server = await startServer();
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, requestId: "r" }))).toEqual([]);
+    expect(namesOf(await capture({ ...under("t/"), requestId: "r" }))).toEqual([]);
     await put({ "t/1": {} });
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, requestId: "r" }))).toEqual([
-      "t/1",
-    ]);
+    expect(namesOf(await capture({ ...under("t/"), requestId: "r" }))).toEqual(["t/1"]);
   });
 
   test("has a request id of its own: an Acquire with the same one is another claim", async () => {
     server = await startServer();
     await put({ "t/1": {} });
     await server.client.lease({ name: "other", requestId: "same" });
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, requestId: "same" }))).toEqual([
-      "t/1",
-    ]);
+    expect(namesOf(await capture({ ...under("t/"), requestId: "same" }))).toEqual(["t/1"]);
   });
 
   test("during the first takes no more than one of them would", async () => {
     server = await startServer();
     const all = Array.from({ length: 30 }, (_, index) => `t/${100 + index}`);
     await Promise.all(all.map((name) => server.client.call("updateRecord", { name, status: "new" })));
-    const ask = () => capture({ from: { case: "prefix", value: "t/" }, requestId: "twice", maxLeases: 5 });
+    const ask = () => capture({ ...under("t/"), requestId: "twice", maxLeases: 5 });
     await Promise.all([ask(), ask(), ask(), ask()]);
     expect(namesOf(await ask())).toHaveLength(5);
     const { locks } = await server.client.call("listLocks", { prefix: "t/", busyOnly: true });
@@ -283,7 +231,7 @@ describe("a capture that waits", () => {
   test("is served as soon as a lock is available: created, released, or with a raised limit", async () => {
     server = await startServer();
     const { client } = server;
-    const wait = () => capture({ from: { case: "prefix", value: "t/" }, maxLeases: 1, maxWait: HOUR });
+    const wait = () => capture({ ...under("t/"), maxLeases: 1, maxWait: HOUR });
     const put1 = wait();
     await put({ "t/1": {} });
     expect(namesOf(await put1)).toEqual(["t/1"]);
@@ -302,14 +250,14 @@ describe("a capture that waits", () => {
       "t/1": { newNotBefore: { case: "notBeforeIn", value: { seconds: 0n, nanos: 400_000_000 } } },
     });
     const begunMs = performance.now();
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" }, maxWait: HOUR }))).toEqual(["t/1"]);
+    expect(namesOf(await capture({ ...under("t/"), maxWait: HOUR }))).toEqual(["t/1"]);
     expect(performance.now() - begunMs).toBeGreaterThan(300);
   });
 
   test("of names is served when one of them is released", async () => {
     server = await startServer();
     const { leaseId } = await server.client.lease({ name: "n/1" });
-    const waiting = capture({ from: { case: "names", value: { names: ["n/1"] } }, maxWait: HOUR });
+    const waiting = capture({ ...among(["n/1"]), maxWait: HOUR });
     await until(() => server.engine.waitingCaptures === 1);
     await server.client.call("release", { leaseId });
     expect(namesOf(await waiting)).toEqual(["n/1"]);
@@ -317,9 +265,7 @@ describe("a capture that waits", () => {
 
   test("shares the locks with others that wait: each lock to one of them", async () => {
     server = await startServer();
-    const waits = Array.from({ length: 20 }, () =>
-      capture({ from: { case: "prefix", value: "t/" }, maxLeases: 1, maxWait: HOUR }),
-    );
+    const waits = Array.from({ length: 20 }, () => capture({ ...under("t/"), maxLeases: 1, maxWait: HOUR }));
     await until(() => server.engine.waitingCaptures === 20);
     const all = Array.from({ length: 20 }, (_, index) => `t/${100 + index}`);
     await Promise.all(all.map((name) => server.client.call("updateRecord", { name, status: "new" })));
@@ -330,10 +276,7 @@ describe("a capture that waits", () => {
 
   test("ends with an empty answer when its time is over", async () => {
     server = await startServer();
-    const answer = await capture({
-      from: { case: "prefix", value: "t/" },
-      maxWait: { seconds: 0n, nanos: 50_000_000 },
-    });
+    const answer = await capture({ ...under("t/"), maxWait: { seconds: 0n, nanos: 50_000_000 } });
     expect(answer.leases).toEqual([]);
     expect(server.engine.waitingCaptures).toBe(0);
   });
@@ -343,7 +286,7 @@ describe("a capture that waits", () => {
     const gone = new AbortController();
     const waiting = server.client.call(
       "capture",
-      { from: { case: "prefix", value: "t/" }, maxLeases: 1, maxWait: HOUR },
+      { ...under("t/"), maxLeases: 1, maxWait: HOUR },
       { signal: gone.signal },
     );
     await until(() => server.engine.waitingCaptures === 1);
@@ -352,12 +295,12 @@ describe("a capture that waits", () => {
     await until(() => server.engine.waitingCaptures === 0);
     await put({ "t/1": {} });
     expect(await server.client.refusal({ name: "t/1", terms: { ifStatus: ["x"] } })).toBeDefined();
-    expect(namesOf(await capture({ from: { case: "prefix", value: "t/" } }))).toEqual(["t/1"]);
+    expect(namesOf(await capture(under("t/")))).toEqual(["t/1"]);
   });
 
   test("ends with the server, and says so", async () => {
     server = await startServer();
-    const waiting = capture({ from: { case: "prefix", value: "t/" }, maxWait: HOUR });
+    const waiting = capture({ ...under("t/"), maxWait: HOUR });
     await until(() => server.engine.waitingCaptures === 1);
     const failure = waiting.catch((error: unknown) => error);
     await server.grpc.drain(1_000);
@@ -368,11 +311,11 @@ describe("a capture that waits", () => {
 describe("an invalid capture is refused with all its violations", () => {
   test.each<[string, Partial<Request<"capture">>, string[]]>([
     ["neither prefix nor names, and no number", { maxLeases: 0 }, ["from", "max_leases"]],
-    ["too many leases", { from: { case: "prefix", value: "t/" }, maxLeases: 101 }, ["max_leases"]],
+    ["too many leases", { ...under("t/"), maxLeases: 101 }, ["max_leases"]],
     ["a prefix of 256 bytes", { from: { case: "prefix", value: "p".repeat(256) } }, ["prefix"]],
     [
       "a name twice, an empty one and a long one",
-      { from: { case: "names", value: { names: ["a", "b", "a", "", "n".repeat(256)] } } },
+      among(["a", "b", "a", "", "n".repeat(256)]),
       ["names.names[2]", "names.names[3]", "names.names[4]"],
     ],
     [
@@ -383,7 +326,7 @@ describe("an invalid capture is refused with all its violations", () => {
     [
       "times and statuses",
       {
-        from: { case: "prefix", value: "t/" },
+        ...under("t/"),
         maxWait: seconds(-1),
         terms: {
           lasting: { case: "ttl", value: { seconds: 0n, nanos: 0 } },
@@ -404,18 +347,10 @@ describe("an invalid capture is refused with all its violations", () => {
     ],
     [
       "an id of 101 bytes, and an owner of 256",
-      {
-        from: { case: "prefix", value: "t/" },
-        requestId: "r".repeat(101),
-        terms: { owner: "o".repeat(256) },
-      },
+      { ...under("t/"), requestId: "r".repeat(101), terms: { owner: "o".repeat(256) } },
       ["request_id", "terms.owner"],
     ],
-    [
-      "an id that begins with a NUL",
-      { from: { case: "prefix", value: "t/" }, requestId: "\0x" },
-      ["request_id"],
-    ],
+    ["an id that begins with a NUL", { ...under("t/"), requestId: "\0x" }, ["request_id"]],
   ])("%s", async (_, request, fields) => {
     server = await startServer();
     await put({ "t/1": {} });

@@ -66,10 +66,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
 
     test("says from when on all is kept, as ListChanges does: nobody before that is no answer", async () => {
       await run("past/kept", "anna");
-      await call("setLimit", {
-        target: { case: "name", value: "past/kept" },
-        newLimit: { case: "limit", value: 2 },
-      });
+      await server.client.limit("past/kept", 2);
       const at = { seconds: 1_000_000n, nanos: 0 };
       const asked = { locks: { case: "heldAt", value: { lockName: "past/kept", at } } } as const;
       const { claims, completeFrom } = await call("listClaims", asked);
@@ -231,20 +228,9 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
   describe("ListChanges", () => {
     test("shows who changed what, from what to what, and why", async () => {
       const name = "changed/one";
-      await call("setLimit", {
-        target: { case: "name", value: name },
-        newLimit: { case: "limit", value: 2 },
-        reason: "more",
-      });
-      await call("setLimit", {
-        target: { case: "name", value: name },
-        newLimit: { case: "unsetLimit", value: {} },
-      });
-      await call("setLimit", {
-        target: { case: "pattern", value: "changed/*" },
-        newLimit: { case: "limit", value: 3 },
-        reason: "night",
-      });
+      await server.client.limit(name, 2, { reason: "more" });
+      await server.client.limit(name, null);
+      await server.client.limitAll("changed/*", 3, { reason: "night" });
       await call("updateRecord", {
         name,
         status: "new",
@@ -289,11 +275,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
     });
 
     test("filters by prefix, kind, time and who, page after page", async () => {
-      for (let limit = 1; limit <= 5; limit++)
-        await call("setLimit", {
-          target: { case: "name", value: `steps/${limit}` },
-          newLimit: { case: "limit", value: limit },
-        });
+      for (let limit = 1; limit <= 5; limit++) await server.client.limit(`steps/${limit}`, limit);
       await call("updateRecord", { name: "steps/1", status: "new" });
       const limits = { locks: { case: "prefix" as const, value: "steps/" }, kinds: [ChangeKind.LIMIT] };
       const found: unknown[] = [];
@@ -329,11 +311,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
 
     test("says who holds the lock and who waits before, by name, ticket and number alike", async () => {
       const name = "why/held";
-      await call("setLimit", {
-        target: { case: "pattern", value: "why/h*" },
-        newLimit: { case: "limit", value: 1 },
-        reason: "night shift",
-      });
+      await server.client.limitAll("why/h*", 1, { reason: "night shift" });
       await server.client.lease({ name, terms: { ...TTL, owner: "anna" } });
       await server.client.ticket({ name, terms: { ...TTL, owner: "bert" } });
       const { ticketId } = await server.client.ticket({ name, terms: { ...TTL, owner: "carl" } });
@@ -359,11 +337,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
 
     test("says who paused a lock, when and why", async () => {
       const name = "why/paused";
-      await call("setLimit", {
-        target: { case: "name", value: name },
-        newLimit: { case: "limit", value: 0 },
-        reason: "broken",
-      });
+      await server.client.limit(name, 0, { reason: "broken" });
       const { causes, summary } = await call("explainWait", { target: { case: "name", value: name } });
       expect(causes).toMatchObject([
         { cause: { case: "limit", value: { limit: { permits: 0, reason: "broken" } } } },

@@ -65,12 +65,6 @@ test("a place never grows: one that was read earlier and comes later is not sent
   expect(aheads()).toEqual([4, 3, 2]);
 });
 
-test("with an interval of 0 every place is sent as it comes", () => {
-  const { updates, aheads } = recorded(0);
-  for (const ahead of [3, 2, 1, 0]) updates.offer(at(ahead), NOW_US);
-  expect(aheads()).toEqual([3, 2, 1, 0]);
-});
-
 test("during a write only the latest place is kept", () => {
   const { updates, aheads, take } = recorded(0, true);
   for (let ahead = 1_000; ahead > 0; ahead--) updates.offer(at(ahead), NOW_US);

@@ -11,6 +11,7 @@ import { RENEWED_LATER_MS_MAX } from "../../../server/grpc/grpc-bounds.ts";
 import { Violations } from "../../../server/grpc/methods/fields.ts";
 import { checkRenewLeases, renewLeases } from "../../../server/grpc/methods/renew-and-release.ts";
 import { begunVerbs } from "../../support/begun-verbs.ts";
+import { CLAIM } from "../../support/claims.ts";
 import { fakeCall } from "../../support/fake-call.ts";
 
 const NOW_US = 1_800_000_000_000_000;
@@ -25,21 +26,8 @@ const refOf = (ticket: number): ClaimRef => ({
 });
 
 function claimOf(ticket: number, state: Claim["state"]): Claim {
-  const times = {
-    requestedAtUs: NOW_US,
-    grantedAtUs: NOW_US,
-    endedAtUs: null,
-    deadlineUs: NOW_US + 1_000_000,
-  };
-  const end = { endReason: state === "ended" ? "expired" : null, endNote: "" } as const;
-  const kind = {
-    mode: "permit",
-    permits: 1,
-    fencingToken: 1n,
-    ttlUs: 1_000_000,
-    provisional: false,
-  } as const;
-  return { ...refOf(ticket), ...times, ...end, ...kind, state, requestId: "" } as unknown as Claim;
+  const lasting = { grantedAtUs: NOW_US, ttlUs: 1_000_000, deadlineUs: NOW_US + 1_000_000 };
+  return { ...CLAIM, ...refOf(ticket), ...lasting, state, endReason: state === "ended" ? "expired" : null };
 }
 
 type Settle = (what: Claim["state"] | "unknown_claim" | Error) => void;

@@ -10,27 +10,14 @@ import { PLACE_TRIES_MAX } from "../../../server/grpc/grpc-bounds.ts";
 import { acquire, checkAcquire } from "../../../server/grpc/methods/acquire.ts";
 import { Violations } from "../../../server/grpc/methods/fields.ts";
 import { begunVerbs } from "../../support/begun-verbs.ts";
+import { CLAIM } from "../../support/claims.ts";
 import { fakeCall } from "../../support/fake-call.ts";
 
 const NOW_US = 1_800_000_000_000_000;
 
 function claimOf(state: Claim["state"]): Claim {
-  const ref = { lockId: 1n, ticketNumber: 2n, secret: "abcdefghijklmnopqrstuv" };
-  const times = {
-    requestedAtUs: NOW_US,
-    grantedAtUs: NOW_US,
-    waitUntilUs: null,
-    deadlineUs: NOW_US + 1_000_000,
-  };
-  const kind = {
-    mode: "permit",
-    permits: 1,
-    fencingToken: 1n,
-    ttlUs: 1_000_000,
-    provisional: false,
-    requestId: "",
-  };
-  return { ...ref, ...times, ...kind, state } as unknown as Claim;
+  const times = { requestedAtUs: NOW_US, grantedAtUs: NOW_US, deadlineUs: NOW_US + 1_000_000 };
+  return { ...CLAIM, ...times, ticketNumber: 2n, state, ttlUs: 1_000_000 };
 }
 
 interface Scene {
@@ -102,10 +89,4 @@ test("a place that moves on at each read is sent as the first one in the end", a
   const later = await played({ state: "waiting", requestId: "r", places: [null, PLACE] });
   expect(later.outcome).toMatchObject({ case: "ticket", value: { ahead: 3 } });
   expect(later.decisions).toBe(2);
-});
-
-test("a place that has moved on is asked for once without a request id, because another Acquire makes another claim", async () => {
-  const { outcome, decisions } = await played({ state: "waiting", places: [null, PLACE] });
-  expect(outcome).toMatchObject({ case: "ticket", value: { ahead: 0 } });
-  expect(decisions).toBe(1);
 });

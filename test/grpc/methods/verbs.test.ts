@@ -89,9 +89,7 @@ describe("Release", () => {
 
 describe("SetLimit", () => {
   test("sets the limit of a name, and returns what is held and whether it drains", async () => {
-    expect(
-      await call("setLimit", { ...named("limit"), newLimit: { case: "limit", value: 3 } }),
-    ).toMatchObject({
+    expect(await server.client.limit("limit", 3)).toMatchObject({
       limit: 3,
       version: 1n,
       heldPermits: 0n,
@@ -100,9 +98,7 @@ describe("SetLimit", () => {
     });
     await server.client.lease({ name: "limit", permits: 2 });
     await server.client.ticket({ name: "limit", permits: 2 });
-    expect(
-      await call("setLimit", { ...named("limit"), newLimit: { case: "limit", value: 1 } }),
-    ).toMatchObject({
+    expect(await server.client.limit("limit", 1)).toMatchObject({
       limit: 1,
       version: 2n,
       heldPermits: 2n,
@@ -111,11 +107,7 @@ describe("SetLimit", () => {
   });
 
   test("with an outdated version changes nothing, and returns the present one", async () => {
-    await call("setLimit", {
-      ...named("versions"),
-      newLimit: { case: "limit", value: 2 },
-      expectedVersion: 0n,
-    });
+    await server.client.limit("versions", 2, { expectedVersion: 0n });
     for (const target of [named("versions"), matching("versions*")]) {
       const change = call("setLimit", {
         ...target,
@@ -133,11 +125,7 @@ describe("SetLimit", () => {
   });
 
   test("of a pattern applies to the names that match it, unless a name or a longer pattern has a limit", async () => {
-    const answer = await call("setLimit", {
-      ...matching("etl/*"),
-      newLimit: { case: "limit", value: 4 },
-      reason: "night",
-    });
+    const answer = await server.client.limitAll("etl/*", 4, { reason: "night" });
     expect(answer).toMatchObject({ limit: 4, version: 1n });
     await server.client.lease({ name: "etl/a", permits: 4 });
     const { lock } = await call("getLock", { name: "etl/a" });
@@ -148,36 +136,28 @@ describe("SetLimit", () => {
       version: 1n,
       reason: "night",
     });
-    expect(
-      await call("setLimit", { ...matching("etl/*"), newLimit: { case: "limit", value: 2 } }),
-    ).toMatchObject({
+    expect(await server.client.limitAll("etl/*", 2)).toMatchObject({
       limit: 2,
       version: 2n,
       heldPermits: 4n,
       draining: true,
     });
-    expect(
-      await call("setLimit", { ...matching("etl/*"), newLimit: { case: "unsetLimit", value: {} } }),
-    ).toMatchObject({
+    expect(await server.client.limitAll("etl/*", null)).toMatchObject({
       limit: 1,
       version: 3n,
     });
   });
 
   test("answers that the limit of a shorter pattern is in force again, when a pattern is unset", async () => {
-    await call("setLimit", { ...matching("web/*"), newLimit: { case: "limit", value: 0 } });
-    await call("setLimit", { ...matching("web/mail/*"), newLimit: { case: "limit", value: 4 } });
-    expect(
-      await call("setLimit", { ...matching("web/mail/*"), newLimit: { case: "unsetLimit", value: {} } }),
-    ).toMatchObject({ limit: 0 });
-    await call("setLimit", { ...matching("web/*"), newLimit: { case: "unsetLimit", value: {} } });
+    await server.client.limitAll("web/*", 0);
+    await server.client.limitAll("web/mail/*", 4);
+    expect(await server.client.limitAll("web/mail/*", null)).toMatchObject({ limit: 0 });
+    await server.client.limitAll("web/*", null);
   });
 
   test("removes a limit, so that the default applies", async () => {
-    await call("setLimit", { ...named("unset"), newLimit: { case: "limit", value: 5 } });
-    expect(
-      await call("setLimit", { ...named("unset"), newLimit: { case: "unsetLimit", value: {} } }),
-    ).toMatchObject({
+    await server.client.limit("unset", 5);
+    expect(await server.client.limit("unset", null)).toMatchObject({
       limit: 1,
       version: 2n,
     });
@@ -188,11 +168,7 @@ describe("SetLimit", () => {
 
 describe("GetLock", () => {
   test("shows holders and waiters, and no secret", async () => {
-    await call("setLimit", {
-      ...named("show"),
-      newLimit: { case: "limit", value: 2 },
-      reason: "two at a time",
-    });
+    await server.client.limit("show", 2, { reason: "two at a time" });
     const held = await server.client.lease({
       name: "show",
       requestId: "secret-1",
@@ -233,11 +209,7 @@ describe("GetLock", () => {
   });
 
   test("of an unused name shows what would apply to it, and creates no lock", async () => {
-    await call("setLimit", {
-      ...matching("unused/*"),
-      newLimit: { case: "limit", value: 0 },
-      reason: "night",
-    });
+    await server.client.limitAll("unused/*", 0, { reason: "night" });
     const idle = { heldPermits: 0n, holderCount: 0, waiterCount: 0, draining: false, lastFencingToken: 0n };
     const { lock } = await call("getLock", { name: "unused/1" });
     expect(lock).toMatchObject({ name: "unused/1", ...idle, holders: [], waiters: [] });
@@ -302,7 +274,7 @@ describe("ListLocks", () => {
       Array.from({ length: 16 }, (_, index) => [`${index}`.padEnd(63, "k"), "v".repeat(255)]),
     );
     const owner = "o".repeat(255);
-    await call("setLimit", { ...matching("large/*"), newLimit: { case: "limit", value: 100 } });
+    await server.client.limitAll("large/*", 100);
     const locks = Array.from({ length: 30 }, (_, index) => `large/${String(index).padStart(2, "0")}`);
     for (const name of locks) {
       await Promise.all(
@@ -338,17 +310,13 @@ describe("ListLimits", () => {
   };
 
   test("lists limits of patterns and names with version and reason, without removed limits", async () => {
-    await call("setLimit", { ...matching("set/*"), newLimit: { case: "limit", value: 5 } });
-    await call("setLimit", {
-      ...matching("set/*"),
-      newLimit: { case: "limit", value: 0 },
-      reason: "all stand still",
-    });
-    await call("setLimit", { ...named("set/a"), newLimit: { case: "limit", value: 7 }, reason: "seven" });
-    await call("setLimit", { ...named("set/gone"), newLimit: { case: "limit", value: 7 } });
-    await call("setLimit", { ...named("set/gone"), newLimit: { case: "unsetLimit", value: {} } });
-    await call("setLimit", { ...matching("set/gone/*"), newLimit: { case: "limit", value: 7 } });
-    await call("setLimit", { ...matching("set/gone/*"), newLimit: { case: "unsetLimit", value: {} } });
+    await server.client.limitAll("set/*", 5);
+    await server.client.limitAll("set/*", 0, { reason: "all stand still" });
+    await server.client.limit("set/a", 7, { reason: "seven" });
+    await server.client.limit("set/gone", 7);
+    await server.client.limit("set/gone", null);
+    await server.client.limitAll("set/gone/*", 7);
+    await server.client.limitAll("set/gone/*", null);
     await server.client.ticket({ name: "set/without" });
     expect(await call("listLimits", { prefix: "set/" })).toMatchObject({
       limits: [
@@ -362,10 +330,8 @@ describe("ListLimits", () => {
   test("lists patterns and then names in order of their bytes, page by page", async () => {
     const patterns = ["page/*", "page/!*", "page/\uffff*", "page/\u{1f512}*"];
     const names = ["page/b", "page/a*", "page/\uffff", "page/\u{1f512}"];
-    for (const pattern of patterns)
-      await call("setLimit", { ...matching(pattern), newLimit: { case: "limit", value: 2 } });
-    for (const name of names)
-      await call("setLimit", { ...named(name), newLimit: { case: "limit", value: 2 } });
+    for (const pattern of patterns) await server.client.limitAll(pattern, 2);
+    for (const name of names) await server.client.limit(name, 2);
     const all = [
       "pattern page/*",
       "pattern page/!*",

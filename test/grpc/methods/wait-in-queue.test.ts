@@ -80,16 +80,10 @@ describe("a new request", () => {
   });
 
   test("waits for a paused lock", async () => {
-    await server.client.call("setLimit", {
-      target: { case: "name", value: "paused" },
-      newLimit: { case: "limit", value: 0 },
-    });
+    await server.client.limit("paused", 0);
     const stream = server.client.wait(acquire({ name: "paused" }));
     await stream.position();
-    await server.client.call("setLimit", {
-      target: { case: "name", value: "paused" },
-      newLimit: { case: "limit", value: 1 },
-    });
+    await server.client.limit("paused", 1);
     expect((await stream.granted()).lockName).toBe("paused");
   });
 
@@ -118,17 +112,11 @@ describe("a new request", () => {
     expect(ended).toMatchObject({ reason: EndReason.TIMED_OUT, holders: [{ lockName: "long" }] });
     expect(ended.limit).toBeUndefined();
 
-    await server.client.call("setLimit", {
-      target: { case: "name", value: "wide" },
-      newLimit: { case: "limit", value: 3 },
-    });
+    await server.client.limit("wide", 3);
     await server.client.lease({ name: "wide", permits: 3 });
     const wide = server.client.wait(acquire({ name: "wide", permits: 3 }));
     await wide.position();
-    await server.client.call("setLimit", {
-      target: { case: "name", value: "wide" },
-      newLimit: { case: "limit", value: 2 },
-    });
+    await server.client.limit("wide", 2);
     expect(await wide.ended()).toMatchObject({ reason: EndReason.NEVER_FITS });
   });
 

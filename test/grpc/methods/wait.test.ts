@@ -8,7 +8,6 @@ import { fakeCall } from "../../support/fake-call.ts";
 
 const waiting = { state: "waiting", ticketNumber: 1n } as Claim;
 const held = { ...waiting, state: "held" } as Claim;
-const ended = { ...waiting, state: "ended" } as Claim;
 
 function scene() {
   const detached: [claim: Claim, who: unknown, canReturn: boolean][] = [];
@@ -30,28 +29,12 @@ function scene() {
   return { wait, detached, holds, stop: (why: string) => stop(new Error(why)), left: () => left };
 }
 
-test("a grant during the wait ends it, and the engine keeps it in mind", async () => {
-  const { wait, detached, holds } = scene();
-  const settled = wait.untilSettled(waiting, () => true);
-  wait.settled(held, 7);
-  expect(await settled).toEqual({ claim: held, nowUs: 7 });
-  expect(holds).toEqual([held]);
-  expect(detached).toEqual([]);
-});
-
 test("a grant before the wait is not missed", async () => {
   const [granted, stopped] = [scene(), scene()];
   granted.wait.settled(held, 7);
   expect((await granted.wait.untilSettled(waiting, () => true)).claim).toBe(held);
   stopped.stop("gone");
   await expect(stopped.wait.untilSettled(waiting, () => true)).rejects.toThrow("gone");
-});
-
-test("the end of a claim is reported like a grant, and is no lease of the session", async () => {
-  const { wait, holds } = scene();
-  wait.settled(ended, 8);
-  expect(await wait.untilSettled(waiting, () => true)).toEqual({ claim: ended, nowUs: 8 });
-  expect(holds).toEqual([]);
 });
 
 test("a grant outweighs the end of the call, whichever came first", async () => {
@@ -82,11 +65,4 @@ test("if the preparation fails, the wait ends and detaches", async () => {
   const begin = () => Promise.reject(new Error("no place"));
   await expect(wait.untilSettled(waiting, () => false, begin)).rejects.toThrow("no place");
   expect(detached).toEqual([[waiting, wait, false]]);
-});
-
-test("it leaves the open waits when it is closed", () => {
-  const { wait, left } = scene();
-  expect(left()).toBe(0);
-  wait.close();
-  expect(left()).toBe(1);
 });

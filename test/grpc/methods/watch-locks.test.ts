@@ -13,19 +13,13 @@ afterEach(async () => {
   expect(server.loopFailures).toEqual([]);
 });
 
-const named = (value: string) => ({ target: { case: "name" as const, value } });
-const matching = (value: string) => ({ target: { case: "pattern" as const, value } });
 const names = (watched: { readonly locks: ReadonlyMap<string, unknown> }) => [...watched.locks.keys()].sort();
 
 describe("a watch", () => {
   test("begins with all locks under the prefix, as ListLocks shows them", async () => {
     server = await startServer();
     const { client } = server;
-    await client.call("setLimit", {
-      ...matching("a/*"),
-      newLimit: { case: "limit", value: 2 },
-      reason: "two",
-    });
+    await client.limitAll("a/*", 2, { reason: "two" });
     await client.lease({ name: "a/held", mode: Mode.SHARED, terms: { owner: "o", labels: { run: "7" } } });
     await client.lease({ name: "a/waited", permits: 2 });
     await client.ticket({ name: "a/waited" });
@@ -74,11 +68,11 @@ describe("a watch", () => {
     );
     await client.call("release", { leaseId: ticket.ticketId });
     await watched.shows("a", ({ holderCount }) => holderCount === 0);
-    await client.call("setLimit", { ...named("a"), newLimit: { case: "limit", value: 5 } });
+    await client.limit("a", 5);
     await watched.shows("a", ({ limit }) => limit?.permits === 5);
     await client.lease({ name: "b" });
     await watched.shows("b");
-    await client.call("setLimit", { ...matching("*"), newLimit: { case: "limit", value: 9 }, reason: "all" });
+    await client.limitAll("*", 9, { reason: "all" });
     const b = await watched.shows("b", ({ limit }) => limit?.permits === 9);
     expect(b.limit).toMatchObject({ source: LimitSource.PATTERN, pattern: "*", reason: "all" });
     expect(watched.locks.get("a")?.limit).toMatchObject({ permits: 5 });
@@ -96,7 +90,7 @@ describe("a watch", () => {
   test("combines frequent changes, and always sends the last one", async () => {
     server = await startServer();
     const { client } = server;
-    await client.call("setLimit", { ...named("hot"), newLimit: { case: "limit", value: 1_000 } });
+    await client.limit("hot", 1_000);
     const watched = client.watch("hot");
     await watched.complete();
     for (let round = 0; round < 20; round++)
@@ -111,7 +105,7 @@ describe("a watch", () => {
     await store.resolve(["gone", "stays"]);
     const watched = client.watch("");
     await watched.complete();
-    await client.call("setLimit", { ...named("stays"), newLimit: { case: "limit", value: 2 } });
+    await client.limit("stays", 2);
     expect(await store.purgeLocks(-1_000_000, 100)).toBe(1);
     await watched.until(({ locks }) => !locks.has("gone"));
     expect(watched.messages.flatMap(({ deleted }) => deleted)).toEqual(["gone"]);

@@ -2,10 +2,7 @@
 // an allocation and a turn of the microtask queue. A count above these bounds means that somebody added a step.
 
 import { createHook } from "node:async_hooks";
-import { fromBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { SessionResponseSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
-import { Outbox } from "../../../server/grpc/session/outbox.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { startServer } from "../../support/harness.ts";
 import { acquire, BareSession, type Command, renew } from "../../support/session-client.ts";
@@ -63,72 +60,4 @@ test("commands of one message are answered in few messages, with few promises ea
   expect(Math.min(...rounds.map(({ messages }) => messages))).toBeLessThanOrEqual(3);
   expect(least() / COMMANDS).toBeLessThan(PROMISES_PER_COMMAND_MAX);
   session.cancel();
-});
-
-test("a message has the number of requests heard when it was begun, and not later ones", async () => {
-  const messages: Buffer[] = [];
-  let taken = () => {};
-  let heard = 1;
-  const outbox = new Outbox({
-    unreadMax: 1_000,
-    heard: () => heard,
-    write: (message, written) => {
-      messages.push(message);
-      taken = written;
-    },
-    onSent() {},
-    onUnread: () => expect.unreachable(),
-  });
-  const say = () => outbox.addResult(1n, 6, Buffer.from([8, 1]));
-  say();
-  heard = 2;
-  outbox.touch();
-  say();
-  await new Promise((resolve) => setImmediate(resolve));
-  // While the first message is being sent, the next one is also begun.
-  heard = 3;
-  outbox.touch();
-  heard = 4;
-  say();
-  taken();
-  heard = 5;
-  taken();
-  outbox.touch();
-  await new Promise((resolve) => setImmediate(resolve));
-  const read = messages.map((message) => fromBinary(SessionResponseSchema, message));
-  expect(read.map((response) => Number(response.heard))).toEqual([1, 3, 5]);
-});
-
-test("what one turn brings goes in one message, and later results in the next one", async () => {
-  const messages: Buffer[] = [];
-  const taken: (() => void)[] = [];
-  const outbox = new Outbox({
-    unreadMax: 1_000,
-    heard: () => 7,
-    write: (message, written) => {
-      messages.push(message);
-      taken.push(written);
-    },
-    onSent() {},
-    onUnread: () => expect.unreachable(),
-  });
-  const told: number[] = [];
-  for (let call = 1n; call <= 3n; call++)
-    outbox.addResult(call, SessionResultSchema.field.release.number, Buffer.from([8, 1]), () =>
-      told.push(Number(call)),
-    );
-  await new Promise((resolve) => setImmediate(resolve));
-  for (let call = 4n; call <= 9n; call++)
-    outbox.addResult(call, SessionResultSchema.field.release.number, Buffer.from([8, 1]));
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(messages).toHaveLength(1);
-  expect(told).toEqual([]);
-  taken[0]?.();
-  expect(told).toEqual([1, 2, 3]);
-  const read = messages.map((message) => fromBinary(SessionResponseSchema, message));
-  expect(read.map(({ results }) => results.map(({ call }) => Number(call)))).toEqual([
-    [1, 2, 3],
-    [4, 5, 6, 7, 8, 9],
-  ]);
-  expect(read[0]).toMatchObject({ heard: 7n, results: [{ result: { case: "release" } }, {}, {}] });
 });

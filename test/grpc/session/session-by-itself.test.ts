@@ -23,7 +23,6 @@ import {
   CROWDED_COMMANDS_PER_TICK_MAX,
   LATE_MS,
 } from "../../../server/grpc/grpc-bounds.ts";
-import { servedElsewhere } from "../../../server/grpc/messages/call-error.ts";
 import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
 import { OpenWaits } from "../../../server/grpc/open-waits.ts";
 import { Session, type SessionContext } from "../../../server/grpc/session/session.ts";
@@ -190,26 +189,6 @@ async function stage(
 }
 
 describe("a session", () => {
-  test("begins with its server and the bounds in force", async () => {
-    const { stream, seen, cutOff } = await stage();
-    expect(stream.messages).toMatchObject([
-      {
-        heard: 1n,
-        opened: {
-          replica: "7",
-          heartbeatInterval: { seconds: 1n, nanos: 250_000_000 },
-          silenceMax: { seconds: 5n },
-          gracePeriod: { seconds: 10n },
-          waitsMax: 3,
-          commandsMax: 2,
-          messageBytesMax: 65_536,
-        },
-      },
-    ]);
-    expect(seen).toEqual(["received 0", "sent 0"]);
-    await cutOff();
-  });
-
   test("refuses what is new while the next command has waited for long, says when to come back, and takes releases", async () => {
     const changes = { admission: new SharedAdmission(1, 1), commandsMax: 9 };
     const { send, deciding, results, seen, stream, cutOff } = await stage(undefined, changes);
@@ -231,98 +210,6 @@ describe("a session", () => {
     await turn();
     expect(results()).toContain(`4 error ${status.NOT_FOUND}`);
     expect(deciding[2]).toMatchObject({ name: "lock 2" });
-    await cutOff();
-  });
-
-  test("answers each call under its number, and counts it", async () => {
-    const { send, deciding, results, seen, cutOff } = await stage();
-    await send({ commands: [remove(1n), remove(2n)] });
-    expect(deciding.map(({ name }) => name)).toEqual(["lock 1", "lock 2"]);
-    deciding[1]?.answer();
-    await turn();
-    await turn();
-    expect(results()).toEqual(["2 deleteRecord"]);
-    deciding[0]?.fail(new Error("a bug"));
-    await turn();
-    await turn();
-    expect(results()).toEqual(["2 deleteRecord", "1 error 13"]);
-    expect(seen.filter((one) => one.startsWith("DeleteRecord"))).toEqual([
-      "DeleteRecord OK session",
-      "DeleteRecord INTERNAL session",
-    ]);
-    await cutOff();
-  });
-
-  test("rejects a command whose number is 0, or that of an open call, which goes on", async () => {
-    const { send, deciding, results, cutOff } = await stage();
-    await send({ commands: [remove(0n), remove(1n), remove(1n)] });
-    expect(results()).toEqual(["0 rejected 3", "1 rejected 3"]);
-    expect(deciding).toHaveLength(1);
-    deciding[0]?.answer();
-    await turn();
-    await turn();
-    expect(results().at(-1)).toBe("1 deleteRecord");
-    // The call number is free again.
-    await send({ commands: [remove(1n)] });
-    expect(deciding).toHaveLength(2);
-    await cutOff();
-  });
-
-  test("fails a call without a command, and an invalid one, and then has room for others", async () => {
-    const { send, deciding, results, seen, cutOff } = await stage();
-    await send({ commands: [{ call: 1n }, { call: 2n }, remove(3n, "")] });
-    expect(results()).toEqual(["1 error 3", "2 error 3", "3 error 3"]);
-    expect(seen).toContain("Session INVALID_ARGUMENT session");
-    await send({ commands: [remove(4n), remove(5n)] });
-    expect(deciding).toHaveLength(2);
-    await cutOff();
-  });
-
-  test("bounds the running commands, even cancelled ones, until their work is over", async () => {
-    const { send, deciding, results, cutOff } = await stage();
-    await send({ commands: [remove(1n), remove(2n), remove(3n)] });
-    expect(results()).toEqual(["3 error 8"]);
-    await send({ commands: [cancel(1n), cancel(99n)] });
-    expect(results().at(-1)).toBe("1 error 1");
-    await send({ commands: [remove(4n)] });
-    expect(results().at(-1)).toBe("4 error 8");
-    deciding[0]?.answer();
-    await turn();
-    await turn();
-    // The server does not report what happened to abandoned work.
-    expect(results()).toEqual(["3 error 8", "1 error 1", "4 error 8"]);
-    await send({ commands: [remove(5n)] });
-    expect(deciding).toHaveLength(3);
-    await cutOff();
-  });
-
-  test("ends a call after its timeout, and not one that was answered before", async () => {
-    const { send, deciding, results, cutOff } = await stage();
-    const timeout = { seconds: 1n };
-    await send({ commands: [remove(1n, "a", { timeout }), remove(2n, "b", { timeout })] });
-    deciding[0]?.answer();
-    await turn();
-    await vi.advanceTimersByTimeAsync(999);
-    expect(results()).toEqual(["1 deleteRecord"]);
-    await vi.advanceTimersByTimeAsync(1);
-    await turn();
-    expect(results()).toEqual(["1 deleteRecord", "2 error 4"]);
-    await cutOff();
-  });
-
-  test("gives claims its owner and labels if they bring none", async () => {
-    const { send, acquired, cutOff } = await stage();
-    const acquire = (call: bigint, value: object) => ({ call, command: { case: "acquire" as const, value } });
-    await send({
-      commands: [
-        acquire(1n, { name: "a" }),
-        acquire(2n, { name: "b", terms: { owner: "me", labels: { host: "b2", job: "7" } } }),
-      ],
-    });
-    expect(acquired).toMatchObject([
-      { owner: "etl", labels: { host: "a1" } },
-      { owner: "me", labels: { host: "b2", job: "7" } },
-    ]);
     await cutOff();
   });
 
@@ -368,13 +255,6 @@ describe("a session", () => {
       [true, false],
       [true, false],
     ]);
-  });
-
-  test("answers each request with the number of those received, even an empty one", async () => {
-    const { send, stream, cutOff } = await stage();
-    await send({});
-    expect(stream.messages.map(({ heard }) => heard)).toEqual([1n, 2n]);
-    await cutOff();
   });
 
   test("names the mistake in a command, and its number", async () => {
@@ -450,43 +330,6 @@ describe("a session", () => {
 });
 
 describe("a session ends", () => {
-  test("if its first request does not open it, or a later one does, or one is no message", async () => {
-    for (const requests of [[{}], [{ open: {} }, { open: {} }]]) {
-      const { send, end } = await stage(null);
-      for (const request of requests) await send(request);
-      expect(end()).toMatchObject({ reason: "BAD_REQUEST" });
-    }
-    const { stream, end } = await stage();
-    stream.emit("data", Buffer.from([0x0a, 200]));
-    await turn();
-    expect(end()).toMatchObject({ reason: "MALFORMED_MESSAGE" });
-    // What arrives after the end is ignored.
-    stream.emit("data", bytesOf({ commands: [remove(1n)] }));
-  });
-
-  test("in good order when its client has finished, and all calls are answered", async () => {
-    const { send, stream, deciding, end } = await stage();
-    await send({ commands: [remove(1n)] });
-    stream.emit("end");
-    await turn();
-    expect(end()).toBe("not ended");
-    deciding[0]?.answer();
-    await turn();
-    await turn();
-    expect(end()).toBe("in good order");
-  });
-
-  test("when its client is gone, with all its calls", async () => {
-    const { send, cutOff, end, seen, deciding, results } = await stage();
-    await send({ commands: [remove(1n)] });
-    await cutOff();
-    expect(end()).toMatchObject({ message: "The client does not wait any more." });
-    expect(seen.at(-1)).toBe("DeleteRecord CANCELLED session");
-    deciding[0]?.answer();
-    await send({ commands: [remove(2n)] });
-    expect([results(), deciding.length]).toEqual([[], 1]);
-  });
-
   test("at once if its client was gone before it began", async () => {
     const { sessionContext } = context();
     const stream = Object.assign(new FakeStream(), { cancelled: true });
@@ -507,51 +350,6 @@ describe("a session ends", () => {
     const { length } = stream.messages;
     await send({ commands: [remove(1n)] });
     expect([stream.messages.length, deciding.length]).toEqual([length, 0]);
-  });
-
-  test("when the server stops and running calls are answered; no new call begins", async () => {
-    const { session, send, stream, deciding, results, end } = await stage();
-    await send({ commands: [remove(1n)] });
-    session.drain();
-    await turn();
-    expect(stream.messages.at(-1)).toMatchObject({ goingAway: true });
-    await send({ commands: [remove(2n)] });
-    expect(results()).toEqual(["2 error 14"]);
-    expect(end()).toBe("not ended");
-    deciding[0]?.answer();
-    await turn();
-    await turn();
-    expect(results()).toEqual(["2 error 14", "1 deleteRecord"]);
-    expect(end()).toMatchObject({ reason: "SHUTTING_DOWN" });
-  });
-
-  test("at once when the server stops and no call is running", async () => {
-    const { session, end } = await stage();
-    session.drain();
-    await turn();
-    await turn();
-    expect(end()).toMatchObject({ reason: "SHUTTING_DOWN" });
-  });
-
-  test("when it is sent elsewhere, once: waits end, and other calls are answered", async () => {
-    const { session, send, stream, deciding, results, end } = await stage();
-    const wait = {
-      call: 1n,
-      command: {
-        case: "acquire" as const,
-        value: { name: "a", whenBusy: { case: "wait" as const, value: {} } },
-      },
-    };
-    await send({ commands: [wait, remove(2n)] });
-    session.sendElsewhere(servedElsewhere());
-    session.sendElsewhere(servedElsewhere());
-    await turn();
-    expect(results()).toEqual(["1 error 14"]);
-    expect(stream.messages.filter(({ goingAway }) => goingAway)).toHaveLength(1);
-    deciding[0]?.answer();
-    await turn();
-    await turn();
-    expect(end()).toMatchObject({ reason: "SHUTTING_DOWN" });
   });
 });
 

@@ -12,7 +12,6 @@ import { checkAcquire } from "../../../server/grpc/methods/acquire.ts";
 import { checkCapture } from "../../../server/grpc/methods/capture.ts";
 import { Violations } from "../../../server/grpc/methods/fields.ts";
 import {
-  checkGetLock,
   checkListLimits,
   checkListLocks,
   limitsTokenAfter,
@@ -31,6 +30,8 @@ import { checkOpen, checkTimeout } from "../../../server/grpc/session/session.ts
 
 const DAY_S = 86_400;
 const span = (seconds: number | bigint, nanos = 0) => ({ seconds: BigInt(seconds), nanos });
+/** Terms of a lease that lasts so long. */
+const ttl = (value: ReturnType<typeof span>) => ({ lasting: { case: "ttl", value } }) as const;
 const ID = "1.z.abcdefghijklmnopqrstuv";
 const REF = { lockId: 1n, ticketNumber: 35n, secret: "abcdefghijklmnopqrstuv" };
 const DURATION = /is not a valid Duration/;
@@ -115,7 +116,7 @@ describe("AcquireRequest", () => {
       requestId: "r".repeat(100),
       whenBusy: { case: "wait" as const, value: { maxWait: span(0, 1_000_000) } },
       terms: {
-        lasting: { case: "ttl" as const, value: span(24 * DAY_S) },
+        ...ttl(span(24 * DAY_S)),
         owner: text(255),
         labels: { ...labels(15), [text(63)]: text(255) },
       },
@@ -151,7 +152,6 @@ describe("AcquireRequest", () => {
   refuses(schema, checkAcquire, [
     ["an empty name", {}, { name: REQUIRED }],
     ["a name of 256 bytes", { name: "n".repeat(256) }, { name: /^is 256 bytes long; use at most 255/ }],
-    ["a name of 128 characters in 256 bytes", { name: "é".repeat(128) }, { name: /256 bytes/ }],
     [
       "a mode that nobody knows",
       { name: "a", mode: 4 as Mode },
@@ -162,44 +162,14 @@ describe("AcquireRequest", () => {
     ["permits of a reader", { name: "a", mode: 2, permits: 2 }, { permits: /not counted/ }],
     ["permits of a writer", { name: "a", mode: 3, permits: 2_000_000 }, { permits: /not counted/ }],
     [
-      "a ttl of 0",
-      { name: "a", terms: { lasting: { case: "ttl", value: span(0) } } },
-      { "terms.ttl": "is 0 s; use 1 s to 24 days" },
-    ],
-    [
       "a ttl below 1 s",
-      { name: "a", terms: { lasting: { case: "ttl", value: span(0, 999_999_999) } } },
+      { name: "a", terms: ttl(span(0, 999_999_999)) },
       { "terms.ttl": "is 0.999999999 s; use" },
     ],
     [
-      "a negative ttl",
-      { name: "a", terms: { lasting: { case: "ttl", value: span(-1, -500_000_000) } } },
-      { "terms.ttl": "is -1.5 s; use" },
-    ],
-    [
-      "a ttl of 25 days",
-      { name: "a", terms: { lasting: { case: "ttl", value: span(25 * DAY_S) } } },
-      { "terms.ttl": /^is 2160000 s/ },
-    ],
-    [
       "a ttl of 24 days and a nanosecond",
-      { name: "a", terms: { lasting: { case: "ttl", value: span(24 * DAY_S, 1) } } },
+      { name: "a", terms: ttl(span(24 * DAY_S, 1)) },
       { "terms.ttl": /24 days/ },
-    ],
-    [
-      "a ttl with too many nanos",
-      { name: "a", terms: { lasting: { case: "ttl", value: span(1, 1_000_000_000) } } },
-      { "terms.ttl": DURATION },
-    ],
-    [
-      "a ttl with nanos of another sign",
-      { name: "a", terms: { lasting: { case: "ttl", value: span(1, -1) } } },
-      { "terms.ttl": DURATION },
-    ],
-    [
-      "a ttl of more seconds than a Duration has",
-      { name: "a", terms: { lasting: { case: "ttl", value: span(2n ** 63n - 1n) } } },
-      { "terms.ttl": DURATION },
     ],
     [
       "max_wait below 1 ms",
@@ -249,7 +219,7 @@ describe("AcquireRequest", () => {
         permits: 2_000_000,
         requestId: "\0",
         whenBusy: { case: "wait", value: { maxWait: span(0) } },
-        terms: { lasting: { case: "ttl", value: span(0) }, owner: "o".repeat(256) },
+        terms: { ...ttl(span(0)), owner: "o".repeat(256) },
       },
       {
         name: REQUIRED,
@@ -302,14 +272,9 @@ describe("WaitInQueueRequest", () => {
       { min_update_interval: /60 min/ },
     ],
     [
-      "updates back in time",
-      { ...target({ name: "a" }), minUpdateInterval: span(-1) },
-      { min_update_interval: /^is -1 s/ },
-    ],
-    [
       "everything at once",
       {
-        ...target({ terms: { lasting: { case: "ttl", value: span(0) }, labels: { "": "" } } }),
+        ...target({ terms: { ...ttl(span(0)), labels: { "": "" } } }),
         minUpdateInterval: span(1, -1),
       },
       {
@@ -342,7 +307,6 @@ describe("RenewRequest", () => {
       { leaseId: `zzzzzzzzzzzzz.1.${ID.slice(4)}` },
       { lease_id: /not an id/ },
     ],
-    ["an id in other letters", { leaseId: ID.toUpperCase() }, { lease_id: /not an id/ }],
     ["an id with something behind it", { leaseId: `${ID}\n` }, { lease_id: /not an id/ }],
   ]);
 });
@@ -412,10 +376,6 @@ describe("SetLimitRequest", () => {
       { name: REQUIRED },
     ],
     ["an empty pattern", pattern(""), { pattern: ONE_STAR }],
-    ["a pattern without a star", pattern("etl/"), { pattern: ONE_STAR }],
-    ["a star in the middle", pattern("etl/*/load"), { pattern: ONE_STAR }],
-    ["a star at the beginning", pattern("*/load"), { pattern: ONE_STAR }],
-    ["two stars", pattern("etl/**"), { pattern: ONE_STAR }],
     ["a star in the middle and one at the end", pattern("e*l/*"), { pattern: ONE_STAR }],
     ["a pattern of 256 bytes", pattern(`${"p".repeat(255)}*`), { pattern: /256 bytes/ }],
     [
@@ -461,13 +421,6 @@ describe("ForceReleaseRequest", () => {
   ]);
 });
 
-describe("GetLockRequest", () => {
-  refuses(requests.GetLockRequestSchema, checkGetLock, [
-    ["an empty name", {}, { name: REQUIRED }],
-    ["a name of 256 bytes", { name: "n".repeat(256) }, { name: /256/ }],
-  ]);
-});
-
 describe("ListLocksRequest", () => {
   const schema = requests.ListLocksRequestSchema;
   const accept = accepted(schema, checkListLocks);
@@ -496,11 +449,6 @@ describe("ListLocksRequest", () => {
     ["a prefix of 256 bytes", { prefix: "p".repeat(256) }, { prefix: /256/ }],
     ["a token that is no base64url", { pageToken: "a+b/" }, { page_token: FOREIGN }],
     ["a token with something behind it", { pageToken: `${pageTokenAfter("abc")}=` }, { page_token: FOREIGN }],
-    [
-      "a token that is not UTF-8",
-      { pageToken: Buffer.from([0xff, 0xfe]).toString("base64url") },
-      { page_token: FOREIGN },
-    ],
     [
       "a token of a name that is too long",
       { pageToken: pageTokenAfter("n".repeat(256)) },
@@ -549,16 +497,10 @@ describe("ListLimitsRequest", () => {
     ["a page size of 1,001", { pageSize: 1_001 }, { page_size: /1000/ }],
     ["a prefix of 256 bytes", { prefix: "p".repeat(256) }, { prefix: /256/ }],
     ["a token of a listing of locks", { pageToken: pageTokenAfter("a") }, { page_token: FOREIGN }],
-    ["a pattern without a star", { pageToken: pageTokenAfter("pa") }, { page_token: FOREIGN }],
     [
       "a token that is too long",
       { pageToken: pageTokenAfter(`n${"a".repeat(256)}`) },
       { page_token: FOREIGN },
-    ],
-    [
-      "a token that ends like the prefix, of another listing",
-      { prefix: "b/", pageToken: limitsTokenAfter({ kind: "name", target: "a/b/" }) },
-      { page_token: /another prefix/ },
     ],
     [
       "a token of another listing",
@@ -616,11 +558,6 @@ describe("the part of an AcquireRequest for the record", () => {
       "a status of 64 bytes",
       { name: "a", terms: { statusIfLost: "s".repeat(64) } },
       { "terms.status_if_lost": /64 bytes/ },
-    ],
-    [
-      "17 statuses",
-      { name: "a", terms: { ifStatus: Array(17).fill("s") } },
-      { "terms.if_status": /at most 16/ },
     ],
     [
       "everything at once",
@@ -797,7 +734,7 @@ describe("CaptureRequest", () => {
       maxWait: span(0, 1_000_000),
       requestId: "r".repeat(100),
       terms: {
-        lasting: { case: "ttl" as const, value: span(24 * DAY_S) },
+        ...ttl(span(24 * DAY_S)),
         owner: "o".repeat(255),
         labels: { key: "value" },
         ifStatus: ["new"],
@@ -858,19 +795,9 @@ describe("CaptureRequest", () => {
         maxLeases: 1,
         maxWait: span(0),
         requestId: "r".repeat(121),
-        terms: { lasting: { case: "ttl", value: span(0) } },
+        terms: ttl(span(0)),
       },
       { "terms.ttl": /1 s to 24 days/, max_wait: /1 ms to 24 days/, request_id: /121 bytes/ },
-    ],
-    [
-      "spans that are too long",
-      {
-        from: { case: "prefix", value: "" },
-        maxLeases: 1,
-        maxWait: span(24 * DAY_S, 1),
-        terms: { lasting: { case: "ttl", value: span(24 * DAY_S, 1) } },
-      },
-      { "terms.ttl": /1 s to 24 days/, max_wait: /1 ms to 24 days/ },
     ],
     [
       "what is wrong with who asks and with the record",
