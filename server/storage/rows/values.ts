@@ -71,27 +71,6 @@ export function wordOf<Word extends string>(words: readonly Word[], code: unknow
   return found;
 }
 
-/** Values for LOCK_WRITTEN_COLUMNS. */
-export function lockValues(lock: Lock): Value[] {
-  return [
-    lock.limit,
-    lock.limitVersion,
-    bytesOf(lock.limitReason),
-    lock.nextTicket,
-    lock.lastToken,
-    lock.heldPermits,
-    lock.sharedHolders,
-    lock.exclusiveHolders,
-    lock.holders,
-    lock.waiting,
-    lock.waitingPermits,
-    lock.revision,
-    lock.record ? 1 : 0,
-    lock.changeMark,
-    lock.recordFloor,
-  ];
-}
-
 /** Values for LOCK_COUNTED_COLUMNS. */
 export function countedValues(lock: Lock): Value[] {
   return [
@@ -166,31 +145,19 @@ function grantValues(claim: Claim): Value[] {
   ];
 }
 
-/** Values for CLAIM_COLUMNS. */
-export function claimValues(claim: Claim): Value[] {
-  return claimValuesBy(bytesOf, claim);
-}
-
+/** Values for CLAIM_COLUMNS. `text`: how the texts are given. */
 export function claimValuesBy<Text>(text: ToText<Text>, claim: Claim): (Value | Text)[] {
   return [claim.lockId, placeOf(claim), ...holderValuesBy(text, claim)];
 }
 
-/** Values for HOLDER_COLUMNS. */
-export function holderValues(claim: Claim): Value[] {
-  return holderValuesBy(bytesOf, claim);
-}
-
+/** Values for HOLDER_COLUMNS. `text`: how the texts are given. */
 export function holderValuesBy<Text>(text: ToText<Text>, claim: Claim): (Value | Text)[] {
   return [...fixedClaimValues(claim, text), ...changingClaimValues(claim)];
 }
 
 const SECOND_US = 1_000_000;
 
-/** Values for HISTORY_COLUMNS. */
-export function historyValues(claim: Claim): Value[] {
-  return historyValuesBy(bytesOf, claim);
-}
-
+/** Values for HISTORY_COLUMNS. `text`: how the texts are given. */
 export function historyValuesBy<Text>(text: ToText<Text>, claim: Claim): (Value | Text)[] {
   const endedAtUs = claim.endedAtUs ?? NOTHING;
   return [

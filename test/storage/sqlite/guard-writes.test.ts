@@ -10,12 +10,12 @@ import { runPending, sqliteSchema } from "../../../server/storage/migrate/schema
 import { HOLDER_COLUMNS, LOCK_WRITTEN_COLUMNS } from "../../../server/storage/rows/columns.ts";
 import { boundsOf, movesOf } from "../../../server/storage/rows/placement.ts";
 import { requestKeyOf } from "../../../server/storage/rows/request-key.ts";
-import { holderValues, lockValues } from "../../../server/storage/rows/values.ts";
 import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
 import { sqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
 import { DECIDED_AT_STEP_US, type Loaded, type Store, type Writes } from "../../../server/storage/store.ts";
 import { CLAIM } from "../../support/claims.ts";
 import { DECISION_KINDS, decided, NOT_ENDED } from "../../support/random-decisions.ts";
+import { holderValues, lockValues } from "../../support/row-values.ts";
 import { seed } from "../../support/seed.ts";
 import {
   addClaims,

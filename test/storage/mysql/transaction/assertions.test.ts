@@ -9,7 +9,7 @@ import { RuleCache } from "../../../../server/storage/mysql/meta.ts";
 import { mustStillBeOpen, WriteChain } from "../../../../server/storage/mysql/transaction/assertions.ts";
 import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
 import { CLAIM_ROW_LENGTH } from "../../../../server/storage/rows/columns.ts";
-import { holderValues } from "../../../../server/storage/rows/values.ts";
+import { holderValues } from "../../../support/row-values.ts";
 import { NO_CHANGES, NO_PLAN, planned, raised } from "../../../support/store-fixture.ts";
 import { guardRow, LOCK, waiting } from "./lock-fixture.ts";
 
