@@ -29,8 +29,8 @@ import {
   type AsksByLock,
   type Attempt,
   claimsMadeBy,
+  commitAsks,
   type Deciding,
-  decideAsks,
   giveUp,
   parts,
   type TransactionAsks,
@@ -82,15 +82,28 @@ export class Lanes {
    * the lock of an optional command: an `advance`, which its sender repeats anyway, or an `acquire` that is one of many.
    */
   add(lockId: bigint, ask: Ask): void {
+    this.#mayAdd(ask);
+    this.#add(this.#options.locks.get(lockId), ask);
+  }
+
+  /** As `add`, for a lock of the table. */
+  addTo(lock: LockEntry, ask: Ask): void {
+    this.#mayAdd(ask);
+    this.#add(lock, ask);
+  }
+
+  #mayAdd({ command }: Ask): void {
     this.refuseWhenStopped();
     const { queuedMax } = this.#options;
-    const { command } = ask;
     if (this.#queuedCount >= (isUrgent(command) ? 2 * queuedMax : queuedMax))
       throw overloaded("commands_queued", "Too many calls are waiting for the database.");
-    const lock = this.#options.locks.get(lockId);
+  }
+
+  #add(lock: LockEntry, ask: Ask): void {
+    const { command } = ask;
     const isWaitedFor = lock.underWay !== null && lock.underWay !== IN_LANE;
     if (isOptional(command) && (isWaitedFor || isHeldUpFor(command, lock))) throw heldUp();
-    ask.lockId = lockId;
+    ask.lockId = lock.id;
     ask.submittedMs = performance.now();
     ask.isOver = false;
     const { queued } = lock;
@@ -241,7 +254,7 @@ export class Lanes {
   async #run(asks: TransactionAsks, isLane = false): Promise<void> {
     let attempt: Attempt | null = null;
     try {
-      attempt = await decideAsks(asks, true, this.#options);
+      attempt = await commitAsks(asks, true, this.#options);
     } catch (error) {
       await this.#failedWith(asks, error);
     }
@@ -295,7 +308,7 @@ export class Lanes {
 
   async #runPatiently(waiting: HeldUpAsks): Promise<void> {
     const { asks, sinceMs } = waiting;
-    const ended = await decideAsks(asks, false, this.#options).then(
+    const ended = await commitAsks(asks, false, this.#options).then(
       (attempt) => ({ attempt }),
       (error: unknown) => ({ error }),
     );
@@ -358,7 +371,8 @@ export class Lanes {
   #release({ byLock }: TransactionAsks): void {
     const { locks } = this.#options;
     byLock.forEach((list, lockId) => {
-      const lock = locks.get(lockId);
+      // The table keeps a lock while commands wait for it, so this is no use of it.
+      const lock = locks.known(lockId) ?? locks.get(lockId);
       const { underWay } = lock;
       lock.underWay = null;
       locks.leave(lock);

@@ -221,9 +221,10 @@ export class Session {
     if (open) this.#open(open.owner, open.labels);
     this.#context.frame.observer.sessionMessage("received", request.commands.length, bytes.length);
     this.#leases.acknowledged(request.received);
-    this.#outbox.touch();
     this.#next = inOrder(request.commands);
     this.#beginSome();
+    // Last, so that a lane that is free decides in the next tick before the outbox sends: then one message has it all.
+    this.#outbox.touch();
   }
 
   /**
