@@ -9,7 +9,4 @@ export interface MigrationTarget {
    * added it.
    */
   addColumn(table: string, column: string, definition: string): Promise<void>;
-  /** Adds an index. On MySQL, does nothing if an index of this name exists, for the same reason. */
-  addIndex(table: string, index: string, columns: string): Promise<void>;
-  hasColumn(table: string, column: string): Promise<boolean>;
 }

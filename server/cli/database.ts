@@ -14,8 +14,9 @@ import { whyTooOld } from "../core/level.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 import { whyNotBeside } from "../storage/fleet.ts";
 import { type MigrationStatus, migrateUp, migrationStatus } from "../storage/migrate/migrate.ts";
+import { OF_TRIAL } from "../storage/migrate/schema.ts";
 import { openStore } from "../storage/open.ts";
-import { refuseTooOld } from "../storage/open-ready.ts";
+import { refuseUnusable } from "../storage/open-ready.ts";
 import { ROLLED_BACK, retry } from "../storage/retry.ts";
 import {
   type Finding,
@@ -62,7 +63,7 @@ export const migrate: Declare = (command, context) => {
     EXIT.failed,
     "",
     async ({ databaseUrl, databaseLogin: login }) => {
-      refuseTooOld(await migrationStatus(databaseUrl, login));
+      refuseUnusable(await migrationStatus(databaseUrl, login));
       const ran = await migrateUp(databaseUrl, { log: (message) => err(`${message}\n`), login });
       for (const name of ran) out(`ran ${name}\n`);
       out(ran.length === 0 ? "The schema is up to date already.\n" : "The schema is up to date.\n");
@@ -95,7 +96,8 @@ function isUsable({ pending, breaking, fleet }: MigrationStatus): boolean {
 }
 
 /** Says what the state of a schema means and what to do about it. */
-function verdict({ pending, unknown, breaking, fleet }: MigrationStatus): string {
+function verdict({ isOfTrial, pending, unknown, breaking, fleet }: MigrationStatus): string {
+  if (isOfTrial) return OF_TRIAL;
   const tooOld = whyTooOld(fleet.levelMin);
   if (tooOld !== null) return tooOld;
   const tooNew = whyNotBeside(fleet.members);
@@ -306,7 +308,7 @@ export const restored: Declare = (command, context) => {
   );
   onDatabase(command, context, RESTORED_HELP, EXIT.failed, "Nothing was recorded. ", async (config) => {
     const { pause } = command.opts<{ pause: number }>();
-    refuseTooOld(await migrationStatus(config.databaseUrl, config.databaseLogin));
+    refuseUnusable(await migrationStatus(config.databaseUrl, config.databaseLogin));
     await withStore(config, (store) => record(store, pause * 1_000, context));
     return EXIT.ok;
   });

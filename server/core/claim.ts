@@ -42,7 +42,18 @@ export function keyText({ lockId, ticketNumber }: ClaimKey): string {
   return `${lockId}.${ticketNumber}`;
 }
 
-/** Sorts claims by lock, and by ticket number, which is the order of requests and of grants. */
+/** The place of holders. Waiters have higher ones. */
+export const HELD_PLACE = 0n;
+
+/**
+ * A claim's place in its queue: the lowest goes first, and of equal ones the lowest ticket number. Every queue is by
+ * arrival.
+ */
+export function placeOf({ state, ticketNumber }: Pick<Claim, "state" | "ticketNumber">): bigint {
+  return state === "waiting" ? ticketNumber : HELD_PLACE;
+}
+
+/** Sorts claims by lock, and by ticket number, which is the order of requests. */
 export function inOrder(claims: Claim[]): Claim[] {
   const isBefore = (a: Claim, b: Claim) =>
     a.lockId === b.lockId ? a.ticketNumber < b.ticketNumber : a.lockId < b.lockId;

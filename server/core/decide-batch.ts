@@ -84,7 +84,7 @@ export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): D
     const draft = openDraft(lock, claimsOf.get(lock.id) ?? [], rows, context.policy);
     const ownAsked = asked.get(lock.id) ?? NONE;
     const markFound = lock.changeMark;
-    const lookedUp = { byRequestId, markFound };
+    const lookedUp = { byRequestId, taken: rows.takenRequestIds, markFound };
     if (context.earlier.length > 0) addUnheard(draft, earlierOf(draft, context));
     if (lock.waiting > 0) keepPlaces(draft, ownAsked, byRequestId, context.nowMs);
     endDue(draft);
@@ -121,6 +121,7 @@ function keepPlaces(
 
 interface LookedUp {
   readonly byRequestId: Map<string, Claim>;
+  readonly taken: Rows["takenRequestIds"];
   /** The lock's mark before this transaction. */
   readonly markFound: bigint;
 }
@@ -129,7 +130,7 @@ function outcomeOf(
   draft: Draft,
   command: Command,
   index: number,
-  { byRequestId, markFound }: LookedUp,
+  { byRequestId, taken, markFound }: LookedUp,
   context: Context,
 ): Outcome | undefined {
   // After a fail-over to a copy that lags, an id that was learnt before may belong to another name.
@@ -142,6 +143,7 @@ function outcomeOf(
     return decide(draft, repeated ? { ...command, repeated } : command);
   }
   if (!("requestId" in command)) return decide(draft, command);
+  if (command.verb === "acquire" && taken?.has(command.requestId)) return { kind: "request_id_reused" };
   const outcome = decide(draft, command, byRequestId.get(command.requestId));
   // A second Acquire with the same request id in this batch must find the first.
   if (outcome.kind === "held" || outcome.kind === "waiting") {

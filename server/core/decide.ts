@@ -11,6 +11,7 @@ import type {
   Detach,
   ForceRelease,
   Outcome,
+  OutcomeKinds,
   OutcomeOf,
   Release,
   Renew,
@@ -46,9 +47,14 @@ interface Verb<Asked extends Command> {
    * set since.
    */
   readonly isChange: Asked extends Change ? true : false;
-  /** Whether it makes the row of a lock that nobody has named yet; null: its command does not name the lock. */
-  readonly makesLock: Asked extends { readonly name: string } ? boolean : null;
+  /**
+   * Whether it makes the row of a lock that nobody has named yet; null: its command does not name the lock. A verb that
+   * makes none must be able to answer `unknown_lock`.
+   */
+  readonly makesLock: Asked extends { readonly name: string } ? MakesLock<Asked["verb"]> : null;
 }
+
+type MakesLock<Name extends Command["verb"]> = "unknown_lock" extends OutcomeKinds[Name] ? boolean : true;
 
 type CommandOf<Name extends Command["verb"]> = Extract<Command, { readonly verb: Name }>;
 

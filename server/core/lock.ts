@@ -34,8 +34,6 @@ export interface Lock {
   recordFloor: bigint;
   /** The ticket number of the holder whose claim is in the guard row; null: none is. The store sets it. */
   firstHolder: bigint | null;
-  /** Above the ticket number of each holder, and not above that of any waiter. The store sets it. */
-  queueFrom: bigint;
   /** What the lock remembers beyond its claims; null for most. */
   record: LockRecord | null;
   /**

@@ -23,6 +23,8 @@ export interface Rows extends Clock {
    * the guard row if the lock has no other; each once. There may be others among them.
    */
   readonly claims: readonly Claim[];
+  /** Request ids of commands that cannot be used, because the key of each belongs to another id; unset: none. */
+  readonly takenRequestIds?: ReadonlySet<string> | undefined;
   /** For each lock with waiters: at least as many of them as planned, in order; complete if that is the whole queue. */
   readonly queues: ReadonlyMap<bigint, Queue>;
 }

@@ -46,7 +46,7 @@ export class AfterCommit {
       const decided = attempt.decided.get(lockId);
       const revision = attempt.locks.get(lockId)?.lock.revision;
       for (let index = 0; index < list.length; index++) {
-        let outcome = attempt.outcome(lockId, index);
+        let outcome = attempt.outcome(lockId, index, decided);
         if (outcome && outcome.kind !== "in_doubt") {
           if (decided && revision !== undefined) this.#note(list[index] as Ask, outcome, decided, revision);
           else outcome = undefined;

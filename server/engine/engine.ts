@@ -1,5 +1,5 @@
-// The engine: loads, decides, saves and wakes for every verb. This file has the verbs, and starts and stops the parts;
-// it decides nothing itself. parts.ts connects the parts. lanes.ts and transaction.ts carry commands; after-commit.ts and
+// The door of the engine: the verbs, and the start and stop of its parts. It loads, decides and saves nothing itself.
+// parts.ts connects the parts. lanes.ts and transaction.ts carry commands; after-commit.ts and
 // the folder subscribers carry wake-ups.
 
 import type { BoundUse } from "../core/bound-use.ts";

@@ -63,7 +63,7 @@ const INVARIANTS = [
   "tokens",
   "order",
   "deadlines",
-  "queue_from",
+  "places",
   "no_guard",
   "records",
   "not_granted",

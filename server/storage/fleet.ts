@@ -11,7 +11,7 @@ export interface FleetMember {
   readonly address: string;
   readonly version: string;
   readonly level: number;
-  /** The latest migration that it knows; empty: it did not register one. */
+  /** The latest migration that it knows. */
   readonly knows: string;
 }
 
@@ -23,8 +23,6 @@ export interface Fleet {
 
 /** The latest migration of this version. Its number orders it among those of all versions. */
 export const LATEST_MIGRATION = migrations.at(-1)?.name ?? "";
-/** The latest migration of the versions that do not register one. */
-const LATEST_UNREGISTERED = "0012-changes";
 
 /** Why this version must not decide beside these servers; null: it may. */
 export function whyNotBeside(members: readonly FleetMember[]): string | null {
@@ -42,7 +40,7 @@ export function whyNotMigrate(
   members: readonly FleetMember[],
 ): string | null {
   const needed = pending.map(({ name, needs = name }) => needs).sort();
-  const broken = members.filter(({ knows }) => needed.some((need) => (knows || LATEST_UNREGISTERED) < need));
+  const broken = members.filter(({ knows }) => needed.some((need) => knows < need));
   if (broken.length === 0) return null;
   const names = pending.map(({ name }) => name).join(", ");
   return (

@@ -5,7 +5,7 @@ import { LEVEL_MIN, TOO_OLD, whyTooOld } from "../core/level.ts";
 import { type DatabaseLogin, describeDatabaseUrl, parseDatabaseUrl } from "./database-url.ts";
 import { whyNotBeside } from "./fleet.ts";
 import { type MigrationStatus, migrateUp, migrationStatus } from "./migrate/migrate.ts";
-import { OLDER_SERVERS } from "./migrate/schema.ts";
+import { OF_TRIAL, OLDER_SERVERS } from "./migrate/schema.ts";
 import { durabilityOf, openStore } from "./open.ts";
 import { type RetryPolicy, retry } from "./retry.ts";
 import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "./storage-bounds.ts";
@@ -109,7 +109,7 @@ async function settleSchema(
   log: OpeningLog,
 ): Promise<void> {
   const status = await migrationStatus(databaseUrl, login);
-  refuseTooOld(status);
+  refuseUnusable(status);
   const { unknown, pending, fleet } = status;
   const tooNew = whyNotBeside(fleet.members);
   if (tooNew !== null) throw new StoreError("unavailable", OLDER_SERVERS, tooNew);
@@ -127,8 +127,12 @@ async function settleSchema(
   if (done.length > 0) log.info({ migrations: done }, "schema brought up to date");
 }
 
-/** Throws a StoreError if this version is too old for a database: a later one made its schema, or rules this one out. */
-export function refuseTooOld({ breaking, fleet }: MigrationStatus): void {
+/**
+ * Throws a StoreError if this version cannot use a database: a later one made its schema, or rules this one out, or it is of
+ * a trial version.
+ */
+export function refuseUnusable({ isOfTrial, breaking, fleet }: MigrationStatus): void {
+  if (isOfTrial) throw new StoreError("unavailable", "schema", OF_TRIAL);
   if (breaking.length > 0) {
     throw new StoreError(
       "unavailable",

@@ -27,11 +27,15 @@ export const ROLLED_BACK: RetryPolicy<StoreError> = {
   isWorthIt: (error): error is StoreError => error instanceof StoreError && error.kind !== "unavailable",
 };
 
-/** Runs `work` until it succeeds; throws the error of the last attempt. Calls `onRetry` before each pause. */
+/**
+ * Runs `work` until it succeeds; throws the error of the last attempt, or what `givenUp` makes of it. Calls `onRetry` before
+ * each pause.
+ */
 export async function retry<Answer, Repeatable>(
   policy: RetryPolicy<Repeatable>,
   work: () => Promise<Answer>,
   onRetry: (error: Repeatable) => void = () => {},
+  givenUp: (error: unknown) => unknown = (error) => error,
 ): Promise<Answer> {
   const startedMs = performance.now();
   for (let tries = 1; ; tries++) {
@@ -39,7 +43,7 @@ export async function retry<Answer, Repeatable>(
       return await work();
     } catch (error) {
       const leftMs = policy.longestMs - (performance.now() - startedMs);
-      if (tries >= policy.attempts || leftMs <= 0 || !policy.isWorthIt(error)) throw error;
+      if (tries >= policy.attempts || leftMs <= 0 || !policy.isWorthIt(error)) throw givenUp(error);
       onRetry(error);
       await new Promise((resolve) => setTimeout(resolve, Math.min(policy.pauseMs(tries, error), leftMs)));
     }

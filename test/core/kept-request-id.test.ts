@@ -10,8 +10,9 @@ import {
   SERVER_MADE_PREFIX,
 } from "../../server/core/claim.ts";
 import { markOf } from "../../server/engine/request-marks.ts";
+import { OneLock } from "./one-lock.ts";
 
-/** See migrations/0001-locks-and-claims.ts. */
+/** See migrations/0001-tables.ts. */
 const COLUMN_BYTES = 128;
 const IDS = ["a", "a\0b", "a\0", "\u00e9".repeat(REQUEST_ID_BYTES_MAX / 2)];
 const MARKS = [markOf(), markOf("token:anna"), markOf("token:ben"), markOf("p".repeat(255))];
@@ -36,4 +37,12 @@ test("a principal has the same mark each time, and nobody has none", () => {
   expect(markOf("token:anna")).toBe(markOf("token:anna"));
   expect([markOf(), markOf("")]).toEqual(["", ""]);
   expect(new Set(MARKS).size).toBe(MARKS.length);
+});
+
+test("one whose key belongs to another id is refused, takes nothing, and no other command fails with it", () => {
+  const lock = new OneLock();
+  lock.rows.taken.add("unlucky");
+  const asked = [lock.asks({ requestId: "unlucky" }), lock.asks({ requestId: "lucky" })];
+  expect(lock.transact(...asked)).toMatchObject([{ kind: "request_id_reused" }, { kind: "held" }]);
+  expect(lock.lock).toMatchObject({ holders: 1, waiting: 0, nextTicket: 2n });
 });

@@ -46,6 +46,8 @@ export class RowsInMemory {
   readonly locks = new Map<string, Lock>();
   readonly limitRules: LimitRule[] = [];
   claims: Claim[] = [];
+  /** Request ids whose keys belong to other ids. */
+  readonly taken = new Set<string>();
 
   constructor(settings: Policy, core: Core = decideBatch) {
     this.settings = settings;
@@ -146,6 +148,7 @@ export class RowsInMemory {
       locks: new Map([[lock.id, lock]]),
       limitRules: structuredClone(this.limitRules),
       claims: structuredClone(claims),
+      takenRequestIds: this.taken,
       // Read separately, so a claim may appear twice, as two objects.
       queues: new Map([[lock.id, { head: structuredClone(head), complete: head.length === waiting.length }]]),
     };

@@ -1,10 +1,12 @@
 // The cost of an Acquire with its Release, and of a hand-over, in counts: statements, transactions, trips and message
 // bytes. The counts are the same on every machine, so any increase shows immediately. The bench measures times.
 
+import { createHook } from "node:async_hooks";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { AcquireResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim } from "../../server/core/claim.ts";
+import type { Answer, Asker } from "../../server/engine/lock-engine.ts";
 import { leaseMessage } from "../../server/grpc/messages/messages.ts";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
 import { Trip } from "../../server/storage/mysql/connection/connection.ts";
@@ -208,6 +210,56 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     // The waiter's row is removed, as it moves into the guard row.
     const onSqlite = { write_lock_and_holder: 1, remove_claim: 1, add_to_history: 1 };
     expectCost(cost, { transactions: 1, more: 1 }, onSqlite);
+  });
+
+  test("commands make no promises: a tick with many makes as many as a tick with one", async () => {
+    let promises = 0;
+    const hook = createHook({
+      init(_id, type) {
+        if (type === "PROMISE") promises += 1;
+      },
+    });
+    /** The promises of one transaction that takes these locks, or gives them back. */
+    const of = async <Given>(begin: (asker: (index: number) => Asker<Given>) => void, count: number) => {
+      const given: Given[] = [];
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const before = promises;
+      hook.enable();
+      begin((index) => ({
+        settle(answer) {
+          given[index] = answer;
+          hook.disable();
+          if (given.filter(Boolean).length === count) resolve();
+          else hook.enable();
+        },
+        fail: reject,
+      }));
+      await promise;
+      return { given, made: promises - before };
+    };
+    const pairs = async (count: number) => {
+      const indexes = Array.from({ length: count }, (_, index) => index);
+      const taken = await of<Answer>((asker) => {
+        for (const index of indexes) {
+          const input = ask(`tick ${index}`, { requestId: `request ${asked++}` });
+          running.engine.beginAcquire(input, null, undefined, asker(index));
+        }
+      }, count);
+      const claims = taken.given.map((answer) => claimOf(answer as never, "held"));
+      const given = await of<Answer>((asker) => {
+        for (const [index, claim] of claims.entries())
+          running.engine.beginAsk(asks.release(claim), asker(index));
+      }, count);
+      return [taken.made, given.made];
+    };
+    await pairs(32);
+    const least = async (count: number) => {
+      const tries: number[][] = [];
+      for (let index = 0; index < 5; index++) tries.push(await pairs(count));
+      // Others in this process make promises, too, so the least of some tries counts.
+      return [0, 1].map((at) => Math.min(...tries.map((made) => made[at] as number)));
+    };
+    expect(await least(32)).toEqual(await least(1));
   });
 });
 

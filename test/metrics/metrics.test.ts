@@ -30,7 +30,6 @@ const LOCK: Lock = {
   changeMark: 0n,
   recordFloor: 0n,
   firstHolder: null,
-  queueFrom: 1n,
   record: null,
   revision: 9n,
 };

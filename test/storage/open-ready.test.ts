@@ -47,6 +47,7 @@ const UP_TO_DATE: MigrationStatus = {
   pending: [],
   unknown: [],
   breaking: [],
+  isOfTrial: false,
   fleet: { levelMin: { level: 0, by: "" }, members: [] },
 };
 const OBSERVER = { statement() {}, transaction() {}, connection() {} };
@@ -200,6 +201,14 @@ describe("a schema", () => {
     const error = (await open({ migrate: false })) as StoreError;
     expect(error).toMatchObject({ kind: "unavailable", reason: "schema" });
     expect(error.message).toContain("lacks 0002, 0003");
+    expect(database.did).toEqual([]);
+  });
+
+  test("of a trial version is refused, with what to do, and not touched", async () => {
+    database.status = { ...UP_TO_DATE, isOfTrial: true, pending: ["0001"], unknown: ["0"], breaking: ["0"] };
+    const error = (await open()) as StoreError;
+    expect(error).toMatchObject({ kind: "unavailable", reason: "schema" });
+    expect(error.message).toContain("start with an empty database");
     expect(database.did).toEqual([]);
   });
 

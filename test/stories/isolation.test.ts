@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
+import { requestKeyOf } from "../../server/storage/rows/request-key.ts";
 import type { Store } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut, testDatabases } from "../support/database.ts";
@@ -151,8 +152,8 @@ describe.each(mysqlFamily())(
       await here.engine.ask(asks.release(await lease("another request")));
       await connection.run("START TRANSACTION");
       await connection.run(
-        "INSERT INTO rowlock_request (request_id, lock_id, ticket_number) VALUES ('same', ?, 1000000)",
-        [taken.lockId],
+        "INSERT INTO rowlock_request (request_key, lock_id, ticket_number) VALUES (?, ?, 1000000)",
+        [requestKeyOf("same"), taken.lockId],
       );
       let isAnswered = false;
       const acquired = here.engine

@@ -64,7 +64,6 @@ export const FREE_LOCK: Lock = {
   changeMark: 0n,
   recordFloor: 0n,
   firstHolder: null,
-  queueFrom: 1n,
   record: null,
   revision: 0n,
 };

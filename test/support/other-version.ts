@@ -51,7 +51,7 @@ export class OtherVersions {
     const levels = join(tree, "server/core/level.ts");
     edit(levels, /LEVEL = \d+;/, `LEVEL = ${level};`);
     edit(levels, /LEVEL_MIN = \d+;/, `LEVEL_MIN = ${levelMin};`);
-    edit(join(tree, "migrations/index.ts"), /\n\];\n/, `\n${migrations.join("\n")}\n];\n`);
+    edit(join(tree, "migrations/index.ts"), / },?\n?\];\n/, ` },\n${migrations.join("\n")}\n];\n`);
     return { main: join(tree, "server/main.ts"), name: `version ${version}` };
   }
 

@@ -11,6 +11,7 @@ import type { Assumptions } from "../../../server/storage/mysql/transaction/read
 import { leavesWaiters } from "../../../server/storage/mysql/transaction/write.ts";
 import { ROLLED_BACK, retry } from "../../../server/storage/retry.ts";
 import { movesOf } from "../../../server/storage/rows/placement.ts";
+import { requestKeyOf } from "../../../server/storage/rows/request-key.ts";
 import { freeLocks } from "../../../server/storage/sqlite/free-locks.ts";
 import { SqliteHandle } from "../../../server/storage/sqlite/handle.ts";
 import { history } from "../../../server/storage/sqlite/history.ts";
@@ -405,7 +406,7 @@ class SimStore {
     if (!isUnchanged) throw changed();
     const added = new Set(first.writes.added.map(({ requestId }) => requestId));
     for (const id of newRequestIds)
-      if (!added.has(id) && statements.get("request", Buffer.from(id))) throw changed();
+      if (!added.has(id) && statements.get("request", requestKeyOf(id))) throw changed();
   }
 
   async #rulesMustBe(transaction: Transaction, plan: LoadPlan, { loaded }: Read): Promise<void> {

@@ -1,5 +1,5 @@
 // One command on its way through the engine: for which lock, since when, and whom its outcome reaches. Whoever submits a
-// command makes its Ask, and nothing further is made for it: it is called back in the tick of the commit.
+// command makes its Ask, which is called back in the tick of the commit.
 
 import type { Command } from "../../core/command.ts";
 import type { Answer, Asker, Follower } from "../lock-engine.ts";

@@ -21,7 +21,7 @@ export const UNLESS_ROW_LOCKED: AttemptsPolicy = {
  * Runs `attempt` until it succeeds or is not worth repeating. Throws a Fault for what the database cannot do, and
  * rethrows unchanged the errors that are the caller's, and bugs.
  */
-export async function withAttempts<Result>(
+export function withAttempts<Result>(
   attempt: () => Promise<Result>,
   observer: EngineObserver,
   policy: AttemptsPolicy = ROLLED_BACK,
@@ -31,14 +31,13 @@ export async function withAttempts<Result>(
     isDoubtful ||= isInDoubt(error);
     observer({ kind: "retried", cause: error.reason });
   };
-  try {
-    return await retry(policy, attempt, failed);
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    if (!policy.isCallers?.(error)) throw unavailable(error, isDoubtful);
+  const givenUp = (error: unknown) => {
+    if (!(error instanceof StoreError)) return error;
+    if (!policy.isCallers?.(error)) return unavailable(error, isDoubtful);
     failed(error);
-    throw error;
-  }
+    return error;
+  };
+  return retry(policy, attempt, failed, givenUp);
 }
 
 /** Runs a read or a small write once: the caller can ask again. Throws what withAttempts throws. */

@@ -23,7 +23,11 @@ type Deciding = Pick<Store, "transact" | "failOver" | "levelMin">;
 export class CheckedStore {
   readonly #store: Deciding;
   readonly #options: CheckedStoreOptions;
-  readonly #underWay = new Set<Promise<void>>();
+  /** Numbers of the transactions under way, the oldest first. */
+  readonly #underWay = new Set<number>();
+  #begun = 0;
+  /** Who waits for the end of all transactions up to a number. */
+  #draining: { readonly upTo: number; readonly resolve: () => void }[] = [];
   #highestEpoch = 0n;
   #grantsFromUs = 0;
   /** With the last token of each lock. */
@@ -39,23 +43,23 @@ export class CheckedStore {
     this.#options = options;
   }
 
-  /** As the store's `transact`. Every deciding transaction must use this one. */
-  transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
-    const transacting = this.#transact(plan, decide);
-    const over = () => void this.#underWay.delete(settled);
-    const settled = transacting.then(over, over);
-    this.#underWay.add(settled);
-    return transacting;
-  }
-
   /** Nothing is granted before this time, because of a fail-over, as far as this replica's transactions have read. */
   get grantsFromUs(): number {
     return this.#grantsFromUs;
   }
 
   /** Resolves when all transactions now under way are over. */
-  async drained(): Promise<void> {
-    await Promise.all(this.#underWay);
+  drained(): Promise<void> {
+    if (this.#underWay.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#draining.push({ upTo: this.#begun, resolve }));
+  }
+
+  #over(transaction: number): void {
+    this.#underWay.delete(transaction);
+    if (this.#draining.length === 0) return;
+    const [oldest = Number.POSITIVE_INFINITY] = this.#underWay;
+    for (const { upTo, resolve } of this.#draining) if (upTo < oldest) resolve();
+    this.#draining = this.#draining.filter(({ upTo }) => upTo >= oldest);
   }
 
   /** Throws a StoreError, `too_old`, if servers of this version must not decide any more: a later one has started. */
@@ -64,8 +68,11 @@ export class CheckedStore {
     if (why !== null) throw new StoreError("unavailable", TOO_OLD, why);
   }
 
-  async #transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
+  /** As the store's `transact`. Every deciding transaction must use this one. */
+  async transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
     const written: [Loaded, Writes][] = [];
+    const transaction = ++this.#begun;
+    this.#underWay.add(transaction);
     try {
       await this.#store.transact(plan, (loaded) => {
         if (loaded.levelMin > LEVEL) throw new TooOld();
@@ -75,6 +82,7 @@ export class CheckedStore {
         written.push([loaded, writes]);
         return writes;
       });
+      for (const [loaded, writes] of written) this.#remember(loaded.failOver.epoch, writes);
     } catch (error) {
       if (error instanceof TooOld) await this.mustBeNewEnough();
       if (!(error instanceof Broken)) throw error;
@@ -86,8 +94,9 @@ export class CheckedStore {
         if (!isRowLocked(failure)) throw failure;
       }
       throw new StoreError("transient", "failed_over", "The database has failed over.", { cause: error });
+    } finally {
+      this.#over(transaction);
     }
-    for (const [loaded, writes] of written) this.#remember(loaded.failOver.epoch, writes);
   }
 
   /**

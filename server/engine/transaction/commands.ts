@@ -1,5 +1,5 @@
-// Finds the lock of a command, by its name or by the id of its claim, and gives the command to the lanes. Whoever asks
-// is called back, or throws and rejects nothing: one way for the answer, and one for a failure.
+// Finds the lock of a command, by its name or by the id of its claim, and gives an ask of it to the lanes. Throws nothing:
+// whoever asks is called back with the answer, or with the failure.
 
 import { isServerMade } from "../../core/claim.ts";
 import type { Acquire, Asked, Attach, Change, Release, Renew, Withdraw } from "../../core/command.ts";
@@ -12,9 +12,11 @@ import { Ask, promised } from "./ask.ts";
 import { withoutRepeating } from "./attempts.ts";
 import type { Lanes } from "./lanes.ts";
 import type { LockIds } from "./lock-ids.ts";
+import type { Locks } from "./locks.ts";
 
 export interface CommandsOptions {
-  readonly lanes: Pick<Lanes, "add" | "submit">;
+  readonly lanes: Pick<Lanes, "add" | "addTo" | "submit">;
+  readonly locks: Pick<Locks, "named">;
   readonly lockIds: Pick<LockIds, "get" | "known" | "forget">;
   readonly store: Pick<Store, "find">;
   readonly detachments: { add(lockId: bigint, command: Withdraw): void };
@@ -115,16 +117,20 @@ class NamedAsk extends Ask {
 
   begin(): void {
     this.#tries += 1;
-    const { lanes, lockIds } = this.#options;
+    const { lanes, locks, lockIds } = this.#options;
     const { name, caller } = this.command;
-    let id: bigint | Promise<bigint>;
     try {
-      id = lockIds.get(name, caller);
+      const lock = locks.named(name);
+      if (lock) lanes.addTo(lock, this);
+      else this.#beginWith(lockIds.get(name, caller));
     } catch (error) {
-      this.asker.fail(error);
-      return;
+      this.fail(error);
     }
-    if (typeof id === "bigint") addTo(lanes, id, this);
+  }
+
+  #beginWith(id: bigint | Promise<bigint>): void {
+    const { lanes } = this.#options;
+    if (typeof id === "bigint") lanes.add(id, this);
     else
       id.then(
         (found) => addTo(lanes, found, this),

@@ -29,8 +29,8 @@ import {
   type AsksByLock,
   type Attempt,
   claimsMadeBy,
+  commitAsks,
   type Deciding,
-  decideAsks,
   giveUp,
   parts,
   type TransactionAsks,
@@ -82,15 +82,28 @@ export class Lanes {
    * the lock of an optional command: an `advance`, which its sender repeats anyway, or an `acquire` that is one of many.
    */
   add(lockId: bigint, ask: Ask): void {
+    this.#mayAdd(ask);
+    this.#add(this.#options.locks.get(lockId), ask);
+  }
+
+  /** As `add`, for a lock of the table. */
+  addTo(lock: LockEntry, ask: Ask): void {
+    this.#mayAdd(ask);
+    this.#add(lock, ask);
+  }
+
+  #mayAdd({ command }: Ask): void {
     this.refuseWhenStopped();
     const { queuedMax } = this.#options;
-    const { command } = ask;
     if (this.#queuedCount >= (isUrgent(command) ? 2 * queuedMax : queuedMax))
       throw overloaded("commands_queued", "Too many calls are waiting for the database.");
-    const lock = this.#options.locks.get(lockId);
+  }
+
+  #add(lock: LockEntry, ask: Ask): void {
+    const { command } = ask;
     const isWaitedFor = lock.underWay !== null && lock.underWay !== IN_LANE;
     if (isOptional(command) && (isWaitedFor || isHeldUpFor(command, lock))) throw heldUp();
-    ask.lockId = lockId;
+    ask.lockId = lock.id;
     ask.submittedMs = performance.now();
     ask.isOver = false;
     const { queued } = lock;
@@ -160,10 +173,7 @@ export class Lanes {
       const byLock = this.#take();
       if (byLock.size === 0) break;
       this.#busy += 1;
-      void this.#run({ byLock, earlier: [] }).finally(() => {
-        this.#busy -= 1;
-        this.#goOn();
-      });
+      void this.#run({ byLock, earlier: [] }, true);
     }
   };
 
@@ -240,19 +250,27 @@ export class Lanes {
     return part;
   }
 
-  async #run(all: TransactionAsks): Promise<void> {
-    const locks = all.byLock.size;
-    let attempt: Attempt;
+  /** `isLane`: this is all that the lane does. */
+  async #run(asks: TransactionAsks, isLane = false): Promise<void> {
+    let attempt: Attempt | null = null;
     try {
-      attempt = await decideAsks(all, true, this.#options);
+      attempt = await commitAsks(asks, true, this.#options);
     } catch (error) {
-      if (isRowLocked(error)) await this.#meet(all);
-      else if (error instanceof Fault || locks === 1) this.#failed(all, error);
-      // An unexpected error. One lock must not spoil the transaction for the others, so each lock gets its own.
-      else for (const part of parts(all, locks)) await this.#run(part);
-      return;
+      await this.#failedWith(asks, error);
     }
-    this.#done(all, attempt);
+    if (attempt) this.#done(asks, attempt);
+    if (!isLane) return;
+    this.#busy -= 1;
+    this.#goOn();
+  }
+
+  /** Handles a transaction that was not committed. */
+  async #failedWith(all: TransactionAsks, error: unknown): Promise<void> {
+    const locks = all.byLock.size;
+    if (isRowLocked(error)) await this.#meet(all);
+    else if (error instanceof Fault || locks === 1) this.#failed(all, error);
+    // An unexpected error. One lock must not spoil the transaction for the others, so each lock gets its own.
+    else for (const part of parts(all, locks)) await this.#run(part);
   }
 
   /** Handles a transaction that met a row held by another transaction. */
@@ -290,7 +308,7 @@ export class Lanes {
 
   async #runPatiently(waiting: HeldUpAsks): Promise<void> {
     const { asks, sinceMs } = waiting;
-    const ended = await decideAsks(asks, false, this.#options).then(
+    const ended = await commitAsks(asks, false, this.#options).then(
       (attempt) => ({ attempt }),
       (error: unknown) => ({ error }),
     );
@@ -353,7 +371,8 @@ export class Lanes {
   #release({ byLock }: TransactionAsks): void {
     const { locks } = this.#options;
     byLock.forEach((list, lockId) => {
-      const lock = locks.get(lockId);
+      // The table keeps a lock while commands wait for it, so this is no use of it.
+      const lock = locks.known(lockId) ?? locks.get(lockId);
       const { underWay } = lock;
       lock.underWay = null;
       locks.leave(lock);

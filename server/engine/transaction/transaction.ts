@@ -52,7 +52,7 @@ export interface Deciding {
  * transaction holds a row, throws an error that `isRowLocked` recognises: at once if `impatient`, otherwise after some
  * seconds.
  */
-export function decideAsks(asks: TransactionAsks, impatient: boolean, by: Deciding): Promise<Attempt> {
+export function commitAsks(asks: TransactionAsks, impatient: boolean, by: Deciding): Promise<Attempt> {
   const { store, policy, observer, followers, background } = by;
   const traced = by.isTraced ? TransactionSpan.of(asks.byLock) : undefined;
   const once = async () => {
@@ -185,7 +185,8 @@ export class Attempt {
       this.events = decision.events;
     } else this.events.push(...decision.events);
     for (const lock of decision.locks) {
-      const revisionBefore = this.locks.get(lock.id)?.revisionBefore ?? lock.revision;
+      const written = isFirst ? undefined : this.locks.get(lock.id);
+      const revisionBefore = written?.revisionBefore ?? lock.revision;
       lock.revision += this.#revisionStep;
       this.locks.set(lock.id, { lock, revisionBefore });
     }
@@ -201,13 +202,13 @@ export class Attempt {
   }
 
   /** The outcome of a command, valid after the commit; undefined: its lock does not exist under this id. */
-  outcome(lockId: bigint, index: number): Outcome | undefined {
-    const outcome = this.decided.get(lockId)?.outcomes[index];
+  outcome(lockId: bigint, index: number, decided = this.decided.get(lockId)): Outcome | undefined {
+    const outcome = decided?.outcomes[index];
     if (!outcome && this.#earlier.some((attempt) => attempt.changes(lockId, index)))
       return { kind: "in_doubt" };
-    const written = this.locks.get(lockId);
+    if (outcome?.kind !== "limit") return outcome;
     // The answer about a limit has the counts that this transaction leaves behind, including all of its grants.
-    return outcome?.kind === "limit" && written ? { ...outcome, lock: written.lock } : outcome;
+    return { ...outcome, lock: this.locks.get(lockId)?.lock ?? outcome.lock };
   }
 }
 

@@ -151,7 +151,6 @@ export function unused(name: string): Lock {
     changeMark: 0n,
     recordFloor: 0n,
     firstHolder: null,
-    queueFrom: 1n,
     record: null,
     revision: 0n,
   };

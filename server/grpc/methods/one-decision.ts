@@ -1,5 +1,4 @@
-// A method that is one decision of the engine: admitted, asked, and answered in the tick of the commit. One object from its
-// request to its answer, and no promise.
+// A method that is one decision of the engine: admitted, asked, and answered in the tick of the commit, without a promise.
 
 import type { Asker } from "../../engine/lock-engine.ts";
 import type { Turn } from "../admission.ts";

@@ -95,8 +95,9 @@ export class Session {
   readonly #silenceMs: number;
   readonly #silenceTimer: NodeJS.Timeout;
   #state: State = "open";
-  #owner = "";
-  #labels: Record<string, string> = {};
+  /** Those of commands that bring none: with the owner and the labels that the first request has set. Nobody changes them. */
+  #terms = create(LeaseTermsSchema);
+  #hasLabels = false;
   #commandsUnderWay = 0;
   /** Requests received. */
   #heard = 0;
@@ -220,9 +221,10 @@ export class Session {
     if (open) this.#open(open.owner, open.labels);
     this.#context.frame.observer.sessionMessage("received", request.commands.length, bytes.length);
     this.#leases.acknowledged(request.received);
-    this.#outbox.touch();
     this.#next = inOrder(request.commands);
     this.#beginSome();
+    // Last, so that a lane that is free decides in the next tick before the outbox sends: then one message has it all.
+    this.#outbox.touch();
   }
 
   /**
@@ -251,8 +253,8 @@ export class Session {
 
   #open(owner: string, labels: Record<string, string>): void {
     const { replica, waitsMax, commandsMax, methods } = this.#context;
-    this.#owner = owner;
-    this.#labels = labels;
+    this.#terms = create(LeaseTermsSchema, { owner, labels });
+    this.#hasLabels = Object.keys(labels).length > 0;
     this.#outbox.add({
       opened: {
         $typeName: "rowlock.v1.SessionOpened",
@@ -322,10 +324,12 @@ export class Session {
   #complete(asked: SessionCommand["command"]): void {
     const target = asked.case === "waitInQueue" ? asked.value.target : asked;
     if (target.case !== "acquire" && target.case !== "capture" && target.case !== "request") return;
-    target.value.terms ??= create(LeaseTermsSchema);
     const { terms } = target.value;
-    if (terms.owner === "") terms.owner = this.#owner;
-    terms.labels = { ...this.#labels, ...terms.labels };
+    if (!terms) target.value.terms = this.#terms;
+    else {
+      if (terms.owner === "") terms.owner = this.#terms.owner;
+      if (this.#hasLabels) terms.labels = { ...this.#terms.labels, ...terms.labels };
+    }
   }
 
   // Not async: an async frame would keep the request in memory for as long as the call waits.

@@ -9,6 +9,7 @@
 import { type Claim, type ClaimRef, isServerMade } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
+import { type Linked, RecentList } from "../../core/recent-list.ts";
 import {
   ALONE_AFTER_OTHERS,
   CACHED_CLAIMS_OF_LOCK,
@@ -32,25 +33,32 @@ interface Seen {
   readonly before: Pick<Before, "lock">;
 }
 
-interface CachedLock {
-  readonly lock: Lock;
+class CachedLock implements Linked<CachedLock> {
+  lock: Lock;
   /** null: not all of its holders are known. */
-  readonly claims: LiveClaims | null;
+  claims: LiveClaims | null = null;
   /**
    * Whether this server has requested the claims since another server last wrote the lock. "not yet": the lock was
    * doubted, so a read must first show whether another server has written.
    */
-  readonly asked: "yes" | "no" | "not yet";
+  asked: "yes" | "no" | "not yet" = "no";
   /**
    * How often in a row this server has found its own last write unchanged since it last saw a write of another server.
    * Starts at ALONE_AFTER_OTHERS.
    */
-  readonly alone: number;
+  alone = ALONE_AFTER_OTHERS;
+  older: CachedLock | undefined;
+  newer: CachedLock | undefined;
+
+  constructor(lock: Lock) {
+    this.lock = lock;
+  }
 }
 
 export class CachedLocks {
-  /** In order of their last write, oldest first. */
   readonly #locks = new Map<bigint, CachedLock>();
+  /** In order of their last write. */
+  readonly #inOrder = new RecentList<CachedLock>();
   /** The number of cached claims of all locks. */
   #claims = 0;
   readonly #locksMax: number;
@@ -68,7 +76,7 @@ export class CachedLocks {
       const isMissing = known.claims ? isUsedUp(known.claims, lock.heads) : isWorthAsking(known);
       if (!isMissing) return lock;
       if (!known.claims) {
-        this.#locks.set(lock.id, { ...known, asked: "yes" });
+        known.asked = "yes";
         unknown.push(lock.id);
       }
       return { ...lock, heads: Math.max(lock.heads, CACHED_QUEUE_MAX) };
@@ -88,9 +96,9 @@ export class CachedLocks {
       if (!copies.take({ lock, claims }, heads)) return null;
       if (plan.holdersOf.includes(id)) copies.takeHolders(claims);
     }
-    for (const { lockId, ticketNumber } of plan.claims) {
-      const claim = this.#locks.get(lockId)?.claims?.all.get(ticketNumber);
-      if (!claim || !copies.locks.has(lockId)) return null;
+    for (const key of plan.claims) {
+      const claim = copies.claim(key);
+      if (!claim) return null;
       copies.ask(claim);
     }
     const newRequestIds = this.#askByRequest(plan, copies);
@@ -107,21 +115,34 @@ export class CachedLocks {
     seen.add(writes.added);
     for (const lock of writes.locks) {
       const known = this.#locks.get(lock.id);
-      this.forget(lock.id);
+      if (!known) {
+        this.#add(lock);
+        continue;
+      }
       const lockRead = before.lock(lock.id);
-      const own = known !== undefined && known.lock.revision === lockRead?.revision;
-      const alone = aloneAfter(known, own);
+      const own = known.lock.revision === lockRead?.revision;
+      known.alone = own ? known.alone + 1 : 0;
       const readTo = seenTo(lockRead, loaded.queues.get(lock.id));
-      const claims =
-        own && !isShared({ alone }) ? liveClaims(lock, known.claims, seen.of(lock.id), readTo) : null;
-      const asked = own && known.asked === "yes" ? "yes" : "no";
-      this.#locks.set(lock.id, { lock, claims, asked, alone });
-      this.#claims += claims?.all.size ?? 0;
+      this.#claims -= known.claims?.all.size ?? 0;
+      known.claims =
+        own && !isShared(known) ? liveClaims(lock, known.claims, seen.of(lock.id), readTo) : null;
+      this.#claims += known.claims?.all.size ?? 0;
+      known.asked = own && known.asked === "yes" ? "yes" : "no";
+      known.lock = lock;
+      this.#inOrder.use(known);
     }
-    for (const id of this.#locks.keys()) {
-      if (this.#locks.size <= this.#locksMax && this.#claims <= CACHED_CLAIMS_OF_LOCK * this.#locksMax) break;
-      this.forget(id);
+    const claimsMax = CACHED_CLAIMS_OF_LOCK * this.#locksMax;
+    while (this.#locks.size > this.#locksMax || this.#claims > claimsMax) {
+      const { oldest } = this.#inOrder;
+      if (!oldest) break;
+      this.forget(oldest.lock.id);
     }
+  }
+
+  #add(lock: Lock): void {
+    const added = new CachedLock(lock);
+    this.#locks.set(lock.id, added);
+    this.#inOrder.add(added);
   }
 
   /**
@@ -133,19 +154,24 @@ export class CachedLocks {
       const known = this.#locks.get(id);
       if (!known) continue;
       this.#claims -= known.claims?.all.size ?? 0;
-      this.#locks.set(id, { ...known, claims: null, asked: "not yet" });
+      known.claims = null;
+      known.asked = "not yet";
     }
   }
 
   /** Call when the lock's guard row is removed. */
   forget(id: bigint): void {
-    this.#claims -= this.#locks.get(id)?.claims?.all.size ?? 0;
+    const known = this.#locks.get(id);
+    if (!known) return;
+    this.#claims -= known.claims?.all.size ?? 0;
     this.#locks.delete(id);
+    this.#inOrder.remove(known);
   }
 
   /** Call when the database may have become another one or may have been set back. */
   forgetAll(): void {
     this.#locks.clear();
+    this.#inOrder.clear();
     this.#claims = 0;
   }
 
@@ -189,12 +215,6 @@ class SeenClaims {
   of(lockId: bigint): readonly Claim[] {
     return this.#ofLocks.get(lockId) ?? [];
   }
-}
-
-/** The new value of `alone` after one more write. `own`: no other server has written since this server's last write. */
-function aloneAfter(known: CachedLock | undefined, own: boolean): number {
-  if (!known) return ALONE_AFTER_OTHERS;
-  return own ? known.alone + 1 : 0;
 }
 
 /** Whether other servers write the lock too, as far as can be seen: caching its claims would be useless. */

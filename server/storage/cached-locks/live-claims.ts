@@ -2,16 +2,32 @@
 // form of a load. A decision changes the rows that it gets, so it gets copies. Pure.
 
 import { DUE_MAX, FORCE_RELEASE_MAX } from "../../core/bounds.ts";
-import { type Claim, type ClaimKey, inOrder } from "../../core/claim.ts";
+import { type Claim, type ClaimKey, HELD_PLACE, placeOf } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
 import { CACHED_HOLDERS_MAX, CACHED_QUEUE_MAX } from "../storage-bounds.ts";
 
-/** All holders, and the first waiters; in order of ticket numbers. */
+/** Where a claim stands among those of its lock: by its place, and then by its ticket number. */
+export interface QueuePosition {
+  readonly place: bigint;
+  readonly ticketNumber: bigint;
+}
+
+const BEFORE_QUEUE: QueuePosition = { place: HELD_PLACE, ticketNumber: 0n };
+
+function positionOf(claim: Claim): QueuePosition {
+  return { place: placeOf(claim), ticketNumber: claim.ticketNumber };
+}
+
+function isBehind(place: bigint, ticketNumber: bigint, other: QueuePosition): boolean {
+  return place === other.place ? ticketNumber > other.ticketNumber : place > other.place;
+}
+
+/** All holders by ticket number, and then the first waiters, as they stand in the queue. */
 export interface LiveClaims {
   readonly all: Map<bigint, Claim>;
-  /** All waiters up to this ticket number are known; null: the whole queue is known. */
-  readonly queueTo: bigint | null;
+  /** All waiters up to this one are known; null: the whole queue is known. */
+  readonly queueTo: QueuePosition | null;
 }
 
 /** The claims in this state, in order. */
@@ -19,13 +35,14 @@ export function inState(all: ReadonlyMap<bigint, Claim>, wanted: Claim["state"])
   return [...all.values()].filter(({ state }) => state === wanted);
 }
 
-/** Up to which ticket number a read of the head saw the queue; null: all of it. */
+/** Up to where a read of the head saw the queue; null: all of it. */
 export function seenTo(
   lock: Lock | undefined,
   queue: { readonly head: readonly Claim[]; readonly complete: boolean } | undefined,
-): bigint | null {
+): QueuePosition | null {
   if (queue ? queue.complete : lock?.waiting === 0) return null;
-  return queue?.head.at(-1)?.ticketNumber ?? 0n;
+  const last = queue?.head.at(-1);
+  return last ? positionOf(last) : BEFORE_QUEUE;
 }
 
 /**
@@ -35,52 +52,54 @@ export function liveClaims(
   lock: Lock,
   known: LiveClaims | null,
   seen: readonly Claim[],
-  readTo: bigint | null,
+  readTo: QueuePosition | null,
 ): LiveClaims | null {
   const all = known?.all ?? new Map<bigint, Claim>();
   let queueTo = known ? furtherOf(known.queueTo, readTo) : readTo;
   for (const claim of seen) all.set(claim.ticketNumber, claim);
   let holders = 0;
   let waiting = 0;
-  let latest = 0n;
+  let latestPlace = BEFORE_QUEUE.place;
+  let latestNumber = BEFORE_QUEUE.ticketNumber;
   let areInOrder = true;
-  for (const [number, { state }] of all) {
-    if (state === "ended" || (state === "waiting" && isBehind(number, queueTo))) {
+  for (const [number, claim] of all) {
+    const { state } = claim;
+    const place = placeOf(claim);
+    if (state === "ended" || (state === "waiting" && queueTo !== null && isBehind(place, number, queueTo))) {
       all.delete(number);
       continue;
     }
     if (state === "held") holders += 1;
     else waiting += 1;
-    areInOrder &&= number > latest;
-    latest = number;
+    areInOrder &&= place === latestPlace ? number > latestNumber : place > latestPlace;
+    latestPlace = place;
+    latestNumber = number;
   }
   if (holders !== lock.holders || holders > CACHED_HOLDERS_MAX) return null;
   if (queueTo === null && waiting !== lock.waiting) return null;
-  const ordered = areInOrder
-    ? all
-    : new Map(inOrder([...all.values()]).map((claim) => [claim.ticketNumber, claim]));
+  const ordered = areInOrder ? all : inPlaces(all);
   if (waiting > CACHED_QUEUE_MAX) queueTo = cutQueue(ordered);
   return { all: ordered, queueTo };
 }
 
-/**
- * Drops the end of the queue, which is read again when its turn comes. Returns the ticket number up to which the rest
- * is known.
- */
-function cutQueue(all: Map<bigint, Claim>): bigint {
-  const queue = inState(all, "waiting");
-  for (const { ticketNumber } of queue.slice(CACHED_QUEUE_MAX)) all.delete(ticketNumber);
-  return queue[CACHED_QUEUE_MAX - 1]?.ticketNumber ?? 0n;
+function inPlaces(all: ReadonlyMap<bigint, Claim>): Map<bigint, Claim> {
+  const claims = [...all.values()].sort((a, b) =>
+    isBehind(placeOf(a), a.ticketNumber, positionOf(b)) ? 1 : -1,
+  );
+  return new Map(claims.map((claim) => [claim.ticketNumber, claim]));
 }
 
-function isBehind(ticketNumber: bigint, queueTo: bigint | null): boolean {
-  return queueTo !== null && ticketNumber > queueTo;
+/** Drops the end of the queue, which is read again when its turn comes. Returns up to where the rest is known. */
+function cutQueue(all: Map<bigint, Claim>): QueuePosition {
+  const queue = inState(all, "waiting");
+  for (const { ticketNumber } of queue.slice(CACHED_QUEUE_MAX)) all.delete(ticketNumber);
+  return positionOf(queue[CACHED_QUEUE_MAX - 1] as Claim);
 }
 
 /** Of two known parts of the same queue, the end of the longer one. */
-function furtherOf(a: bigint | null, b: bigint | null): bigint | null {
+function furtherOf(a: QueuePosition | null, b: QueuePosition | null): QueuePosition | null {
   if (a === null || b === null) return null;
-  return a > b ? a : b;
+  return isBehind(a.place, a.ticketNumber, b) ? a : b;
 }
 
 /** The original rows. The decision changes the loaded ones, so a comparison with these shows what to write. */

@@ -7,7 +7,7 @@ import { type DatabaseLogin, IN_MEMORY, parseDatabaseUrl } from "../database-url
 import type { Fleet } from "../fleet.ts";
 import { sqliteError } from "../sqlite/errors.ts";
 import { openSqliteFile } from "../sqlite/file.ts";
-import { type Applied, runPending, type Schema, sqliteSchema } from "./schema.ts";
+import { type Applied, isOfTrial, runPending, type Schema, sqliteSchema } from "./schema.ts";
 
 export interface MigrationStatus {
   readonly applied: readonly string[];
@@ -17,6 +17,8 @@ export interface MigrationStatus {
   readonly unknown: readonly string[];
   /** The unknown migrations after which this server cannot use the schema. */
   readonly breaking: readonly string[];
+  /** Whether a version from before the first release made the schema. Then nothing else is known of it. */
+  readonly isOfTrial: boolean;
   /** The servers that use the database. */
   readonly fleet: Fleet;
 }
@@ -49,6 +51,7 @@ export async function migrationStatus(url: string, login?: DatabaseLogin): Promi
     pending: ours.filter((name) => !applied.includes(name)),
     unknown: unknown.map(({ name }) => name),
     breaking: unknown.filter(({ needs }) => !ours.includes(needs)).map(({ name }) => name),
+    isOfTrial: isOfTrial(had),
     fleet,
   };
 }
@@ -62,7 +65,10 @@ const NOTHING: Found = { had: [], fleet: { levelMin: { level: 0, by: "" }, membe
 
 async function foundIn(url: string, login: DatabaseLogin | undefined): Promise<Found> {
   const target = parseDatabaseUrl(url);
-  const find = async (schema: Schema) => ({ had: await schema.applied(), fleet: await schema.fleet() });
+  const find = async (schema: Schema) => {
+    const had = await schema.applied();
+    return { had, fleet: isOfTrial(had) ? NOTHING.fleet : await schema.fleet() };
+  };
   if (target.dialect === "sqlite") {
     if (target.path === IN_MEMORY)
       return { ...NOTHING, had: migrations.map(({ name }) => ({ name, needs: name })) };

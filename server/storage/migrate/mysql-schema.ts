@@ -52,17 +52,15 @@ const CONNECT_MS_MAX = 10_000;
 const META = "rowlock_meta";
 const REGISTER = "rowlock_replica";
 const TABLE = "rowlock_migration";
-const NEEDS = "VARCHAR(255) NULL";
 const MAKE_TABLE = `CREATE TABLE IF NOT EXISTS ${TABLE} (
      id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
      name VARCHAR(255),
      migration_time TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
-     needs ${NEEDS}
+     needs VARCHAR(255) NULL
    ) ENGINE=InnoDB`;
 
-/** Error numbers: the table already has a column, or an index, of this name. */
+/** Error number: the table already has a column of this name. */
 const COLUMN_EXISTS = 1060;
-const INDEX_EXISTS = 1061;
 
 export interface MigratePatience extends TablePatience {
   /** How long to wait for another server that migrates; unset: WAIT_MS. */
@@ -174,7 +172,7 @@ function schemaOf(
     applied: () => applied(knex),
     fleet: () => fleetOf(knex),
     inTurn: (work) =>
-      inTurn(patience, () => whenOthersDoNot(connections, address, () => prepared(knex, target, work))),
+      inTurn(patience, () => whenOthersDoNot(connections, address, () => prepared(knex, work))),
     async run({ name, needs, up }) {
       await up(target);
       await knex(TABLE).insert({ name, needs: needs ?? null });
@@ -184,31 +182,28 @@ function schemaOf(
 
 async function applied(knex: Knex): Promise<Applied[]> {
   if (!(await knex.schema.hasTable(TABLE))) return [];
-  // All columns, because an older table has no column `needs`.
+  // All columns, because the table of a trial version may have no column `needs`.
   const rows: { name: string; needs?: string | null }[] = await knex(TABLE).select("*").orderBy("id");
   // Two nodes that migrated at once have both recorded the migration.
   const byName = new Map(rows.map(({ name, needs }) => [name, { name, needs: needs ?? name }]));
   return [...byName.values()];
 }
 
-/** Reads all columns, because older tables lack some. */
 async function fleetOf(knex: Knex): Promise<Fleet> {
   const [hasMeta, hasRegister] = [await knex.schema.hasTable(META), await knex.schema.hasTable(REGISTER)];
   if (!hasMeta || !hasRegister) return { levelMin: levelMinFromRow(undefined), members: [] };
-  const [meta] = await knex(META).select("*").where({ id: 1 });
-  const alive: Record<string, string | number | bigint | Buffer | null | undefined>[] = await knex(REGISTER)
-    .select("*")
+  const [meta] = await knex(META).select("level_min", "level_min_by").where({ id: 1 });
+  const alive: Record<string, string | number | bigint | Buffer | null>[] = await knex(REGISTER)
+    .select("address", "version", "level", "knows_migration")
     .whereRaw(`deadline > ${NOW_US}`)
     .orderBy("started_at");
   return {
-    levelMin: levelMinFromRow(
-      meta?.level_min === undefined ? undefined : [meta.level_min, meta.level_min_by],
-    ),
+    levelMin: levelMinFromRow(meta && [meta.level_min, meta.level_min_by]),
     members: alive.map(({ address, version, level, knows_migration: knows }) => ({
       address: textOf(address),
       version: textOf(version),
-      level: Number(level ?? 0),
-      knows: knows === undefined ? "" : textOf(knows),
+      level: Number(level),
+      knows: textOf(knows),
     })),
   };
 }
@@ -268,13 +263,8 @@ async function whenOthersDoNot<Answer>(
 }
 
 /** Makes the table that records migrations before they run. */
-async function prepared<Answer>(
-  knex: Knex,
-  target: MigrationTarget,
-  work: () => Promise<Answer>,
-): Promise<Answer> {
+async function prepared<Answer>(knex: Knex, work: () => Promise<Answer>): Promise<Answer> {
   await knex.raw(MAKE_TABLE);
-  await target.addColumn(TABLE, "needs", NEEDS);
   return await work();
 }
 
@@ -300,22 +290,16 @@ function doesAnotherMigrate(error: unknown): error is unknown {
 }
 
 function targetOf(connections: MigratingConnections, patience: TablePatience): MigrationTarget {
-  const { knex } = connections;
-  const runUnless = async (isThere: number, statement: string) => {
-    try {
-      await runPatiently(connections, statement, patience);
-    } catch (error) {
-      if ((error as { errno?: unknown }).errno !== isThere) throw error;
-    }
-  };
   return {
     dialect: "mysql",
     run: (statement) => runPatiently(connections, statement, patience),
-    addColumn: (table, column, definition) =>
-      runUnless(COLUMN_EXISTS, `ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`),
-    addIndex: (table, index, columns) =>
-      runUnless(INDEX_EXISTS, `ALTER TABLE ${table} ADD KEY ${index} (${columns})`),
-    hasColumn: (table, column) => knex.schema.hasColumn(table, column),
+    async addColumn(table, column, definition) {
+      try {
+        await runPatiently(connections, `ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`, patience);
+      } catch (error) {
+        if ((error as { errno?: unknown }).errno !== COLUMN_EXISTS) throw error;
+      }
+    },
   };
 }
 

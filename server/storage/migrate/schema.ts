@@ -2,7 +2,7 @@
 // out, and how it runs and records a migration, is in `sqliteSchema` and in mysql-schema.ts.
 
 import type { DatabaseSync } from "node:sqlite";
-import { type Migration, migrations } from "../../../migrations/index.ts";
+import { FIRST_OF_TRIAL, type Migration, migrations } from "../../../migrations/index.ts";
 import type { MigrationTarget } from "../../../migrations/target.ts";
 import { type Fleet, whyNotMigrate } from "../fleet.ts";
 import { LEVEL_MIN_LIST } from "../rows/columns.ts";
@@ -15,10 +15,22 @@ const SQLITE_TABLE = `CREATE TABLE IF NOT EXISTS rowlock_migration (
   migrated_at INTEGER NOT NULL,
   needs TEXT
 ) STRICT`;
-const SQLITE_ADD_COLUMN = "ALTER TABLE rowlock_migration ADD COLUMN needs TEXT";
 
 /** StoreError.reason if older servers run over the database. They may be stopped, so it is worth another attempt. */
 export const OLDER_SERVERS = "older_servers";
+
+/** What to do with a database of a version from before the first release. */
+export const OF_TRIAL =
+  "This database is of a trial version of Rowlock from before the first release, whose tables this version cannot take over. " +
+  "Note its limits (`rowlock limit`) and records with that version, stop all servers, and start with an empty " +
+  "database: move an SQLite file away with its -wal and -shm, or create another database on MySQL or MariaDB. If you " +
+  "store fencing tokens, run `rowlock migrate up` and `rowlock restored --pause 0s` before the first server: then new " +
+  "tokens are higher than all old ones.";
+
+/** Whether a version from before the first release has made the tables. */
+export function isOfTrial(applied: readonly Pick<Applied, "name">[]): boolean {
+  return applied.some(({ name }) => name === FIRST_OF_TRIAL);
+}
 
 /** What a database stores about a migration that it has had. */
 export interface Applied {
@@ -47,6 +59,7 @@ export async function runPending(schema: Schema): Promise<string[]> {
   if ((await pendingOf(schema)).length === 0) return [];
   return await schema.inTurn(async () => {
     const pending = await pendingOf(schema);
+    if (isOfTrial(await schema.applied())) throw new StoreError("unavailable", "schema", OF_TRIAL);
     const why = whyNotMigrate(pending, (await schema.fleet()).members);
     if (why !== null) throw new StoreError("unavailable", OLDER_SERVERS, why);
     for (const migration of pending) await schema.run(migration);
@@ -68,10 +81,6 @@ export function sqliteSchema(database: DatabaseSync): Schema {
   const run = async (statement: string) => database.exec(statement);
   const addColumn: MigrationTarget["addColumn"] = (table, column, definition) =>
     run(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`);
-  const addIndex: MigrationTarget["addIndex"] = (table, index, columns) =>
-    run(`CREATE INDEX ${index} ON ${table} (${columns})`);
-  const hasColumn: MigrationTarget["hasColumn"] = async (table, column) =>
-    database.prepare(`SELECT 1 FROM pragma_table_info('${table}') WHERE name = ?`).get(column) !== undefined;
   return {
     async applied() {
       const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'rowlock_migration'").get();
@@ -81,8 +90,8 @@ export function sqliteSchema(database: DatabaseSync): Schema {
     },
 
     async fleet() {
-      const columns = "SELECT 1 FROM pragma_table_info('rowlock_meta') WHERE name = 'level_min'";
-      const row = database.prepare(columns).get()
+      const table = "SELECT 1 FROM sqlite_schema WHERE name = 'rowlock_meta'";
+      const row = database.prepare(table).get()
         ? database.prepare(`SELECT ${LEVEL_MIN_LIST} FROM rowlock_meta WHERE id = 1`).get()
         : undefined;
       // No other server has the file open, so whatever the register says, none uses it.
@@ -95,8 +104,7 @@ export function sqliteSchema(database: DatabaseSync): Schema {
       database.exec("BEGIN IMMEDIATE");
       try {
         database.exec(SQLITE_TABLE);
-        if (!(await hasColumn("rowlock_migration", "needs"))) database.exec(SQLITE_ADD_COLUMN);
-        await up({ dialect: "sqlite", run, addColumn, addIndex, hasColumn });
+        await up({ dialect: "sqlite", run, addColumn });
         database
           .prepare("INSERT INTO rowlock_migration (name, migrated_at, needs) VALUES (?, ?, ?)")
           .run(name, Date.now() * 1000, needs ?? null);

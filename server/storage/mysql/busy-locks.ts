@@ -11,6 +11,7 @@ import {
   HOLDER_TIMES_LIST,
 } from "../rows/columns.ts";
 import { bigintOf, busyLockFromRow, claimTimesFromRow, furtherClaimFromRow } from "../rows/from-rows.ts";
+import { AFTER_CLAIM, afterClaimValues, CLAIM_KEY_LIST } from "../rows/places.ts";
 import { BUSY_LOCKS_PAGE, CENSUS_MS_MAX } from "../storage-bounds.ts";
 import type { Store } from "../store.ts";
 import { type Connection, query, type Row } from "./connection/connection.ts";
@@ -29,8 +30,8 @@ const CLAIM_TIMES = claimsPage(CLAIM_TIMES_LIST);
 
 function claimsPage(list: string): string {
   return `SELECT ${list} FROM rowlock_claim c FORCE INDEX (PRIMARY)
-  WHERE c.lock_id >= ? AND (c.lock_id > ? OR c.ticket_number > ?)
-  ORDER BY c.lock_id, c.ticket_number LIMIT ${BUSY_LOCKS_PAGE}`;
+  WHERE ${AFTER_CLAIM}
+  ORDER BY ${CLAIM_KEY_LIST} LIMIT ${BUSY_LOCKS_PAGE}`;
 }
 
 type See = (page: readonly Row[]) => void;
@@ -57,13 +58,12 @@ export function busyLocks(pool: MysqlPool): Pick<Store, "busyLocks" | "furtherCl
 }
 
 async function eachClaimPage(connection: Connection, name: string, sql: string, see: See): Promise<void> {
-  for (let lockId = 0n, after = 0n; ; ) {
-    const page = await query(connection, name, sql, lockId, lockId, after);
+  for (let after: readonly bigint[] = []; ; ) {
+    const page = await query(connection, name, sql, ...afterClaimValues(after));
     see(page);
     const last = page.at(-1);
     if (!last || page.length < BUSY_LOCKS_PAGE) return;
-    lockId = bigintOf(last[0]);
-    after = bigintOf(last[1]);
+    after = last.slice(-3).map(bigintOf);
   }
 }
 

@@ -14,11 +14,12 @@ import {
   newestEnded,
   oldestByClass,
   requestedFromRow,
+  requestsOfClients,
   searchTicket,
 } from "../rows/ended-order.ts";
 import { claimFromRow, endedClaimFromRow } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
-import { BRANCHES_MAX } from "../storage-bounds.ts";
+import { BRANCHES_MAX, NAMES_MAX } from "../storage-bounds.ts";
 import type { EndedPosition, Store } from "../store.ts";
 import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
 import { rowsOf } from "./connection/in-transaction.ts";
@@ -45,22 +46,23 @@ const WITH_NAMES = `STRAIGHT_JOIN ${BY_END} ON h.kept_for = k.kept_for AND h.end
 const OVERDUE = `(${KEYS} AND h.ended_at <= LEAST(?, ${NOW_US}) - ? ${OLDEST})`;
 const OLD = `(${KEYS} AND h.ended_at < ? ${OLDEST})`;
 const FIRST = `(${KEYS} ${OLDEST})`;
-// A request id outlives no retention time, so a later claim may have it by then.
-const OF_CLAIM = `ON r.request_id = h.request_id AND r.lock_id = h.lock_id AND r.ticket_number = h.ticket_number`;
 const ENDED_FROM = `(${KEYS} AND h.ended_at >= ? AND h.ended_at <= ? ${OLDEST})`;
-const FORGET = `DELETE r FROM ${BY_END} STRAIGHT_JOIN rowlock_request r FORCE INDEX (PRIMARY) ${OF_CLAIM}
-  WHERE h.kept_for = ? AND h.ended_at BETWEEN ? AND ?`;
+const REQUESTS_OF = `SELECT h.request_id, h.lock_id, h.ticket_number FROM ${BY_END} WHERE h.kept_for = ?`;
+const REQUESTS_BETWEEN = `${REQUESTS_OF} AND h.ended_at BETWEEN ? AND ?`;
+// A later claim may have the request id by now.
+const FORGET = `DELETE r FROM rowlock_request r FORCE INDEX (PRIMARY)
+  WHERE r.request_key IN (?) AND (r.lock_id, r.ticket_number) IN (?)`;
 const KEPT_BY = "SELECT kept_by FROM rowlock_meta WHERE id = 1";
 const NOTE_KEPT_BY = `UPDATE rowlock_meta SET kept_by = ?, claims_from = GREATEST(claims_from, ${NOW_US}),
   changes_from = GREATEST(changes_from, ${NOW_US}) WHERE id = 1`;
 const HISTORY_FROM = `SELECT GREATEST(claims_from, failed_over_at), GREATEST(changes_from, failed_over_at)
   FROM rowlock_meta WHERE id = 1`;
 const RAISE_CLAIMS_FROM = "UPDATE rowlock_meta SET claims_from = GREATEST(claims_from, ?) WHERE id = 1";
-// One range of the primary key, to which no server adds. Most request ids were made by servers, and have no rows.
-const REMOVE = `DELETE h, r FROM ${BY_END}
-  LEFT JOIN rowlock_request r FORCE INDEX (PRIMARY) ${OF_CLAIM}
-  WHERE h.kept_for = ? AND (h.ended_at < ? OR (h.ended_at = ? AND h.lock_id < ?)
+// One range of the primary key, to which no server adds.
+const UP_TO = `(h.ended_at < ? OR (h.ended_at = ? AND h.lock_id < ?)
     OR (h.ended_at = ? AND h.lock_id = ? AND h.ticket_number <= ?))`;
+const REQUESTS_UP_TO = `${REQUESTS_OF} AND ${UP_TO}`;
+const REMOVE = `DELETE h FROM ${BY_END} WHERE h.kept_for = ? AND ${UP_TO}`;
 
 // MySQL would report numbers that are up to a day old.
 const FRESH_ESTIMATES = "SET SESSION wait_timeout = 8 /*!80000 , information_schema_stats_expiry = 0 */";
@@ -93,6 +95,7 @@ export function history(pool: MysqlPool) {
     let removed = 0;
     for (const ofClass of oldest.values()) {
       const upTo = keyValues(ofClass.at(-1) as EndedKey);
+      await forgetRequests(pool, REQUESTS_UP_TO, upTo);
       await retry(ROLLED_BACK, () =>
         pool.write((connection) => query(connection, "purge_claims", REMOVE, ...upTo)),
       );
@@ -169,11 +172,7 @@ export function history(pool: MysqlPool) {
       const step = forgetStep(keys, fromUs, max);
       if (!step) return null;
       for (const keptForS of step.keptForS)
-        await retry(ROLLED_BACK, () =>
-          pool.write((connection) =>
-            query(connection, "forget_requests", FORGET, keptForS, fromUs, step.toUs),
-          ),
-        );
+        await forgetRequests(pool, REQUESTS_BETWEEN, [keptForS, fromUs, step.toUs]);
       return step.nextUs;
     },
 
@@ -242,6 +241,18 @@ async function readAll(pool: MysqlPool, name: string, branches: readonly Branch[
     rows.push(...(await pool.use((connection: Connection) => query(connection, name, sql, ...values))));
   }
   return rows;
+}
+
+/** Forgets the request ids of the ended claims that `sql` selects. A server that dies meanwhile has lost nothing. */
+async function forgetRequests(pool: MysqlPool, sql: string, values: readonly SqlValue[]): Promise<void> {
+  const rows = await pool.use((connection) => query(connection, "ended_requests", sql, ...values));
+  for (const part of partsOf(requestsOfClients(rows), NAMES_MAX)) {
+    const keys = part.map(({ key }) => key);
+    const claims = part.map(({ lockId, ticketNumber }) => [lockId, ticketNumber]);
+    await retry(ROLLED_BACK, () =>
+      pool.write((connection) => query(connection, "forget_requests", FORGET, keys, claims)),
+    );
+  }
 }
 
 /** Values for BEFORE. */

@@ -17,7 +17,7 @@ import { inTransaction, rowsOf, writtenBy } from "./connection/in-transaction.ts
 import type { MysqlPool } from "./connection/pool.ts";
 import { askWhetherUsable, mustBeUsable } from "./connection/usable-server.ts";
 import type { LockCache } from "./lock-cache.ts";
-import { hasKey, hasSecret, monotonicUs, NOW_US } from "./statements.ts";
+import { monotonicUs, NOW_US, waitsAt, waitsWithSecret } from "./statements.ts";
 
 // Also extends a place that has run out but that no decision has ended: the claim still waits, and its stream is
 // connected. Never sets a deadline earlier, because next_deadline would then be no lower bound.
@@ -157,19 +157,19 @@ async function prolongFree(
 }
 
 function addHeartbeat(trip: Trip, replica: bigint, claims: readonly ClaimRef[], keepForUs: number): void {
-  const { sql, values } = hasSecret(claims);
+  const { sql, values } = waitsWithSecret(claims);
   trip.add(`${HEARTBEAT} ${sql}`, keepForUs, keepForUs, replica, ...values);
 }
 
 function addStillWaiting(trip: Trip, claims: readonly ClaimRef[]): number {
-  const { sql, values } = hasSecret(claims);
+  const { sql, values } = waitsWithSecret(claims);
   return trip.add(`${STILL_WAITING} ${sql}`, ...values);
 }
 
 /** Begins a transaction and locks those of the waiters that no other transaction has locked. */
 async function lockUnlocked(connection: Connection, keys: readonly ClaimKey[]): Promise<ClaimKey[]> {
   const trip = new Trip("heartbeat_load");
-  const key = hasKey(keys);
+  const key = waitsAt(keys);
   trip.add("START TRANSACTION");
   const lockedAt = trip.add(`${STILL_WAITING} ${key.sql} FOR UPDATE SKIP LOCKED`, ...key.values);
   return rowsOf((await connection.run(trip))[lockedAt]).map(claimKeyFromRow);

@@ -33,6 +33,7 @@ import {
   replicaFromRow,
   waitedLockFromRow,
 } from "../rows/from-rows.ts";
+import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER, waitingPlaceIn } from "../rows/places.ts";
 import { bytesOf, rangeAfter } from "../rows/values.ts";
 import { BRANCHES_MAX, LIST_ROWS_MAX } from "../storage-bounds.ts";
 import type { LockView, Polled, Store } from "../store.ts";
@@ -42,15 +43,7 @@ import { inTransaction, onSnapshot, rowsOf } from "./connection/in-transaction.t
 import type { MysqlPool } from "./connection/pool.ts";
 import type { SqlValue } from "./connection/sql-text.ts";
 import { readRules } from "./meta.ts";
-import {
-  type Branch,
-  claimsByKey,
-  claimsByRequest,
-  monotonicUs,
-  NOW_US,
-  QUEUE_FROM,
-  RECORDS,
-} from "./statements.ts";
+import { type Branch, claimsByKey, claimsByRequest, monotonicUs, NOW_US, RECORDS } from "./statements.ts";
 import { mustStillBeOpen, WHILE_OPEN } from "./transaction/assertions.ts";
 
 const CLOCK = `SELECT ${NOW_US}`;
@@ -74,12 +67,13 @@ const WRITE_BOUNDS = `UPDATE rowlock_lock l FORCE INDEX (PRIMARY) SET l.next_dea
   WHERE l.id IN (?) ${WHILE_OPEN}`;
 const LISTS = { holder: HOLDER_LIST, claim: CLAIM_LIST, history: HISTORY_LIST };
 const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE c.lock_id = ?`;
-const QUEUE = `SELECT ticket_number, permits FROM rowlock_claim FORCE INDEX (PRIMARY)
-  WHERE lock_id = ? AND ticket_number >= ${QUEUE_FROM} ORDER BY ticket_number`;
+const QUEUE = `SELECT c.ticket_number, c.permits FROM rowlock_claim c FORCE INDEX (PRIMARY)
+  WHERE c.lock_id = ? AND ${WAITERS_IN_ORDER}`;
 const FIRST_HOLDER = `SELECT ${HOLDER_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id = ? AND ${HAS_HOLDER}`;
-const LIVE = `${CLAIMS} AND c.ticket_number > ? ORDER BY c.ticket_number LIMIT ?`;
-const HOLDERS = `${CLAIMS} AND c.ticket_number < ${QUEUE_FROM} ORDER BY c.ticket_number LIMIT ?`;
-const WAITERS = `${CLAIMS} AND c.ticket_number >= ${QUEUE_FROM} ORDER BY c.ticket_number LIMIT ?`;
+const HOLDERS_AFTER = `${CLAIMS} AND c.ticket_number > ? AND ${HOLDERS_IN_ORDER} LIMIT ?`;
+const WAITERS_AFTER = `${CLAIMS} AND c.place > ${waitingPlaceIn("?")} AND ${WAITERS_IN_ORDER} LIMIT ?`;
+const HOLDERS = `${CLAIMS} AND ${HOLDERS_IN_ORDER} LIMIT ?`;
+const WAITERS = `${CLAIMS} AND ${WAITERS_IN_ORDER} LIMIT ?`;
 const LOCK = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name = ?`;
 const LOCKS = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.id IN (?)`;
 const UNDER_PREFIX = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (rowlock_lock_name)
@@ -153,20 +147,21 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
         const rowsAt = addCaughtUp(connection, trip, sql, ...values);
         const clockAt = trip.add(CLOCK);
         const results = await runCaughtUp(connection, trip);
-        return claimsAt({ nowUs: Number(rowsOf(results[clockAt])[0]?.[0]), rows: rowsOf(results[rowsAt]) });
+        const found = claimsAt({
+          nowUs: Number(rowsOf(results[clockAt])[0]?.[0]),
+          rows: rowsOf(results[rowsAt]),
+        });
+        return { ...found, claims: found.claims.filter(({ requestId }) => requestIds.includes(requestId)) };
       });
     },
 
     async queue(lockId) {
-      const { nowUs, rows } = await timed(pool, "queue", QUEUE, lockId, lockId);
+      const { nowUs, rows } = await timed(pool, "queue", QUEUE, lockId);
       return { nowUs, places: rows.map(placeFromRow) };
     },
 
     async holders(lockId, max) {
-      const branches = [
-        [`(${FIRST_HOLDER})`, lockId] as const,
-        [`(${HOLDERS})`, lockId, lockId, max] as const,
-      ];
+      const branches = [[`(${FIRST_HOLDER})`, lockId] as const, [`(${HOLDERS})`, lockId, max] as const];
       const { nowUs, claims } = claimsAt(await timedUnion(pool, "holders", branches));
       return { nowUs, claims: claims.slice(0, max) };
     },
@@ -174,7 +169,8 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
     async liveClaimsOf(lockId, afterTicket, max) {
       const branches = [
         [`(${FIRST_HOLDER} AND l.holder_ticket_number > ?)`, lockId, afterTicket] as const,
-        [`(${LIVE})`, lockId, afterTicket, max] as const,
+        [`(${HOLDERS_AFTER})`, lockId, afterTicket, max] as const,
+        [`(${WAITERS_AFTER})`, lockId, afterTicket, max] as const,
       ];
       return claimsAt(await timedUnion(pool, "live_claims", branches)).claims.slice(0, max);
     },
@@ -284,8 +280,8 @@ async function withRecords(connection: Connection, rows: readonly Row[]): Promis
 async function firstClaims(connection: Connection, locks: readonly Lock[], shown: number): Promise<Claim[]> {
   const branches = locks.flatMap(({ id, firstHolder, holders, waiting }): Branch[] => [
     ...(firstHolder === null ? [] : [[`(${FIRST_HOLDER})`, id] as const]),
-    ...(holders > (firstHolder === null ? 0 : 1) ? [[`(${HOLDERS})`, id, id, shown] as const] : []),
-    ...(waiting > 0 ? [[`(${WAITERS})`, id, id, shown] as const] : []),
+    ...(holders > (firstHolder === null ? 0 : 1) ? [[`(${HOLDERS})`, id, shown] as const] : []),
+    ...(waiting > 0 ? [[`(${WAITERS})`, id, shown] as const] : []),
   ]);
   const claims: Claim[] = [];
   for (const part of partsOf(branches, BRANCHES_MAX)) {

@@ -1,8 +1,10 @@
 // What the statements of MySQL share: the clocks, the read of records, and the conditions that select claims by their
 // keys, in the form that the optimizers turn into look-ups by primary key.
 
-import type { ClaimKey, ClaimRef } from "../../core/claim.ts";
+import { type Claim, type ClaimKey, type ClaimRef, HELD_PLACE, placeOf } from "../../core/claim.ts";
 import { HAS_HOLDER, RECORD_LIST } from "../rows/columns.ts";
+import { placesOf, waitingPlaceIn, waitingPlaceOf } from "../rows/places.ts";
+import { requestKeyOf } from "../rows/request-key.ts";
 import type { SqlValue } from "./connection/sql-text.ts";
 
 /** Value: the ids of locks that have records. */
@@ -15,9 +17,6 @@ export const NOW_US = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)";
 export function monotonicUs(): number {
   return performance.now() * 1_000;
 }
-
-/** The ticket number from which a queue begins. Value: the id of the lock. */
-export const QUEUE_FROM = "(SELECT q.queue_from FROM rowlock_lock q FORCE INDEX (PRIMARY) WHERE q.id = ?)";
 
 /** What to select of claims, by the table that they are in. */
 export interface ClaimLists {
@@ -36,7 +35,8 @@ const HISTORY = "rowlock_history h FORCE INDEX (rowlock_history_claim)";
  */
 export function claimsByKey(lists: ClaimLists, keys: readonly ClaimKey[]): Branch[] {
   if (keys.length === 0) return [];
-  const { sql, values } = hasKey(keys);
+  const { sql, values } = hasNumber(keys);
+  const claims = isAt(keys.flatMap((key) => placesOf(key.ticketNumber).map((place) => ({ ...key, place }))));
   const inGuardRows = `l.id IN (?) AND ${sql.replace("lock_id", "l.id").replace("ticket_number", "l.holder_ticket_number")}`;
   return [
     [
@@ -44,30 +44,36 @@ export function claimsByKey(lists: ClaimLists, keys: readonly ClaimKey[]): Branc
       keys.map(({ lockId }) => lockId),
       ...values,
     ],
-    [`(SELECT ${lists.claim} FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE ${sql})`, ...values],
+    [
+      `(SELECT ${lists.claim} FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE ${claims.sql})`,
+      ...claims.values,
+    ],
     [`(SELECT ${lists.history} FROM ${HISTORY} WHERE ${sql})`, ...values],
   ];
 }
 
-/** Selects claims by the request ids of clients, as `claimsByKey` does. */
+/** Selects the claims at the keys of clients' request ids, as `claimsByKey` does. They may have other request ids. */
 export function claimsByRequest(lists: ClaimLists, requestIds: readonly string[]): Branch[] {
   if (requestIds.length === 0) return [];
+  const keys = requestIds.map(requestKeyOf);
   const from = "FROM rowlock_request r FORCE INDEX (PRIMARY)";
   return [
     [
       `(SELECT ${lists.holder} ${from} STRAIGHT_JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = r.lock_id
-        WHERE r.request_id IN (?) AND ${HAS_HOLDER} AND l.holder_ticket_number = r.ticket_number)`,
-      requestIds,
+        WHERE r.request_key IN (?) AND ${HAS_HOLDER} AND l.holder_ticket_number = r.ticket_number)`,
+      keys,
     ],
-    [
-      `(SELECT ${lists.claim} ${from} STRAIGHT_JOIN rowlock_claim c FORCE INDEX (PRIMARY)
-        ON c.lock_id = r.lock_id AND c.ticket_number = r.ticket_number WHERE r.request_id IN (?))`,
-      requestIds,
-    ],
+    ...[String(HELD_PLACE), waitingPlaceIn("r.ticket_number")].map(
+      (place): Branch => [
+        `(SELECT ${lists.claim} ${from} STRAIGHT_JOIN rowlock_claim c FORCE INDEX (PRIMARY)
+          ON c.lock_id = r.lock_id AND c.place = ${place} AND c.ticket_number = r.ticket_number WHERE r.request_key IN (?))`,
+        keys,
+      ],
+    ),
     [
       `(SELECT ${lists.history} ${from} STRAIGHT_JOIN ${HISTORY}
-        ON h.lock_id = r.lock_id AND h.ticket_number = r.ticket_number WHERE r.request_id IN (?))`,
-      requestIds,
+        ON h.lock_id = r.lock_id AND h.ticket_number = r.ticket_number WHERE r.request_key IN (?))`,
+      keys,
     ],
   ];
 }
@@ -77,11 +83,11 @@ export interface KeyCondition {
   readonly values: readonly SqlValue[];
 }
 
-/**
- * Matches the claims with these keys, at least one. A list of pairs is read much faster than AND and OR. But for a list
- * with a single pair, MariaDB reads the whole table, and an UPDATE locks all of it.
- */
-export function hasKey(keys: readonly ClaimKey[]): KeyCondition {
+// A list of keys is read much faster than AND and OR. But for a list with a single key, MariaDB reads the whole table, and
+// an UPDATE locks all of it.
+
+/** Matches the claims with these numbers, at least one, where their numbers alone are a key. */
+function hasNumber(keys: readonly ClaimKey[]): KeyCondition {
   const [first] = keys;
   if (first && keys.length === 1) {
     return { sql: "(lock_id = ? AND ticket_number = ?)", values: [first.lockId, first.ticketNumber] };
@@ -90,12 +96,59 @@ export function hasKey(keys: readonly ClaimKey[]): KeyCondition {
   return { sql: "(lock_id, ticket_number) IN (?)", values: [pairs] };
 }
 
-/**
- * Matches exactly these claims, and not others that have received the same ticket numbers. Secrets are random, so it is
- * enough that the row has one of them.
- */
-export function hasSecret(claims: readonly ClaimRef[]): KeyCondition {
-  const { sql, values } = hasKey(claims);
+/** A claim in rowlock_claim. */
+interface PlacedKey extends ClaimKey {
+  readonly place: bigint;
+}
+
+/** Matches the rows of rowlock_claim with these keys, at least one. */
+function isAt(keys: readonly PlacedKey[]): KeyCondition {
+  const [first] = keys;
+  if (first && keys.length === 1) {
+    const { lockId, place, ticketNumber } = first;
+    return {
+      sql: "(lock_id = ? AND place = ? AND ticket_number = ?)",
+      values: [lockId, place, ticketNumber],
+    };
+  }
+  const rows = keys.map(({ lockId, place, ticketNumber }) => [lockId, place, ticketNumber]);
+  return { sql: "(lock_id, place, ticket_number) IN (?)", values: [rows] };
+}
+
+/** Claims as a transaction has read them. */
+interface ClaimsRead {
+  claim(key: ClaimKey): Pick<Claim, "state" | "ticketNumber"> | undefined;
+}
+
+/** The key of a claim's row in rowlock_claim, before the decision that has changed the claim. */
+export function keyBefore(before: ClaimsRead, { lockId, ticketNumber }: ClaimKey): PlacedKey {
+  const read = before.claim({ lockId, ticketNumber });
+  if (!read) throw new Error(`Claim ${ticketNumber} of lock ${lockId} was decided about but never read.`);
+  return { lockId, place: placeOf(read), ticketNumber };
+}
+
+/** Matches the rows of rowlock_claim that these claims had before they were decided about. */
+export function hasKey(claims: readonly ClaimKey[], before: ClaimsRead): KeyCondition {
+  return isAt(claims.map((claim) => keyBefore(before, claim)));
+}
+
+/** Matches exactly these claims, and not others that have received the same ticket numbers. */
+export function hasSecret(claims: readonly ClaimRef[], before: ClaimsRead): KeyCondition {
+  return withSecret(hasKey(claims, before), claims);
+}
+
+/** Matches the rows of waiters with these numbers, at least one. */
+export function waitsAt(keys: readonly ClaimKey[]): KeyCondition {
+  return isAt(keys.map((key) => ({ ...key, place: waitingPlaceOf(key.ticketNumber) })));
+}
+
+/** The same, and not others that have received the same ticket numbers. */
+export function waitsWithSecret(claims: readonly ClaimRef[]): KeyCondition {
+  return withSecret(waitsAt(claims), claims);
+}
+
+/** Secrets are random, so it is enough that the row has one of them. */
+function withSecret({ sql, values }: KeyCondition, claims: readonly ClaimRef[]): KeyCondition {
   return {
     sql: `${sql} AND secret IN (?)`,
     values: [...values, claims.map(({ secret }) => secret)],

@@ -1,11 +1,13 @@
 // Columns and SQL that are valid on every database. Only text that MySQL, MariaDB and SQLite interpret alike belongs
 // here; SQL that locks, limits or writes rows is in each store.
 
+import { CLAIM_KEY_LIST, WAITERS_IN_ORDER } from "./places.ts";
+
 /**
- * The counters of a guard row. A counter that changes in many rows of a batch changes by the same amount in most of
- * them.
+ * The counters of a guard row: what nearly every decision changes in it, apart from its holder. A counter that changes in
+ * many rows of a batch changes by the same amount in most of them.
  */
-export const LOCK_COUNTER_COLUMNS = [
+export const LOCK_COUNTED_COLUMNS = [
   "next_ticket",
   "last_token",
   "held_permits",
@@ -17,19 +19,15 @@ export const LOCK_COUNTER_COLUMNS = [
   "revision",
 ] as const;
 
-/** What nearly every decision changes in a guard row, apart from its holder. */
-export const LOCK_COUNTED_COLUMNS = [...LOCK_COUNTER_COLUMNS, "queue_from"] as const;
-
 /** The columns of a guard row that a decision may change, apart from its holder. The store itself sets `decided_at`. */
 export const LOCK_WRITTEN_COLUMNS = [
   "limit_value",
   "limit_version",
   "limit_reason",
-  ...LOCK_COUNTER_COLUMNS,
+  ...LOCK_COUNTED_COLUMNS,
   "has_record",
   "change_mark",
   "record_floor",
-  "queue_from",
 ] as const;
 
 /** The others of these. */
@@ -76,14 +74,18 @@ const CLAIM_OWN_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as
 const END_COLUMNS = ["ended_at", "end_reason", "end_note", "ended_by"] as const;
 
 /** All columns of rowlock_claim. */
-export const CLAIM_COLUMNS = ["lock_id", ...CLAIM_OWN_COLUMNS] as const;
+export const CLAIM_COLUMNS = ["lock_id", "place", ...CLAIM_OWN_COLUMNS] as const;
+/** The columns of rowlock_claim that a decision may change. */
+export const CLAIM_WRITTEN_COLUMNS = ["place", ...CLAIM_CHANGING_COLUMNS] as const;
+/** What is read of a claim. Its place follows from its state. */
+const CLAIM_READ_COLUMNS = ["lock_id", ...CLAIM_OWN_COLUMNS] as const;
 
 /** The columns of a guard row that contain its first holder. */
 export const HOLDER_COLUMNS = CLAIM_OWN_COLUMNS.map((column) => `holder_${column}`);
 
 /** All columns of rowlock_history. */
 export const HISTORY_COLUMNS = [
-  ...CLAIM_COLUMNS.filter((column) => column !== "state" && column !== "deadline"),
+  ...CLAIM_READ_COLUMNS.filter((column) => column !== "state" && column !== "deadline"),
   ...END_COLUMNS,
   "kept_for",
 ] as const;
@@ -93,7 +95,7 @@ export const HISTORY_COLUMNS = [
 const NO_END = END_COLUMNS.map(() => "NULL");
 
 /** What is read of a claim `c` in rowlock_claim. */
-export const CLAIM_LIST = [...CLAIM_COLUMNS.map((column) => `c.${column}`), ...NO_END].join(", ");
+export const CLAIM_LIST = [...CLAIM_READ_COLUMNS.map((column) => `c.${column}`), ...NO_END].join(", ");
 
 /** What is read of the holder in a guard row `l`. */
 export const HOLDER_LIST = ["l.id", ...HOLDER_COLUMNS.map((column) => `l.${column}`), ...NO_END].join(", ");
@@ -104,12 +106,12 @@ const HISTORY_VALUES: Readonly<Record<string, string>> = { state: "3", deadline:
 
 /** What is read of an ended claim `h`. */
 export const HISTORY_LIST = [
-  ...CLAIM_COLUMNS.map((column) => HISTORY_VALUES[column] ?? `h.${column}`),
+  ...CLAIM_READ_COLUMNS.map((column) => HISTORY_VALUES[column] ?? `h.${column}`),
   ...END_COLUMNS.map((column) => `h.${column}`),
 ].join(", ");
 
 /** The number of values in each of these three lists. */
-export const CLAIM_ROW_LENGTH = CLAIM_COLUMNS.length + END_COLUMNS.length;
+export const CLAIM_ROW_LENGTH = CLAIM_READ_COLUMNS.length + END_COLUMNS.length;
 
 /** What a decision reads of a guard row `l`: the lock, its bound of deadlines, and its holder. */
 export const GUARD_LIST = `${LOCK_LIST}, l.next_deadline, ${HOLDER_LIST}`;
@@ -202,19 +204,24 @@ export const IDLE_LOCK_CONDITION = `(
   AND NOT EXISTS (SELECT 1 FROM rowlock_claim c WHERE c.lock_id = l.id)
   AND NOT EXISTS (SELECT 1 FROM rowlock_history h WHERE h.lock_id = l.id))`;
 
+// Pages of all rows of rowlock_claim `c` end with the key, after which the next page begins.
+
 /** What is read of a claim `c` for gauges. */
-export const FURTHER_CLAIM_LIST = "c.lock_id, c.ticket_number, c.state, c.labels";
+export const FURTHER_CLAIM_LIST = `c.state, c.labels, ${CLAIM_KEY_LIST}`;
 
 const TIMES = ["ticket_number", "state", "requested_at", "granted_at", "ttl", "deadline"] as const;
 
 /** What is read of the times of a claim `c`, and of the holder in a guard row `l`. */
-export const CLAIM_TIMES_LIST = ["lock_id", ...TIMES].map((column) => `c.${column}`).join(", ");
+export const CLAIM_TIMES_LIST = [
+  ...["lock_id", ...TIMES].map((column) => `c.${column}`),
+  CLAIM_KEY_LIST,
+].join(", ");
 export const HOLDER_TIMES_LIST = ["l.id", ...TIMES.map((column) => `l.holder_${column}`)].join(", ");
 
 /** What is read of a busy lock: its guard row `l`, the labels in it, and the time since which its oldest waiter waits. */
 export const BUSY_LOCK_LIST = `${LOCK_LIST}, CASE WHEN ${HAS_HOLDER} THEN l.holder_labels END,
   (SELECT c.requested_at FROM rowlock_claim c
-    WHERE c.lock_id = l.id AND c.ticket_number >= l.queue_from ORDER BY c.ticket_number LIMIT 1)`;
+    WHERE c.lock_id = l.id AND ${WAITERS_IN_ORDER} LIMIT 1)`;
 
 /**
  * Locks with waiters and with names in a range. Starts from the waiting claims, because most guard rows may be idle.
@@ -223,12 +230,10 @@ export const BUSY_LOCK_LIST = `${LOCK_LIST}, CASE WHEN ${HAS_HOLDER} THEN l.hold
 export function waitedLocksBy(order: "longest_wait" | "most_waiters"): string {
   return `
   SELECT l.id, l.holders, l.waiting
-  FROM (SELECT lock_id, MIN(ticket_number) AS ticket_number FROM rowlock_claim
-    WHERE state = 1 GROUP BY lock_id) f
+  FROM (SELECT lock_id, MIN(requested_at) AS since FROM rowlock_claim WHERE state = 1 GROUP BY lock_id) f
   JOIN rowlock_lock l ON l.id = f.lock_id
-  JOIN rowlock_claim w ON w.lock_id = f.lock_id AND w.ticket_number = f.ticket_number
   WHERE l.name >= ? AND l.name < ?
-  ORDER BY ${order === "longest_wait" ? "w.requested_at" : "l.waiting DESC"}, l.id
+  ORDER BY ${order === "longest_wait" ? "f.since" : "l.waiting DESC"}, l.id
   LIMIT ?`;
 }
 

@@ -2,8 +2,10 @@
 // seconds) and then by their ends. So what may be deleted is one range for each of these times, and a read of all of
 // them, newest first, merges one range for each. There are only a few: one for each class of names.
 
+import { type ClaimKey, isServerMade } from "../../core/claim.ts";
 import type { EndedClaim, EndedPosition, HistoryFrom } from "../store.ts";
-import { bigintOf, type Row } from "./from-rows.ts";
+import { bigintOf, claimKeyFromRow, type Row, textOf } from "./from-rows.ts";
+import { requestKeyOf } from "./request-key.ts";
 
 /** The key of an ended claim. */
 export interface EndedKey extends EndedPosition {
@@ -20,6 +22,20 @@ export function endedKeyFromRow([keptFor, endedAt, lockId, ticketNumber]: Row): 
     lockId: bigintOf(lockId),
     ticketNumber: bigintOf(ticketNumber),
   };
+}
+
+/** A row of rowlock_request that belongs to an ended claim. */
+export interface EndedRequest extends ClaimKey {
+  readonly key: Buffer;
+}
+
+/** Of rows of request_id, lock_id, ticket_number of ended claims: the rows of rowlock_request that they may have. */
+export function requestsOfClients(rows: readonly Row[]): EndedRequest[] {
+  return rows.flatMap(([id, lockId, ticketNumber]) => {
+    const requestId = textOf(id);
+    if (isServerMade(requestId)) return [];
+    return [{ key: requestKeyOf(requestId), ...claimKeyFromRow([lockId ?? null, ticketNumber ?? null]) }];
+  });
 }
 
 /** A row of the two times from which on the history is complete. */

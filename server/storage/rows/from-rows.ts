@@ -50,8 +50,7 @@ export function countersFromRow(row: Row): Counters {
     revision: bigintOf(row[13]),
     changeMark: bigintOf(row[15]),
     recordFloor: bigintOf(row[16]),
-    queueFrom: bigintOf(row[17]),
-    firstHolder: row[18] === null ? null : bigintOf(row[18]),
+    firstHolder: row[17] === null ? null : bigintOf(row[17]),
   };
 }
 
@@ -72,7 +71,7 @@ export function busyLockFromRow(row: Row): BusyLock {
 
 /** A row of FURTHER_CLAIM_LIST. */
 export function furtherClaimFromRow(row: Row): FurtherClaim {
-  return { state: wordOf(STATES, row[2]), labels: JSON.parse(textOf(row[3])) };
+  return { state: wordOf(STATES, row[0]), labels: JSON.parse(textOf(row[1])) };
 }
 
 /** A row of CLAIM_TIMES_LIST or HOLDER_TIMES_LIST. */

@@ -2,20 +2,30 @@
 // generator, because SQLite answers synchronously and MySQL asynchronously: it yields queries, receives their rows, and
 // returns its findings. All queries of one run must read the same snapshot.
 
+import { HELD_PLACE, isServerMade, keyText } from "../../core/claim.ts";
 import { effectiveLimit, fits } from "../../core/limit.ts";
 import { CHECK_PAGE } from "../storage-bounds.ts";
 import type { Finding } from "../store.ts";
 import { LOCK_LIST, NEVER_DUE_US, RULE_LIST } from "./columns.ts";
-import { bigintOf, countersFromRow, limitRuleFromRow, type Row, textOf } from "./from-rows.ts";
+import {
+  bigintOf,
+  claimKeyFromRow,
+  countersFromRow,
+  limitRuleFromRow,
+  type Row,
+  textOf,
+} from "./from-rows.ts";
+import { AFTER_CLAIM, afterClaimValues, CLAIM_KEY_LIST, placesIn, waitingPlaceIn } from "./places.ts";
+import { requestKeyOf } from "./request-key.ts";
 import { MODES, wordOf } from "./values.ts";
 
-/** A query of the checks. Its name is a metric label; its values are integers. */
+/** A query of the checks. Its name is a metric label; its values are integers and keys of request ids. */
 export interface InvariantQuery {
   readonly name: string;
   /** It is a check by itself, which needs no snapshot with the others. */
   readonly isWhole?: true;
   readonly sql: string;
-  readonly values: readonly (number | bigint)[];
+  readonly values: readonly (number | bigint | Buffer)[];
 }
 
 export type InvariantRun = Generator<InvariantQuery, Finding[], readonly Row[]>;
@@ -35,8 +45,7 @@ const LIVE = claimsIn(
   ["holder", "claim"],
 );
 /** All claims, as often as they are in a table. */
-const ALL = claimsIn(["ticket_number", "fencing_token", "request_id"], ["holder", "claim", "history"]);
-const LIVE_IDS = claimsIn(["ticket_number", "request_id"], ["holder", "claim"]);
+const ALL = claimsIn(["ticket_number", "fencing_token"], ["holder", "claim", "history"]);
 
 function claimsIn(columns: readonly string[], tables: readonly ("holder" | "claim" | "history")[]): string {
   const from = {
@@ -60,9 +69,6 @@ const COUNTS = `
 
 /** The earliest deadline of each lock with live claims. */
 const EARLIEST = `SELECT lock_id, MIN(COALESCE(deadline, ${NEVER_DUE_US})) AS deadline FROM ${LIVE} c GROUP BY lock_id`;
-
-/** A claim of a client: its request id is not one that a server made. */
-const FROM_CLIENT = "(SUBSTR(c.request_id, 1, 1) <> x'00' OR SUBSTR(c.request_id, 1, 2) = x'0000')";
 
 /** The time from which a lock with a record may be captured; NULL if it is not free. */
 const FREE_SINCE = `(CASE WHEN l.holders = 0 AND l.waiting = 0 AND COALESCE(r.attempts_left, 1) > 0
@@ -158,32 +164,27 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
       `The next_deadline of ${lockNamed(name)} is ${bound}, but one of its claims ends at ${deadline}: nothing ends it in time.`,
   },
   {
-    check: "queue_from",
-    sql: `SELECT l.name, l.queue_from, c.state, c.ticket_number FROM ${LIVE} c JOIN rowlock_lock l ON l.id = c.lock_id
-      WHERE (c.state = 2) <> (c.ticket_number < l.queue_from)`,
-    message: ([name, from, state, ticket]) =>
-      `Claim ${ticket} of ${lockNamed(name)} ${Number(state) === 2 ? "holds" : "waits"}, but the queue begins at ${from}.`,
+    check: "places",
+    sql: `SELECT l.name, c.place, c.state, c.ticket_number FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
+      WHERE c.place <> CASE WHEN c.state = 1 THEN ${waitingPlaceIn("c.ticket_number")} ELSE ${HELD_PLACE} END`,
+    message: ([name, place, state, ticket]) =>
+      `Claim ${ticket} of ${lockNamed(name)} ${Number(state) === 1 ? "waits" : "holds"}, but its place is ${place}.`,
   },
   {
     check: "placement",
     sql: `SELECT l.name, c.ticket_number FROM ${ALL} c JOIN rowlock_lock l ON l.id = c.lock_id
       GROUP BY l.id, l.name, c.ticket_number HAVING COUNT(*) > 1`,
     message: ([name, ticket]) =>
-      `Claim ${ticket} of ${lockNamed(name)} is in more than one table. A restore while servers run does that: stop all servers, and restore again.`,
-  },
-  {
-    check: "requests",
-    // A claim that has ended outlives its request id.
-    sql: `SELECT l.name, c.ticket_number FROM ${LIVE_IDS} c JOIN rowlock_lock l ON l.id = c.lock_id
-      LEFT JOIN rowlock_request r ON r.request_id = c.request_id
-      WHERE ${FROM_CLIENT} AND (r.lock_id IS NULL OR r.lock_id <> c.lock_id OR r.ticket_number <> c.ticket_number)`,
-    message: ([name, ticket]) =>
-      `The request id of claim ${ticket} of ${lockNamed(name)} leads to no claim or to another one.`,
+      `Claim ${ticket} of ${lockNamed(name)} has more than one row. A restore while servers run does that: stop all servers, and restore again.`,
   },
   {
     check: "requests",
     sql: `SELECT r.lock_id, r.ticket_number FROM rowlock_request r
-      LEFT JOIN ${ALL} c ON c.request_id = r.request_id WHERE c.request_id IS NULL`,
+      WHERE NOT EXISTS (SELECT 1 FROM rowlock_lock l
+        WHERE l.id = r.lock_id AND l.holder_state <> 0 AND l.holder_ticket_number = r.ticket_number)
+      AND NOT EXISTS (SELECT 1 FROM rowlock_claim c WHERE c.lock_id = r.lock_id
+        AND c.place IN (${placesIn("r.ticket_number")}) AND c.ticket_number = r.ticket_number)
+      AND NOT EXISTS (SELECT 1 FROM rowlock_history h WHERE h.lock_id = r.lock_id AND h.ticket_number = r.ticket_number)`,
     message: ([lockId, ticket]) =>
       `A request id leads to claim ${ticket} of lock ${lockId}, which does not exist.`,
   },
@@ -215,6 +216,17 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
   },
 ];
 
+// Pages of live claims whose request ids need rows. The values are the key of the last one; each row ends with its own.
+
+const REQUESTED = "l.name, l.id AS lock_id";
+const REQUESTED_FIRST = `SELECT ${REQUESTED}, l.holder_ticket_number, l.holder_request_id, l.id FROM rowlock_lock l
+  WHERE l.id > ? AND l.holder_state <> 0 ORDER BY l.id LIMIT ${CHECK_PAGE}`;
+const REQUESTED_FURTHER = `SELECT ${REQUESTED}, c.ticket_number, c.request_id, ${CLAIM_KEY_LIST}
+  FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
+  WHERE ${AFTER_CLAIM} ORDER BY ${CLAIM_KEY_LIST} LIMIT ${CHECK_PAGE}`;
+const REQUESTS = `SELECT request_key, lock_id, ticket_number FROM rowlock_request
+  WHERE request_key IN (${Array(CHECK_PAGE).fill("?").join(", ")})`;
+
 const RULES = `SELECT ${RULE_LIST} FROM rowlock_limit_rule`;
 
 // The rows do not show whether a limit was lowered below what was held, so this can only be a warning.
@@ -232,8 +244,8 @@ const UNWOKEN = `
 // will advance their queue, and the first waiter may fit only then.
 const FIRST_WAITERS = `
   SELECT ${LOCK_LIST}, c.ticket_number, c.mode, c.permits
-  FROM rowlock_lock l JOIN rowlock_claim c ON c.lock_id = l.id AND c.ticket_number =
-    (SELECT MIN(w.ticket_number) FROM rowlock_claim w WHERE w.lock_id = l.id AND w.state = 1)
+  FROM rowlock_lock l JOIN rowlock_claim c ON c.lock_id = l.id AND c.place =
+    (SELECT MIN(w.place) FROM rowlock_claim w WHERE w.lock_id = l.id AND w.place > ${HELD_PLACE})
   WHERE l.id > ? AND l.waiting > 0 AND NOT (l.holder_state <> 0 AND COALESCE(l.holder_deadline, ${NEVER_DUE_US}) <= ?)
     AND NOT EXISTS (SELECT 1 FROM rowlock_claim d WHERE d.lock_id = l.id AND d.deadline <= ?)
     AND NOT EXISTS (SELECT 1 FROM rowlock_record r WHERE r.lock_id = l.id AND (r.not_before > ? OR r.wakes_at <= ?))
@@ -247,7 +259,7 @@ const FIRST_WAITERS = `
 export function* checkRows(nowUs: number, max: number, of: "all" | "live" = "all"): InvariantRun {
   const findings: Finding[] = [];
   for (const { check, sql, message } of PLAIN) {
-    if (of === "live" && sql.includes(ALL)) continue;
+    if (of === "live" && sql.includes("rowlock_history")) continue;
     const left = max - findings.length;
     if (left <= 0) return findings;
     const rows = yield {
@@ -265,6 +277,8 @@ export function* checkRows(nowUs: number, max: number, of: "all" | "live" = "all
       "still be held. If it lost nothing: UPDATE rowlock_meta SET grants_from = UNIX_TIMESTAMP() * 1000000.";
     if (findings.length < max) findings.push({ severity: "warning", check: "fail_over", message });
   }
+  yield* checkRequests(findings, max, REQUESTED_FIRST, [0n]);
+  yield* checkRequests(findings, max, REQUESTED_FURTHER, [0n, 0n, 0n]);
   const rules = (yield { name: "check_rules", sql: RULES, values: [] }).map(limitRuleFromRow);
   yield* checkPages(findings, max, "over_limit", OVER_LIMIT, [], (row) => {
     const lock = countersFromRow(row);
@@ -310,6 +324,45 @@ function* checkPages(
     }
     if (rows.length < CHECK_PAGE) return;
   }
+}
+
+/**
+ * Whether each request id of a client leads to its claim. The database cannot compute the keys. A claim that has ended
+ * outlives its request id.
+ */
+function* checkRequests(
+  findings: Finding[],
+  max: number,
+  sql: string,
+  first: readonly bigint[],
+): Generator<InvariantQuery, void, readonly Row[]> {
+  for (let after = first; findings.length < max; ) {
+    const values = after.length === 1 ? after : afterClaimValues(after);
+    const page = yield { name: "check_requests", sql, values };
+    const keys = page
+      .filter((row) => !isServerMade(textOf(row[3])))
+      .map((row) => ({ row, key: requestKeyOf(textOf(row[3])) }));
+    if (keys.length > 0) {
+      // Always as many values, so that it is one statement.
+      const wanted = Array.from({ length: CHECK_PAGE }, (_, at) => (keys[at] ?? keys[0])?.key as Buffer);
+      const found = new Map<string, string>();
+      for (const [key, ...claim] of yield { name: "check_requests", sql: REQUESTS, values: wanted })
+        found.set(hexOf(key), keyText(claimKeyFromRow(claim)));
+      for (const { row, key } of keys) {
+        const [name, lockId, ticket] = row;
+        if (found.get(hexOf(key)) === keyText(claimKeyFromRow([lockId ?? null, ticket ?? null]))) continue;
+        const message = `The request id of claim ${ticket} of ${lockNamed(name)} leads to no claim or to another one.`;
+        if (findings.length < max) findings.push({ severity: "error", check: "requests", message });
+      }
+    }
+    const last = page.at(-1);
+    if (!last || page.length < CHECK_PAGE) return;
+    after = last.slice(-first.length).map(bigintOf);
+  }
+}
+
+function hexOf(key: Row[number] | undefined): string {
+  return Buffer.from(key as Uint8Array).toString("hex");
 }
 
 function lockNamed(name: Row[number] | undefined): string {

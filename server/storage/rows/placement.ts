@@ -32,8 +32,8 @@ export interface Moves {
 }
 
 /**
- * Returns where the claims of a decision go, and sets `firstHolder` and `queueFrom` of its locks accordingly. A claim that
- * holds the lock goes into the guard row if that has no holder.
+ * Returns where the claims of a decision go, and sets `firstHolder` of its locks accordingly. A claim that holds
+ * the lock goes into the guard row if that has no holder.
  *
  * @param nowUs an ended claim with an earlier deadline is not kept.
  */
@@ -69,7 +69,6 @@ export function movesOf(writes: Writes, nowUs: number): Moves {
     a.claim.ticketNumber < b.claim.ticketNumber ? -1 : 1,
   )) {
     const lock = lockOf(locks, claim);
-    if (claim.ticketNumber >= lock.queueFrom) lock.queueFrom = claim.ticketNumber + 1n;
     if (lock.firstHolder === null) {
       lock.firstHolder = claim.ticketNumber;
       holders.set(lock.id, { isNew: true, holder: claim });

@@ -2,7 +2,7 @@
 // are stored as codes. Each store has its own conversion from rows, because each driver returns other types. Also
 // expresses prefixes of names as ranges of bytes, which an index finds on every database.
 
-import type { Claim, ClaimState, EndReason, Mode } from "../../core/claim.ts";
+import { type Claim, type ClaimState, type EndReason, type Mode, placeOf } from "../../core/claim.ts";
 import { type Lock, OWN_NAMES_PREFIX } from "../../core/lock.ts";
 import { freeSinceUs, type LastRun } from "../../core/record.ts";
 
@@ -71,28 +71,6 @@ export function wordOf<Word extends string>(words: readonly Word[], code: unknow
   return found;
 }
 
-/** Values for LOCK_WRITTEN_COLUMNS. */
-export function lockValues(lock: Lock): Value[] {
-  return [
-    lock.limit,
-    lock.limitVersion,
-    bytesOf(lock.limitReason),
-    lock.nextTicket,
-    lock.lastToken,
-    lock.heldPermits,
-    lock.sharedHolders,
-    lock.exclusiveHolders,
-    lock.holders,
-    lock.waiting,
-    lock.waitingPermits,
-    lock.revision,
-    lock.record ? 1 : 0,
-    lock.changeMark,
-    lock.recordFloor,
-    lock.queueFrom,
-  ];
-}
-
 /** Values for LOCK_COUNTED_COLUMNS. */
 export function countedValues(lock: Lock): Value[] {
   return [
@@ -105,7 +83,6 @@ export function countedValues(lock: Lock): Value[] {
     lock.waiting,
     lock.waitingPermits,
     lock.revision,
-    lock.queueFrom,
   ];
 }
 
@@ -154,6 +131,11 @@ export function changingClaimValues(claim: Claim): Value[] {
   return [requestedAtUs, waitUntilUs, STATE_CODES[state], ttlUs, deadlineUs, ...grantValues(claim)];
 }
 
+/** Values for CLAIM_WRITTEN_COLUMNS. */
+export function writtenClaimValues(claim: Claim): Value[] {
+  return [placeOf(claim), ...changingClaimValues(claim)];
+}
+
 function grantValues(claim: Claim): Value[] {
   return [
     claim.replica ?? NOTHING,
@@ -163,31 +145,19 @@ function grantValues(claim: Claim): Value[] {
   ];
 }
 
-/** Values for CLAIM_COLUMNS. */
-export function claimValues(claim: Claim): Value[] {
-  return claimValuesBy(bytesOf, claim);
-}
-
+/** Values for CLAIM_COLUMNS. `text`: how the texts are given. */
 export function claimValuesBy<Text>(text: ToText<Text>, claim: Claim): (Value | Text)[] {
-  return [claim.lockId, ...holderValuesBy(text, claim)];
+  return [claim.lockId, placeOf(claim), ...holderValuesBy(text, claim)];
 }
 
-/** Values for HOLDER_COLUMNS. */
-export function holderValues(claim: Claim): Value[] {
-  return holderValuesBy(bytesOf, claim);
-}
-
+/** Values for HOLDER_COLUMNS. `text`: how the texts are given. */
 export function holderValuesBy<Text>(text: ToText<Text>, claim: Claim): (Value | Text)[] {
   return [...fixedClaimValues(claim, text), ...changingClaimValues(claim)];
 }
 
 const SECOND_US = 1_000_000;
 
-/** Values for HISTORY_COLUMNS. */
-export function historyValues(claim: Claim): Value[] {
-  return historyValuesBy(bytesOf, claim);
-}
-
+/** Values for HISTORY_COLUMNS. `text`: how the texts are given. */
 export function historyValuesBy<Text>(text: ToText<Text>, claim: Claim): (Value | Text)[] {
   const endedAtUs = claim.endedAtUs ?? NOTHING;
   return [

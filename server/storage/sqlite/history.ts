@@ -11,6 +11,7 @@ import {
   newestEnded,
   oldestByClass,
   requestedFromRow,
+  requestsOfClients,
   searchTicket,
 } from "../rows/ended-order.ts";
 import { claimFromRow, endedClaimFromRow, type Row } from "../rows/from-rows.ts";
@@ -66,7 +67,7 @@ export function history(handle: SqliteHandle) {
       for (const ofClass of oldestByClass(keys, max).values()) {
         const { keptForS, endedAtUs, lockId, ticketNumber } = ofClass.at(-1) as EndedKey;
         const upTo = [keptForS, endedAtUs, lockId, ticketNumber] as const;
-        statements.run("purge_requests", ...upTo);
+        forgetRequests(statements.all("requests_until", ...upTo));
         removed += statements.run("purge_claims", ...upTo);
         removedTo(endedAtUs);
       }
@@ -74,6 +75,11 @@ export function history(handle: SqliteHandle) {
     });
     handle.countEnded(-removed);
     return removed;
+  }
+
+  function forgetRequests(ended: readonly Row[]): void {
+    for (const { key, lockId, ticketNumber } of requestsOfClients(ended))
+      statements.run("forget_request", key, lockId, ticketNumber);
   }
 
   const requested = (row: Row | undefined) => (row ? requestedFromRow(row) : null);
@@ -124,7 +130,7 @@ export function history(handle: SqliteHandle) {
         );
         const step = forgetStep(keys, fromUs, slice);
         for (const keptForS of step?.keptForS ?? [])
-          statements.run("forget_requests", keptForS, fromUs, step?.toUs ?? fromUs);
+          forgetRequests(statements.all("requests_between", keptForS, fromUs, step?.toUs ?? fromUs));
         return step?.nextUs ?? null;
       });
     },

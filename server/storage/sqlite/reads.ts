@@ -49,10 +49,6 @@ export function reads(handle: SqliteHandle) {
       waiters: shown > 0 && lock.waiting > 0 ? waitersOf(statements, guard, shown) : [],
     };
   };
-  const found = (rows: readonly (Row | undefined)[]) => ({
-    nowUs: nowUs(),
-    claims: rows.filter((row) => row !== undefined).map(claimFromRow),
-  });
   // Pages of some milliseconds each, between which this process does its other work.
   const eachBusyPage = async (name: StatementName, see: (page: readonly Row[]) => void) => {
     const ids = statements.all("busy_ids").map(([id]) => bigintOf(id));
@@ -62,12 +58,12 @@ export function reads(handle: SqliteHandle) {
     }
   };
   const eachClaimPage = async (name: StatementName, see: (page: readonly Row[]) => void) => {
-    for (let after = [0n, 0n]; ; ) {
+    for (let after = [0n, 0n, 0n]; ; ) {
       const page = statements.all(name, ...after);
       see(page);
       const last = page.at(-1);
       if (!last || page.length < BUSY_LOCKS_PAGE) return;
-      after = [bigintOf(last[0]), bigintOf(last[1])];
+      after = last.slice(-3).map(bigintOf);
       await otherWork();
     }
   };
@@ -105,9 +101,15 @@ export function reads(handle: SqliteHandle) {
       return polled;
     },
 
-    claims: async (keys) => found(keys.map((key) => statements.get("claim", key.lockId, key.ticketNumber))),
+    claims: async (keys) => {
+      const rows = keys.map((key) => statements.get("claim", key.lockId, key.ticketNumber));
+      return { nowUs: nowUs(), claims: rows.filter((row) => row !== undefined).map(claimFromRow) };
+    },
 
-    claimsByRequest: async (ids) => found(ids.map((id) => claimByRequest(statements, id))),
+    claimsByRequest: async (ids) => {
+      const claims = ids.flatMap((id) => claimByRequest(statements, id) ?? []);
+      return { nowUs: nowUs(), claims: claims.filter(({ requestId }) => ids.includes(requestId)) };
+    },
 
     async dueLocks(afterLockId, max) {
       const { nowUs, atLeastUs } = handle.readClock();

@@ -8,10 +8,10 @@ import type { Lock } from "../../core/lock.ts";
 import type { Span } from "../../core/span.ts";
 import {
   BUSY_LOCK_LIST,
-  CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
   CLAIM_LIST,
   CLAIM_TIMES_LIST,
+  CLAIM_WRITTEN_COLUMNS,
   CLAIMS_OF_PRINCIPALS,
   earliestDeadlineBy,
   exactBoundBy,
@@ -47,14 +47,21 @@ import {
   recordFromRow,
 } from "../rows/from-rows.ts";
 import { CHANGE_COLUMNS } from "../rows/kept-changes.ts";
+import {
+  CLAIM_KEY_LIST,
+  HOLDERS_IN_ORDER,
+  placesIn,
+  WAITERS_IN_ORDER,
+  waitingPlaceIn,
+} from "../rows/places.ts";
+import { requestKeyOf } from "../rows/request-key.ts";
 import { beginStatement } from "../statement-span.ts";
 import { BUSY_LOCKS_PAGE, CLOCK_COARSE_US, IDLE_SCAN_MAX } from "../storage-bounds.ts";
 import type { StoreObserver } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { sqliteError } from "./errors.ts";
-import { TEXT, textPlacesOf } from "./text-places.ts";
+import { textPlacesOf } from "./text-places.ts";
 
-const setsOf = (columns: readonly string[]) => columns.map((column) => `${column} = ?`).join(", ");
 const placesOf = (columns: readonly unknown[]) => columns.map(() => "?").join(", ");
 
 const DUE_LOCKS = "rowlock_lock l INDEXED BY rowlock_lock_due";
@@ -65,11 +72,9 @@ const FREE = `SELECT r.lock_id, r.name, r.due_at, l.limit_value
     FROM rowlock_record r INDEXED BY rowlock_record_due CROSS JOIN rowlock_lock l ON l.id = r.lock_id
     WHERE r.folder = ? AND r.status = ?`;
 const DECIDED = `SELECT ${DECIDED_LIST} FROM rowlock_lock INDEXED BY rowlock_lock_idle`;
-const HOLDERS = `SELECT ${CLAIM_LIST} FROM rowlock_claim c WHERE c.lock_id = ?`;
-// A request id outlives no retention time, so a later claim may have it by then.
-const PURGE_REQUESTS = `DELETE FROM rowlock_request WHERE request_id IN (SELECT r.request_id FROM rowlock_history h
-    CROSS JOIN rowlock_request r
-    ON r.request_id = h.request_id AND r.lock_id = h.lock_id AND r.ticket_number = h.ticket_number`;
+const OF_LOCK = `SELECT ${CLAIM_LIST} FROM rowlock_claim c WHERE c.lock_id = ?`;
+const IS_CLAIM = "lock_id = ?1 AND place = ?2 AND ticket_number = ?3 AND secret = ?4";
+const REQUESTS_OF = "SELECT request_id, lock_id, ticket_number FROM rowlock_history";
 /** A maximum number of rows. SQLite recompiles a statement for each value of a bare parameter in LIMIT. */
 const GIVEN = "(? + 0)";
 
@@ -100,13 +105,14 @@ const SQL = {
 
   // One statement each, with a branch for each table that may have the claim.
   claim: `SELECT ${HOLDER_LIST} FROM rowlock_lock l WHERE l.id = ?1 AND ${HAS_HOLDER} AND l.holder_ticket_number = ?2
-    UNION ALL SELECT ${CLAIM_LIST} FROM rowlock_claim c WHERE c.lock_id = ?1 AND c.ticket_number = ?2
+    UNION ALL SELECT ${CLAIM_LIST} FROM rowlock_claim c
+      WHERE c.lock_id = ?1 AND c.place IN (${placesIn("?2")}) AND c.ticket_number = ?2
     UNION ALL SELECT ${HISTORY_LIST} FROM rowlock_history h WHERE h.lock_id = ?1 AND h.ticket_number = ?2`,
-  request: `SELECT lock_id, ticket_number FROM rowlock_request WHERE request_id = ${TEXT}`,
-  holders: `${HOLDERS} AND c.ticket_number < ? ORDER BY c.ticket_number LIMIT ${GIVEN}`,
-  waiters: `${HOLDERS} AND c.ticket_number >= ? ORDER BY c.ticket_number LIMIT ${GIVEN}`,
-  due_claims: `${HOLDERS} AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${GIVEN}`,
-  live_claim_of_request: `${HOLDERS} AND c.request_id = ?`,
+  request: "SELECT lock_id, ticket_number FROM rowlock_request WHERE request_key = ?",
+  holders: `${OF_LOCK} AND ${HOLDERS_IN_ORDER} LIMIT ${GIVEN}`,
+  waiters: `${OF_LOCK} AND ${WAITERS_IN_ORDER} LIMIT ${GIVEN}`,
+  due_claims: `${OF_LOCK} AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${GIVEN}`,
+  live_claim_of_request: `${OF_LOCK} AND c.request_id = ?`,
   record: `SELECT ${RECORD_LIST} FROM rowlock_record WHERE lock_id = ?`,
   // Keeps the principal: SQLite would write its index anew each time.
   write_record: `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})
@@ -116,15 +122,15 @@ const SQL = {
       .join(", ")}`,
   remove_record: "DELETE FROM rowlock_record WHERE lock_id = ?",
   add_claim: `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES (${textPlacesOf(CLAIM_COLUMNS)})`,
-  write_claim: `UPDATE rowlock_claim SET ${setsOf(CLAIM_CHANGING_COLUMNS)}
-    WHERE lock_id = ? AND ticket_number = ? AND secret = ?`,
-  remove_claim: "DELETE FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ? AND secret = ?",
+  write_claim: `UPDATE rowlock_claim SET ${CLAIM_WRITTEN_COLUMNS.map((column, at) => `${column} = ?${at + 5}`).join(", ")}
+    WHERE ${IS_CLAIM}`,
+  remove_claim: `DELETE FROM rowlock_claim WHERE ${IS_CLAIM}`,
   add_to_history: `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")}) VALUES (${textPlacesOf(HISTORY_COLUMNS)})`,
-  add_request: `INSERT INTO rowlock_request (request_id, lock_id, ticket_number) VALUES (${TEXT}, ?, ?)`,
+  add_request: "INSERT INTO rowlock_request (request_key, lock_id, ticket_number) VALUES (?, ?, ?)",
 
   // Never sets a deadline earlier, because next_deadline would then be no lower bound.
   heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = max(deadline, min(?2, coalesce(wait_until, ?2)))
-    WHERE lock_id = ?3 AND ticket_number = ?4 AND secret = ?5 AND state = 1`,
+    WHERE lock_id = ?3 AND place = ${waitingPlaceIn("?4")} AND ticket_number = ?4 AND secret = ?5 AND state = 1`,
   register: `INSERT INTO rowlock_replica (id, address, version, secret, level, knows_migration, started_at, rules_revision, deadline)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET address = excluded.address, version = excluded.version,
@@ -161,8 +167,10 @@ const SQL = {
     ORDER BY ended_at, lock_id, ticket_number LIMIT ${GIVEN}`,
   ended_from: `SELECT ${ENDED_KEY_LIST} FROM rowlock_history WHERE kept_for = ? AND ended_at >= ? AND ended_at <= ?
     ORDER BY ended_at, lock_id, ticket_number LIMIT ${GIVEN}`,
-  forget_requests: `${PURGE_REQUESTS} WHERE h.kept_for = ? AND h.ended_at BETWEEN ? AND ?)`,
-  purge_requests: `${PURGE_REQUESTS} WHERE h.kept_for = ? AND (h.ended_at, h.lock_id, h.ticket_number) <= (?, ?, ?))`,
+  requests_between: `${REQUESTS_OF} WHERE kept_for = ? AND ended_at BETWEEN ? AND ?`,
+  requests_until: `${REQUESTS_OF} WHERE kept_for = ? AND (ended_at, lock_id, ticket_number) <= (?, ?, ?)`,
+  // A later claim may have the request id by now.
+  forget_request: "DELETE FROM rowlock_request WHERE request_key = ? AND lock_id = ? AND ticket_number = ?",
   purge_claims: `DELETE FROM rowlock_history
     WHERE kept_for = ? AND (ended_at, lock_id, ticket_number) <= (?, ?, ?)`,
   ended_of_lock: `SELECT ${HISTORY_LIST} FROM rowlock_history h WHERE h.lock_id = ? AND h.ticket_number < ?
@@ -178,7 +186,9 @@ const SQL = {
   live_claims: `SELECT * FROM (SELECT ${HOLDER_LIST} FROM rowlock_lock l
       WHERE l.id = ?1 AND ${HAS_HOLDER} AND l.holder_ticket_number > ?2
     UNION ALL SELECT * FROM (SELECT ${CLAIM_LIST} FROM rowlock_claim c
-      WHERE c.lock_id = ?1 AND c.ticket_number > ?2 ORDER BY c.ticket_number LIMIT (?3 + 0)))`,
+      WHERE c.lock_id = ?1 AND c.ticket_number > ?2 AND ${HOLDERS_IN_ORDER} LIMIT (?3 + 0))
+    UNION ALL SELECT * FROM (SELECT ${CLAIM_LIST} FROM rowlock_claim c
+      WHERE c.lock_id = ?1 AND c.place > ${waitingPlaceIn("?2")} AND ${WAITERS_IN_ORDER} LIMIT (?3 + 0)))`,
 
   // The clock steps by milliseconds. Changes of one step are listed in the order in which they were made.
   add_change: `INSERT INTO rowlock_change (${CHANGE_COLUMNS})
@@ -204,8 +214,7 @@ const SQL = {
   raise_token_floor: "UPDATE rowlock_meta SET token_floor = max(token_floor, ?, ?) WHERE id = 1",
   remove_lock: "DELETE FROM rowlock_lock WHERE id = ?",
 
-  queue: `SELECT ticket_number, permits FROM rowlock_claim WHERE lock_id = ?1
-    AND ticket_number >= (SELECT queue_from FROM rowlock_lock WHERE id = ?1) ORDER BY ticket_number`,
+  queue: `SELECT c.ticket_number, c.permits FROM rowlock_claim c WHERE c.lock_id = ? AND ${WAITERS_IN_ORDER}`,
   group_in_folder: `${GROUP} WHERE folder = ? ORDER BY status LIMIT ${GIVEN}`,
   group_in_folder_above: `${GROUP} WHERE folder = ? AND status > ? ORDER BY status LIMIT ${GIVEN}`,
   group_in_folders: `${GROUP} WHERE folder >= ? AND folder < ? ORDER BY folder, status LIMIT ${GIVEN}`,
@@ -228,12 +237,12 @@ const SQL = {
   busy_ids: `SELECT id FROM ${DUE_LOCKS} WHERE next_deadline IS NOT NULL`,
   busy_locks: `SELECT ${BUSY_LOCK_LIST} FROM rowlock_lock l
     WHERE l.id IN (SELECT value FROM json_each(?)) AND (l.holders > 0 OR l.waiting > 0)`,
-  further_claims: `SELECT ${FURTHER_CLAIM_LIST} FROM rowlock_claim c WHERE (c.lock_id, c.ticket_number) > (?, ?)
-    ORDER BY c.lock_id, c.ticket_number LIMIT ${BUSY_LOCKS_PAGE}`,
+  further_claims: `SELECT ${FURTHER_CLAIM_LIST} FROM rowlock_claim c WHERE (${CLAIM_KEY_LIST}) > (?, ?, ?)
+    ORDER BY ${CLAIM_KEY_LIST} LIMIT ${BUSY_LOCKS_PAGE}`,
   holder_times: `SELECT ${HOLDER_TIMES_LIST} FROM rowlock_lock l
     WHERE l.id IN (SELECT value FROM json_each(?)) AND ${HAS_HOLDER}`,
-  claim_times: `SELECT ${CLAIM_TIMES_LIST} FROM rowlock_claim c WHERE (c.lock_id, c.ticket_number) > (?, ?)
-    ORDER BY c.lock_id, c.ticket_number LIMIT ${BUSY_LOCKS_PAGE}`,
+  claim_times: `SELECT ${CLAIM_TIMES_LIST} FROM rowlock_claim c WHERE (${CLAIM_KEY_LIST}) > (?, ?, ?)
+    ORDER BY ${CLAIM_KEY_LIST} LIMIT ${BUSY_LOCKS_PAGE}`,
 } as const;
 
 export type StatementName = keyof typeof SQL;
@@ -338,22 +347,23 @@ export function guardFrom(statements: SqliteStatements, row: Row): Guard {
   return { lock: lockFromRow(statements, row), holder: holderFromRow(row) };
 }
 
-/** The claim with a client's request id, on any lock. */
-export function claimByRequest(statements: SqliteStatements, requestId: string): Row | undefined {
-  const request = statements.get("request", requestId);
-  return request && statements.get("claim", ...(request as [bigint, bigint]));
+/** The claim at the key of a client's request id, on any lock. It may have another request id. */
+export function claimByRequest(statements: SqliteStatements, requestId: string): Claim | undefined {
+  const request = statements.get("request", requestKeyOf(requestId));
+  const row = request && statements.get("claim", ...(request as [bigint, bigint]));
+  return row && claimFromRow(row);
 }
 
 /** The first holders, in order of ticket numbers. */
 export function holdersOf(statements: SqliteStatements, { lock, holder }: Guard, max: number): Claim[] {
   if (holder && lock.holders === 1) return [holder];
-  const further = statements.all("holders", lock.id, lock.queueFrom, max).map(claimFromRow);
+  const further = statements.all("holders", lock.id, max).map(claimFromRow);
   return inOrder(holder ? [holder, ...further] : further).slice(0, max);
 }
 
 /** The first waiters, in order. */
 export function waitersOf(statements: SqliteStatements, { lock }: Guard, max: number): Claim[] {
-  return statements.all("waiters", lock.id, lock.queueFrom, max).map(claimFromRow);
+  return statements.all("waiters", lock.id, max).map(claimFromRow);
 }
 
 function lockFromRow(statements: SqliteStatements, row: Row): Lock {

@@ -13,7 +13,7 @@ const TEXT_COLUMNS: ReadonlySet<string> = new Set([
 ]);
 
 /** The place of a text that is bound as a string. */
-export const TEXT = "CAST(? AS BLOB)";
+const TEXT = "CAST(? AS BLOB)";
 
 const placeOf = (column: string) => (TEXT_COLUMNS.has(column.replace(/^holder_/, "")) ? TEXT : "?");
 

@@ -9,14 +9,16 @@ import type { Before } from "../cached-locks/live-claims.ts";
 import { boundOf, claimFromRow, isAskedFor, mayBeDue, type Row } from "../rows/from-rows.ts";
 import { changeValues } from "../rows/kept-changes.ts";
 import { movesOf } from "../rows/placement.ts";
+import { placesOf } from "../rows/places.ts";
+import { type KeyOwner, requestKeyOf, takenBy } from "../rows/request-key.ts";
 import {
   asIs,
   bytesOf,
-  changingClaimValues,
   claimValuesBy,
   historyValuesBy,
   prefixRange,
   recordValues,
+  writtenClaimValues,
 } from "../rows/values.ts";
 import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
 import type { DecideRows, Loaded, LoadPlan, StoreObserver, Writes } from "../store.ts";
@@ -102,11 +104,16 @@ function recall(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read | null
   const { before, newRequestIds, ...rows } = known;
   // The id may belong to a claim that has ended, or to a claim of another lock.
   const claims = [...rows.claims];
+  let takenRequestIds: Set<string> | undefined;
   for (const id of newRequestIds) {
-    const row = claimByRequest(handle.statements, id);
-    if (row) claims.push(claimFromRow(row));
+    const claim = claimByRequest(handle.statements, id);
+    if (claim?.requestId === id) claims.push(claim);
+    else if (claim) takenRequestIds = (takenRequestIds ?? new Set()).add(id);
   }
-  return { loaded: { ...clock, ...handle.meta(), isSuccessor: false, ...rows, claims }, before };
+  return {
+    loaded: { ...clock, ...handle.meta(), isSuccessor: false, ...rows, claims, takenRequestIds },
+    before,
+  };
 }
 
 /** Reads what the plan asks for. */
@@ -130,9 +137,14 @@ export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   }
   for (const key of plan.claims)
     if (!claims.has(keyText(key))) addRow(statements.get("claim", key.lockId, key.ticketNumber));
+  const owners: KeyOwner[] = [];
   for (const id of plan.requestIds) {
-    if (!isServerMade(id)) addRow(claimByRequest(statements, id));
-    else for (const { lock } of guards) addRow(statements.get("live_claim_of_request", lock.id, bytesOf(id)));
+    if (!isServerMade(id)) {
+      const claim = claimByRequest(statements, id);
+      if (claim?.requestId === id) add(claim);
+      else if (claim) owners.push({ key: requestKeyOf(id), requestId: claim.requestId });
+    } else
+      for (const { lock } of guards) addRow(statements.get("live_claim_of_request", lock.id, bytesOf(id)));
   }
   for (const { lock, isPassed } of guards) {
     if (isPassed) statements.all("due_claims", lock.id, atLeastUs, DUE_MAX).forEach(addRow);
@@ -148,6 +160,7 @@ export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
     isSuccessor: false,
     locks: new Map(guards.map(({ lock }) => [lock.id, lock])),
     claims: [...claims.values()],
+    takenRequestIds: takenBy(plan.requestIds, owners),
     queues: new Map(
       guards
         .filter(({ lock }) => lock.waiting > 0)
@@ -181,14 +194,13 @@ export function save(
   }
   for (const claim of moves.added) statements.run("add_claim", ...claimValuesBy(asIs, claim));
   for (const claim of moves.changed) {
-    const written = statements.run("write_claim", ...changingClaimValues(claim), ...refOf(claim));
-    if (written !== 1) missing(`claim ${keyText(claim)}`);
+    const values = writtenClaimValues(claim);
+    whereverItWas(claim, (...at) => statements.run("write_claim", ...at, ...values));
   }
-  for (const claim of moves.removed)
-    if (statements.run("remove_claim", ...refOf(claim)) !== 1) missing(`claim ${keyText(claim)}`);
+  for (const claim of moves.removed) whereverItWas(claim, (...at) => statements.run("remove_claim", ...at));
   for (const claim of moves.ended) statements.run("add_to_history", ...historyValuesBy(asIs, claim));
   for (const { requestId, lockId, ticketNumber } of moves.requests)
-    statements.run("add_request", requestId, lockId, ticketNumber);
+    statements.run("add_request", requestKeyOf(requestId), lockId, ticketNumber);
   const { rule, noted = [] } = writes;
   for (const change of noted) statements.run("add_change", ...changeValues(change, clock.nowUs));
   if (rule) {
@@ -206,8 +218,15 @@ export function save(
   return moves.ended.length;
 }
 
-function refOf({ lockId, ticketNumber, secret }: Claim): [bigint, bigint, Buffer] {
-  return [lockId, ticketNumber, bytesOf(secret)];
+/** Writes the row of a claim, which is most often that of a waiter. One key after the other, as a list takes longer. */
+function whereverItWas(
+  { lockId, ticketNumber, secret }: Claim,
+  write: (lockId: bigint, place: bigint, ticketNumber: bigint, secret: Buffer) => number,
+): void {
+  const bytes = bytesOf(secret);
+  for (const place of placesOf(ticketNumber).toReversed())
+    if (write(lockId, place, ticketNumber, bytes) === 1) return;
+  missing(`claim ${keyText({ lockId, ticketNumber })}`);
 }
 
 /** The plan for what a decision left unfinished. */

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { asFault, Fault, isHeldUp, mayBeDone, outcomeUnknown } from "../../../server/engine/faults.ts";
 import { UNLESS_ROW_LOCKED, withAttempts } from "../../../server/engine/transaction/attempts.ts";
-import { decideAsks } from "../../../server/engine/transaction/transaction.ts";
+import { commitAsks } from "../../../server/engine/transaction/transaction.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
 import { CHANGED, ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
 
@@ -65,7 +65,7 @@ describe("a transaction", () => {
 
   test("is not begun again and again if the heartbeat before it has failed, which was retried by itself", async () => {
     let heartbeats = 0;
-    const deciding = decideAsks({ byLock: new Map(), earlier: [] }, false, {
+    const deciding = commitAsks({ byLock: new Map(), earlier: [] }, false, {
       policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 },
       store: { transact: async () => {} },
       followers: { follows: () => false },

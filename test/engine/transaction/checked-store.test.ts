@@ -314,3 +314,24 @@ describe("a replica that a later version rules out", () => {
     expect(await epochOf(store)).toBe(0n);
   });
 });
+
+test("those under way are waited for, and those that begin later are not", async () => {
+  const ends: (() => void)[] = [];
+  const transact = () => new Promise<void>((resolve) => ends.push(resolve));
+  const store = { transact, levelMin: async () => null } as unknown as Store;
+  const checked = new CheckedStore(store, { pauseUs: null, onFailOver() {} });
+  const begin = () => void checked.transact(NO_PLAN, () => NO_CHANGES);
+  await checked.drained();
+  begin();
+  begin();
+  let isDrained = false;
+  const draining = checked.drained().then(() => {
+    isDrained = true;
+  });
+  begin();
+  ends[1]?.();
+  await Promise.resolve();
+  expect(isDrained).toBe(false);
+  ends[0]?.();
+  await draining;
+});

@@ -5,7 +5,7 @@ import type { Command } from "../../../server/core/command.ts";
 import type { Ask } from "../../../server/engine/transaction/ask.ts";
 import {
   type AsksByLock,
-  decideAsks,
+  commitAsks,
   parts,
   type TransactionAsks,
 } from "../../../server/engine/transaction/transaction.ts";
@@ -25,7 +25,7 @@ const about = (...lockIds: bigint[]): TransactionAsks => ({
 function scene(lateHeartbeat: () => Promise<void> | null = () => null) {
   const store = new ScriptedTransactions(1n, 2n);
   const decide = (jobs: TransactionAsks, impatient = true) =>
-    decideAsks(jobs, impatient, {
+    commitAsks(jobs, impatient, {
       policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 },
       store,
       followers: { follows: (lockId) => lockId === 2n },

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import type { Command } from "../../../server/core/command.ts";
 import { PlainAsk } from "../../../server/engine/transaction/ask.ts";
-import { type Deciding, decideAsks } from "../../../server/engine/transaction/transaction.ts";
+import { commitAsks, type Deciding } from "../../../server/engine/transaction/transaction.ts";
 import type { LoadPlan } from "../../../server/storage/store.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
@@ -31,7 +31,7 @@ async function decided(commands: readonly Command[], errors: readonly Error[] = 
     isTraced,
   };
   const work = { byLock: new Map(asks.map((ask, index) => [BigInt(index + 1), [ask]])), earlier: [] };
-  const outcome = await decideAsks(work, false, by).then(
+  const outcome = await commitAsks(work, false, by).then(
     () => "committed",
     (error: Error) => error,
   );

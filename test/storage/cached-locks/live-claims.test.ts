@@ -3,12 +3,19 @@
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
-import { type LiveClaims, liveClaims, seenTo } from "../../../server/storage/cached-locks/live-claims.ts";
+import {
+  type LiveClaims,
+  liveClaims,
+  type QueuePosition,
+  seenTo,
+} from "../../../server/storage/cached-locks/live-claims.ts";
 import { CACHED_HOLDERS_MAX, CACHED_QUEUE_MAX } from "../../../server/storage/storage-bounds.ts";
 import { held, LOCK, numbers, waiting } from "../mysql/transaction/lock-fixture.ts";
 
 const lockOf = (holders: number, inQueue: number): Lock => ({ ...LOCK, holders, waiting: inQueue });
-const knownOf = (queueTo: bigint | null, ...claims: Claim[]): LiveClaims => ({
+/** The position of a waiter. */
+const at = (number: number): QueuePosition => ({ place: BigInt(number), ticketNumber: BigInt(number) });
+const knownOf = (queueTo: QueuePosition | null, ...claims: Claim[]): LiveClaims => ({
   all: new Map(claims.map((claim) => [claim.ticketNumber, claim])),
   queueTo,
 });
@@ -21,13 +28,15 @@ describe("a read has seen the queue", () => {
   });
 
   test("up to the last of the head if more wait", () => {
-    expect(seenTo(lockOf(0, 9), { head: [waiting(3), waiting(4), waiting(7)], complete: false })).toBe(7n);
+    expect(seenTo(lockOf(0, 9), { head: [waiting(3), waiting(4), waiting(7)], complete: false })).toEqual(
+      at(7),
+    );
   });
 
   test("not at all if it did not read the waiters, or the lock is unknown", () => {
-    expect(seenTo(lockOf(0, 9), undefined)).toBe(0n);
-    expect(seenTo(lockOf(0, 9), { head: [], complete: false })).toBe(0n);
-    expect(seenTo(undefined, undefined)).toBe(0n);
+    expect(seenTo(lockOf(0, 9), undefined)).toEqual(at(0));
+    expect(seenTo(lockOf(0, 9), { head: [], complete: false })).toEqual(at(0));
+    expect(seenTo(undefined, undefined)).toEqual(at(0));
   });
 });
 
@@ -35,24 +44,31 @@ describe("a lock", () => {
   test("is unknown if the whole queue was seen and the count of waiters differs", () => {
     expect(liveClaims(lockOf(0, 2), null, [waiting(1)], null)).toBeNull();
     expect(liveClaims(lockOf(0, 0), null, [waiting(1)], null)).toBeNull();
-    expect(ticketsOf(liveClaims(lockOf(0, 2), null, [waiting(1)], 1n))).toEqual([1]);
+    expect(ticketsOf(liveClaims(lockOf(0, 2), null, [waiting(1)], at(1)))).toEqual([1]);
+  });
+
+  test("keeps its holders before its waiters, each in their order, in whatever order they become known", () => {
+    const before = knownOf(null, held(3), waiting(8));
+    expect(ticketsOf(liveClaims(lockOf(2, 2), before, [waiting(5), held(1)], null))).toEqual([1, 3, 5, 8]);
+    const outOfTurn = knownOf(null, waiting(3), waiting(8));
+    expect(ticketsOf(liveClaims(lockOf(2, 1), outOfTurn, [held(8), held(5)], null))).toEqual([5, 8, 3]);
   });
 
   test("is known up to where its queue was read: later waiters are forgotten, holders are not", () => {
-    const known = liveClaims(lockOf(1, 9), null, [waiting(4), waiting(5), waiting(6), held(8)], 5n);
-    expect(ticketsOf(known)).toEqual([4, 5, 8]);
-    expect(known?.queueTo).toBe(5n);
+    const known = liveClaims(lockOf(1, 9), null, [waiting(4), waiting(5), waiting(6), held(8)], at(5));
+    expect(ticketsOf(known)).toEqual([8, 4, 5]);
+    expect(known?.queueTo).toEqual(at(5));
   });
 
   test.each([
-    ["the further of two parts of its queue", 3n, 7n, 7n],
-    ["the further of them also where that was known before", 7n, 3n, 7n],
-    ["all of it where all was known before", null, 3n, null],
-    ["all of it where all was read", 3n, null, null],
+    ["the further of two parts of its queue", at(3), at(7), at(7)],
+    ["the further of them also where that was known before", at(7), at(3), at(7)],
+    ["all of it where all was known before", null, at(3), null],
+    ["all of it where all was read", at(3), null, null],
   ])("is known to %s", (_, before, readTo, expected) => {
     const claims = [waiting(2), waiting(3), waiting(7)];
     const known = liveClaims(lockOf(0, 3), knownOf(before, ...claims), [], readTo);
-    expect(known?.queueTo).toBe(expected);
+    expect(known?.queueTo).toEqual(expected);
   });
 
   test("with more holders than the cache keeps is unknown", () => {
@@ -69,6 +85,6 @@ describe("a lock", () => {
     const longer = [...queue, waiting(900), waiting(901)];
     const cut = liveClaims(lockOf(1, longer.length), null, [...longer, held(1)], null);
     expect(ticketsOf(cut)).toEqual([1, ...numbers(10, 9 + CACHED_QUEUE_MAX)]);
-    expect(cut?.queueTo).toBe(BigInt(9 + CACHED_QUEUE_MAX));
+    expect(cut?.queueTo).toEqual(at(9 + CACHED_QUEUE_MAX));
   });
 });

@@ -178,24 +178,27 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
     });
 
     test.for([
-      ["after a waiter", "queue_from + 1"],
-      ["before a holder", "queue_from - 1"],
-    ])("finds a queue that begins %s", async ([, wrong]) => {
+      ["a waiter at the place of holders", "0 WHERE state = 1"],
+      ["a holder in the queue", "ticket_number WHERE state = 2"],
+      ["a waiter where its number does not lead", "place + 1 WHERE state = 1", "error requests"],
+    ])("finds %s", async ([, wrong, ...others]) => {
       const { store, tamper } = fresh();
-      await addClaims(store, await lockId(store, "a"), HELD, {});
-      await tamper(`UPDATE rowlock_lock SET queue_from = ${wrong}`);
-      expect(await found()).toEqual(["error queue_from"]);
+      const id = await lockId(store, "a");
+      await limit(id, 2);
+      await addClaims(store, id, HELD, HELD, { permits: 2 });
+      expect(await found()).toEqual([]);
+      await tamper(`UPDATE rowlock_claim SET place = ${wrong}`);
+      expect(await found()).toEqual(["error places", ...others]);
     });
 
     test("finds a claim in two tables", async () => {
       const { store, tamper } = fresh();
       await addClaims(store, await lockId(store, "a"), { state: "ended" }, HELD);
       await tamper("UPDATE rowlock_history SET ticket_number = 2");
+      await tamper("DELETE FROM rowlock_request WHERE ticket_number = 1");
       expect(await found()).toEqual(["error placement"]);
       const [finding] = await store.checkInvariants(1);
-      expect(finding?.message).toMatch(
-        / is in more than one table\. .*: stop all servers, and restore again\.$/,
-      );
+      expect(finding?.message).toMatch(/ has more than one row\. .*: stop all servers, and restore again\.$/);
     });
 
     test("finds request ids without their claims, and claims without their request ids", async () => {
@@ -216,7 +219,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       const id = await lockId(store, "a");
       await limit(id, 2);
       const [first] = (await addClaims(store, id, {}, { ...HELD, permits: 2 })) as [Claim];
-      expect(await found()).toEqual(["error order", "error queue_from"]);
+      expect(await found()).toEqual(["error order"]);
       await changeClaims(store, { ...first, state: "held", fencingToken: 2n });
       await changeLock(store, id, (lock) =>
         Object.assign(lock, {

@@ -176,7 +176,6 @@ export function contractOfRows(fresh: () => FreshStore): void {
         changeMark: 0n,
         recordFloor: 0n,
         firstHolder: null,
-        queueFrom: 1n,
         record: null,
         revision: 0n,
       };

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { DUE_MAX, QUEUE_HEAD_MAX } from "../../../server/core/bounds.ts";
 import type { Claim } from "../../../server/core/claim.ts";
 import { countWaiter } from "../../../server/core/lock.ts";
+import { requestKeyOf } from "../../../server/storage/rows/request-key.ts";
 import { UPDATE_ROWS_MAX } from "../../../server/storage/storage-bounds.ts";
 import type { Loaded } from "../../../server/storage/store.ts";
 import { StoreError } from "../../../server/storage/store.ts";
@@ -47,6 +48,22 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect([...locks.keys()]).toEqual(ids);
       expect((await load(store, { locks: planned(gone) })).locks.size).toBe(0);
       expect((await load(store, {})).locks.size).toBe(0);
+    });
+
+    test("no claim by the key of its request id alone, but that this id is taken", async () => {
+      const { store, tamper } = fresh();
+      const id = await lockId(store, "a");
+      const [claim] = (await addClaims(store, id, { requestId: "mine" })) as [Claim];
+      const plan = { locks: planned(id), requestIds: ["mine", "theirs"] };
+      for (const wanted of [plan, { ...plan, locks: planned(await lockId(store, "b")) }]) {
+        await tamper("UPDATE rowlock_request SET request_key = ?", requestKeyOf("mine"));
+        const right = await load(store, wanted);
+        expect([keysOf(right.claims), right.takenRequestIds]).toEqual([[claim.ticketNumber], undefined]);
+        await tamper("UPDATE rowlock_request SET request_key = ?", requestKeyOf("theirs"));
+        const { claims, takenRequestIds } = await load(store, { ...wanted, requestIds: ["theirs"] });
+        expect([claims, takenRequestIds]).toEqual([[], new Set(["theirs"])]);
+      }
+      expect((await store.claimsByRequest(["theirs"])).claims).toEqual([]);
     });
 
     test("claims by key and by request id, at whatever lock, without missing ones", async () => {

@@ -65,6 +65,7 @@ for (const server of mysqlFamily()) {
         pending: NAMES,
         unknown: [],
         breaking: [],
+        isOfTrial: false,
         fleet: { levelMin: { level: 0, by: "" }, members: [] },
       });
       expect(await migrateUp(fresh.url)).toEqual(NAMES);
@@ -74,6 +75,7 @@ for (const server of mysqlFamily()) {
         pending: [],
         unknown: [],
         breaking: [],
+        isOfTrial: false,
         fleet: { levelMin: { level: 0, by: "" }, members: [] },
       });
     });
@@ -115,26 +117,30 @@ for (const server of mysqlFamily()) {
       expect(await waiting).toEqual([]);
     });
 
-    test("go on after a cut-off, in a table that an older server made", async () => {
+    test("go on after a cut-off", async () => {
       await migrateUp(fresh.url);
       await run(
+        "DROP VIEW rowlock_queue",
         "DROP TABLE rowlock_meta, rowlock_replica, rowlock_record",
         "DELETE FROM rowlock_migration",
-        "ALTER TABLE rowlock_migration DROP COLUMN needs, ADD COLUMN batch INT",
       );
       expect(await migrateUp(fresh.url)).toEqual(NAMES);
       await (await openStore(fresh.url)).close();
     });
 
-    test("of records go on after a cut-off half-way", async () => {
-      await migrateUp(fresh.url);
+    test("change nothing in a database of a trial version, and say what to do", async () => {
       await run(
-        "DROP TABLE rowlock_record",
-        "ALTER TABLE rowlock_claim DROP COLUMN terms",
-        "DELETE FROM rowlock_migration WHERE name = '0002-lock-records'",
+        "CREATE TABLE rowlock_migration (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(255))",
+        "INSERT INTO rowlock_migration (name) VALUES ('0001-locks-and-claims')",
+        "CREATE TABLE rowlock_meta (id INT PRIMARY KEY)",
+        "CREATE TABLE rowlock_replica (id INT PRIMARY KEY)",
       );
-      expect(await migrateUp(fresh.url)).toEqual(["0002-lock-records"]);
-      await (await openStore(fresh.url)).close();
+      expect(await migrationStatus(fresh.url)).toMatchObject({ isOfTrial: true, pending: NAMES });
+      await expect(migrateUp(fresh.url)).rejects.toMatchObject({
+        reason: "schema",
+        message: expect.stringContaining("create another database"),
+      });
+      await expect(run("SELECT 1 FROM rowlock_lock")).rejects.toThrow("doesn't exist");
     });
 
     test("of a newer server are recognised", async () => {

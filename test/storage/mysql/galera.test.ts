@@ -143,7 +143,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
       expect(await Promise.all(free)).toEqual([0, 0]);
       for (const [node, user] of users.entries()) {
         await user.run(
-          `INSERT INTO rowlock_claim SET lock_id = ?, ticket_number = ?, secret = '', request_id = '', mode = 3,
+          `INSERT INTO rowlock_claim SET lock_id = ?, place = 0, ticket_number = ?, secret = '', request_id = '', mode = 3,
              permits = 1, owner = '', principal = '', labels = '{}', requested_at = 1, state = 2, replica = 0, provisional = 0,
              fencing_token = 1, granted_at = 1`,
           [String(id), 1 + node],

@@ -251,8 +251,9 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       Claim,
     ];
     const all = [first, further, held, free];
-    const one = "SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ? AND ticket_number = ?";
-    const release = await hold(one, id, held.ticketNumber);
+    const one =
+      "SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ? AND place = ? AND ticket_number = ?";
+    const release = await hold(one, id, held.ticketNumber, held.ticketNumber);
     const key = { lockId: id, ticketNumber: held.ticketNumber };
     expect(await store.heartbeat(7n, all, 600_000_000)).toEqual([key]);
     const byTicket = async () => (await store.claims(all)).claims.map(({ replica }) => replica);

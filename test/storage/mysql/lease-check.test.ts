@@ -26,7 +26,7 @@ function checkOf(flavour: "mysql" | "mariadb", lockName: string, fencingToken: b
 test("docs/clients.md has the statements", () => {
   const statements = checkOf("mariadb", "a", 7n).join();
   expect(statements).toMatch(
-    /h\.fencing_token = 7\).* l\.name = 'a' .*l\.holder_fencing_token = 7\).*LOCK IN SHARE MODE$/s,
+    /h\.place = 0 AND h\.fencing_token = 7\).* l\.name = 'a' .*l\.holder_fencing_token = 7\).*LOCK IN SHARE MODE$/s,
   );
   expect(statements).not.toContain("42");
 });
@@ -162,21 +162,21 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     const leases = [await server.client.lease({ name }), await server.client.lease({ name })];
     const streams = [1, 2].map(() => server.client.wait({ target: { case: "request", value: { name } } }));
     for (const stream of streams) await stream.position();
-    const waiters = `FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id AND c.ticket_number >= l.queue_from
+    const waiters = `FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id AND c.place > 0
       WHERE l.name = '${name}'`;
     const deadlines = async () =>
       (await user.run(`SELECT c.deadline ${waiters} ORDER BY c.ticket_number`)).map((row) =>
         Number(row.deadline),
       );
-    const rows = await user.run(`SELECT c.lock_id, c.ticket_number ${waiters}`);
+    const rows = await user.run(`SELECT c.lock_id, c.place, c.ticket_number ${waiters}`);
     expect(rows).toHaveLength(2);
     /** Locks the waiters' rows in a stranger's transaction. */
     const lockRows = async () => {
       await other.run("SET innodb_lock_wait_timeout = 1");
       await other.run("START TRANSACTION");
-      const row = "rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ? AND ticket_number = ?";
-      for (const { lock_id, ticket_number } of rows)
-        await other.run(`SELECT 1 FROM ${row} FOR UPDATE`, [lock_id, ticket_number]);
+      const row = "rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ? AND place = ? AND ticket_number = ?";
+      for (const { lock_id, place, ticket_number } of rows)
+        await other.run(`SELECT 1 FROM ${row} FOR UPDATE`, [lock_id, place, ticket_number]);
     };
     for (const { fencingToken } of leases) {
       expect(await begin(name, fencingToken)).toBe(1);

@@ -10,7 +10,7 @@ type Rows = readonly Row[];
 interface Asked {
   readonly name: string;
   readonly sql: string;
-  readonly values: readonly (number | bigint)[];
+  readonly values: readonly (number | bigint | Buffer)[];
 }
 
 const NOW_US = 5_000_000;
@@ -38,7 +38,7 @@ const GUARD: Columns = {
   ...{ limit_value: null, limit_version: "0", limit_reason: bytes(""), next_ticket: "1", last_token: "0" },
   ...{ held_permits: 0, shared_holders: 0, exclusive_holders: 0, holders: 0, waiting: 0, waiting_permits: 0 },
   ...{ revision: "0", has_record: 0, change_mark: "0", record_floor: "0" },
-  ...{ queue_from: "1", first_holder: null },
+  first_holder: null,
 };
 const guard = (id: number, more: Columns = {}): Row => [
   ...[`${id}`, bytes(`lock ${id}`)],
@@ -112,7 +112,7 @@ describe("more permits than a limit are", () => {
 
 describe("many rows are read in pages", () => {
   const pages = (count: number, max: number) => {
-    const afters: (number | bigint | undefined)[] = [];
+    const afters: unknown[] = [];
     const { findings } = checked(({ name, values }) => {
       if (name !== "check_over_limit") return undefined;
       const [after] = values;

@@ -20,8 +20,7 @@ const ended = (number: number, more: Partial<Claim> = {}) =>
   fixture.ended(number, { deadlineUs: 9_000, ...more });
 const lock = (more: Partial<Lock> = {}): Lock => ({ ...LOCK, ...more });
 /** With this first holder; all lower numbers are those of further holders or have ended. */
-const heldBy = (first: number, queueFrom = first + 1) =>
-  lock({ firstHolder: BigInt(first), queueFrom: BigInt(queueFrom) });
+const heldBy = (first: number) => lock({ firstHolder: BigInt(first) });
 
 /** What a decision about one lock writes: ticket numbers by table, and the lock as the store leaves it. */
 function moved(of: Lock, changes: Pick<Partial<Writes>, "added" | "changed">) {
@@ -37,14 +36,13 @@ function moved(of: Lock, changes: Pick<Partial<Writes>, "added" | "changed">) {
     requests: numbers(moves.requests),
     earliestUs: moves.earliestUs,
     first: of.firstHolder === null ? null : Number(of.firstHolder),
-    queueFrom: Number(of.queueFrom),
   };
 }
 
 /** Nothing is written of claims, at a lock without a first holder. */
 const NOTHING = {
   ...{ holder: undefined, added: [], changed: [], removed: [], ended: [], requests: [] },
-  ...{ earliestUs: null, first: null, queueFrom: 1 },
+  ...{ earliestUs: null, first: null },
 };
 
 describe("a decision", () => {
@@ -61,7 +59,7 @@ describe("a claim that takes a lock", () => {
   test("takes the place of a holder that goes in the same decision", () => {
     expect(moved(heldBy(4), { changed: [ended(4)], added: [held(5)] })).toMatchObject({
       ...{ holder: { isNew: true, holder: 5 }, added: [], removed: [], ended: [4] },
-      ...{ first: 5, queueFrom: 6 },
+      ...{ first: 5 },
     });
   });
 
@@ -71,7 +69,6 @@ describe("a claim that takes a lock", () => {
       holder: { isNew: true, holder: 5 },
       added: [7, 6],
       first: 5,
-      queueFrom: 7,
     });
   });
 });
@@ -82,7 +79,6 @@ describe("a holder", () => {
       holder: { isNew: false, holder: 4 },
       changed: [],
       first: 4,
-      queueFrom: 5,
     });
     expect(moved(heldBy(4), { changed: [held(2)] })).toMatchObject({
       holder: undefined,
@@ -99,7 +95,6 @@ describe("a holder", () => {
       changed: [],
       removed: [2],
       first: 2,
-      queueFrom: 6,
     });
   });
 });
@@ -111,11 +106,10 @@ describe("an ended claim", () => {
     ["is not set", null],
   ])("whose deadline %s is not kept, and its request id is not added", (_, deadlineUs) => {
     const gone = (number: number) => ended(number, { deadlineUs });
-    expect(moved(heldBy(4, 6), { changed: [gone(4), gone(5)], added: [gone(7)] })).toEqual({
+    expect(moved(heldBy(4), { changed: [gone(4), gone(5)], added: [gone(7)] })).toEqual({
       ...NOTHING,
       holder: { isNew: false, holder: null },
       removed: [5],
-      queueFrom: 6,
     });
   });
 
@@ -128,14 +122,6 @@ describe("an ended claim", () => {
   });
 });
 
-describe("the number from which a queue begins", () => {
-  test("never falls", () => {
-    for (const changed of [[held(2)], [held(9)], [ended(9)], [waiting(12)], [ended(11)]])
-      expect(moved(heldBy(9), { changed }).queueFrom).toBe(10);
-    expect(moved(lock({ queueFrom: 10n }), { changed: [held(3)] }).queueFrom).toBe(10);
-  });
-});
-
 describe("the earliest deadline of a decision", () => {
   const earliestUs = (of: Lock, changes: Pick<Partial<Writes>, "added" | "changed">) =>
     moved(of, changes).earliestUs;
@@ -143,9 +129,9 @@ describe("the earliest deadline of a decision", () => {
 
   test("is that of all live claims that it writes, in whatever table", () => {
     const [guard, further, added] = [held(1, until(30)), held(2, until(20)), waiting(4, until(10))];
-    expect(earliestUs(heldBy(1, 3), { changed: [guard, further], added: [added] })).toBe(10);
-    expect(earliestUs(heldBy(1, 3), { changed: [guard, further] })).toBe(20);
-    expect(earliestUs(heldBy(1, 3), { changed: [guard] })).toBe(30);
+    expect(earliestUs(heldBy(1), { changed: [guard, further], added: [added] })).toBe(10);
+    expect(earliestUs(heldBy(1), { changed: [guard, further] })).toBe(20);
+    expect(earliestUs(heldBy(1), { changed: [guard] })).toBe(30);
   });
 });
 

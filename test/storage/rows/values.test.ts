@@ -3,8 +3,9 @@
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import { HOLDER_COLUMNS } from "../../../server/storage/rows/columns.ts";
-import { folderOf, holderValues, wordOf } from "../../../server/storage/rows/values.ts";
+import { folderOf, wordOf } from "../../../server/storage/rows/values.ts";
 import { CLAIM } from "../../support/claims.ts";
+import { holderValues } from "../../support/row-values.ts";
 
 test("a lease keeps the size of its guard row, so that the database updates it in place", () => {
   const granted: Claim = { ...CLAIM, ttlUs: 1, deadlineUs: 2, replica: 3n, fencingToken: 4n, grantedAtUs: 5 };

@@ -12,7 +12,7 @@ const failed = (errcode: unknown, message = "as SQLite says it") =>
   Object.assign(new Error(message), { errcode });
 /** A row with the primary key of another one. */
 const KEY_EXISTS = 1555;
-const sameRequest = () => failed(KEY_EXISTS, "UNIQUE constraint failed: rowlock_request.request_id");
+const sameRequest = () => failed(KEY_EXISTS, "UNIQUE constraint failed: rowlock_request.request_key");
 const meaning = (errcode: number, committing?: boolean) => {
   const error = sqliteError(failed(errcode), FILE, committing);
   return error instanceof StoreError ? `${error.kind} ${error.reason}` : error;
@@ -56,7 +56,10 @@ describe("an error of SQLite", () => {
       failed(19),
       failed(1),
       failed("13"),
-      failed(KEY_EXISTS, "UNIQUE constraint failed: rowlock_claim.lock_id, rowlock_claim.ticket_number"),
+      failed(
+        KEY_EXISTS,
+        "UNIQUE constraint failed: rowlock_claim.lock_id, rowlock_claim.place, rowlock_claim.ticket_number",
+      ),
       failed(2067, "UNIQUE constraint failed: rowlock_lock.name"),
       new Error("a bug"),
       "a text",

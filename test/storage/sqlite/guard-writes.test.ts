@@ -9,13 +9,13 @@ import { countHolder, type Lock } from "../../../server/core/lock.ts";
 import { runPending, sqliteSchema } from "../../../server/storage/migrate/schema.ts";
 import { HOLDER_COLUMNS, LOCK_WRITTEN_COLUMNS } from "../../../server/storage/rows/columns.ts";
 import { boundsOf, movesOf } from "../../../server/storage/rows/placement.ts";
-import { holderValues, lockValues } from "../../../server/storage/rows/values.ts";
+import { requestKeyOf } from "../../../server/storage/rows/request-key.ts";
 import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
 import { sqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
-import { TEXT } from "../../../server/storage/sqlite/text-places.ts";
 import { DECIDED_AT_STEP_US, type Loaded, type Store, type Writes } from "../../../server/storage/store.ts";
 import { CLAIM } from "../../support/claims.ts";
 import { DECISION_KINDS, decided, NOT_ENDED } from "../../support/random-decisions.ts";
+import { holderValues, lockValues } from "../../support/row-values.ts";
 import { seed } from "../../support/seed.ts";
 import {
   addClaims,
@@ -233,7 +233,7 @@ test("keep the bytes of every text, and find a request id by the primary key", a
   const bytes = database.prepare("SELECT holder_owner FROM rowlock_lock").get()?.holder_owner;
   expect(Buffer.from(bytes as Uint8Array)).toEqual(Buffer.from(text));
   const plan = database.prepare(
-    `EXPLAIN QUERY PLAN SELECT lock_id, ticket_number FROM rowlock_request WHERE request_id = ${TEXT}`,
+    "EXPLAIN QUERY PLAN SELECT lock_id, ticket_number FROM rowlock_request WHERE request_key = ?",
   );
-  expect(plan.get("x")?.detail).toContain("SEARCH rowlock_request USING PRIMARY KEY");
+  expect(plan.get(requestKeyOf(text))?.detail).toContain("SEARCH rowlock_request USING PRIMARY KEY");
 });

@@ -114,6 +114,7 @@ describe("an SQLite file", () => {
       pending: NAMES,
       unknown: [],
       breaking: [],
+      isOfTrial: false,
       fleet: NOBODY,
     });
     await expect(stat(path)).rejects.toThrow("ENOENT");
@@ -124,6 +125,7 @@ describe("an SQLite file", () => {
       pending: [],
       unknown: [],
       breaking: [],
+      isOfTrial: false,
       fleet: NOBODY,
     });
     const add = (name: string, needs: string) => {
@@ -151,12 +153,27 @@ describe("an SQLite file", () => {
     await expect(openStore(`sqlite:${path}`)).rejects.toThrow("rowlock migrate up");
   });
 
-  test("that lacks one migration of several is refused, too", async () => {
+  test("of a trial version is refused, and not changed, with what to do", async () => {
+    const database = openSqliteFile(path);
+    database.exec(`CREATE TABLE rowlock_migration (id INTEGER PRIMARY KEY, name TEXT);
+      INSERT INTO rowlock_migration (name) VALUES ('0001-locks-and-claims');
+      CREATE TABLE rowlock_meta (id INTEGER PRIMARY KEY)`);
+    database.close();
+    expect(await migrationStatus(`sqlite:${path}`)).toMatchObject({ isOfTrial: true, fleet: NOBODY });
+    await expect(migrateUp(`sqlite:${path}`)).rejects.toMatchObject({
+      reason: "schema",
+      message: expect.stringContaining("move an SQLite file away with its -wal and -shm"),
+    });
+    const after = openSqliteFile(path);
+    expect(after.prepare("SELECT name FROM sqlite_schema").all()).toHaveLength(2);
+    after.close();
+  });
+
+  test("that lacks a migration is refused, too", async () => {
     await migrateUp(`sqlite:${path}`);
     const database = openSqliteFile(path);
     database.exec(`DELETE FROM rowlock_migration WHERE name = '${NAMES.at(-1)}'`);
     database.close();
-    expect(NAMES.length).toBeGreaterThan(1);
     await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject({
       kind: "unavailable",
       reason: "schema",

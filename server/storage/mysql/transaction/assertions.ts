@@ -5,6 +5,7 @@
 //   node rolls it back in mid-trip, for another node's writes, MariaDB 10.11 reports success and commits the rest one
 //   by one.
 
+import { requestKeyOf } from "../../rows/request-key.ts";
 import { CLOCK_BEHIND_US_MAX } from "../../storage-bounds.ts";
 import type { Writes } from "../../store.ts";
 import { StoreError } from "../../store.ts";
@@ -19,7 +20,7 @@ const ABORT_IF = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
 const UNCHANGED = `rules_revision = ? AND epoch = ? AND failed_over_at = ? AND grants_from = ? AND server_identity = ?
     AND ${NOW_US} BETWEEN ? AND ?`;
 const NO_SUCH_REQUEST = `AND NOT EXISTS
-  (SELECT 1 FROM rowlock_request FORCE INDEX (PRIMARY) WHERE request_id IN (?))`;
+  (SELECT 1 FROM rowlock_request FORCE INDEX (PRIMARY) WHERE request_key IN (?))`;
 
 // Only MariaDB executes the text in these comments.
 
@@ -98,7 +99,7 @@ export function unchanged(
   ];
   if (unseen.length === 0) return { sql: UNCHANGED, values, lock, readsRequests: false };
   const sql = `${UNCHANGED} ${NO_SUCH_REQUEST}`;
-  return { sql, values: [...values, unseen], lock, readsRequests: true };
+  return { sql, values: [...values, unseen.map(requestKeyOf)], lock, readsRequests: true };
 }
 
 /**

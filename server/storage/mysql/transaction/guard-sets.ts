@@ -127,7 +127,6 @@ function addHolder(
 function following(locks: readonly Lock[]): Readonly<Record<string, Following>> {
   const next = locks.map(({ nextTicket }) => nextTicket);
   return {
-    queue_from: { sql: "next_ticket", values: next },
     holder_ticket_number: { sql: "next_ticket - 1", values: next.map((ticket) => ticket - 1n) },
     holder_fencing_token: { sql: "last_token", values: locks.map(({ lastToken }) => lastToken) },
   };

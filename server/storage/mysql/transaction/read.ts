@@ -24,6 +24,8 @@ import {
   mayBeDue,
   recordsOf,
 } from "../../rows/from-rows.ts";
+import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER } from "../../rows/places.ts";
+import { type KeyOwner, takenBy } from "../../rows/request-key.ts";
 import { prefixRange } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
 import type { Loaded, LoadPlan, LockPlan } from "../../store.ts";
@@ -38,7 +40,6 @@ import {
   monotonicUs,
   NOW_US,
   NOWAIT,
-  QUEUE_FROM,
   RECORDS,
 } from "../statements.ts";
 
@@ -63,20 +64,21 @@ const GUARDS_AT_ONCE = `${GUARDS} ${NOWAIT}`;
 const META = `SELECT ${NOW_US}, rules_revision, epoch, failed_over_at, grants_from, server_identity,
     level_min FROM rowlock_meta WHERE id = 1`;
 
-// Branches of one statement, because the driver spends more on each result than the database on each branch. The last
-// column says whether the row was read as part of a queue.
+// Branches of one statement, because the driver spends more on each result than the database on each branch. The last two
+// columns say whether the row was read as part of a queue, and by which key of a request id.
 const PART_OF_HEAD = 1;
-const CLAIMS = `SELECT ${CLAIM_LIST}, 0 FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE`;
-const LISTS = {
-  holder: `${HOLDER_LIST}, 0`,
-  claim: `${CLAIM_LIST}, 0`,
-  history: `${HISTORY_LIST}, 0`,
-};
+const CLAIMS = `SELECT ${CLAIM_LIST}, 0, NULL FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE`;
+const listsWith = (key: string) => ({
+  holder: `${HOLDER_LIST}, 0, ${key}`,
+  claim: `${CLAIM_LIST}, 0, ${key}`,
+  history: `${HISTORY_LIST}, 0, ${key}`,
+});
+const LISTS = listsWith("NULL");
+const LISTS_BY_REQUEST = listsWith("r.request_key");
 const BY_SERVER_MADE_REQUEST = `(${CLAIMS} c.lock_id IN (?) AND c.request_id IN (?))`;
-const HOLDERS = `(${CLAIMS} c.lock_id = ? AND c.ticket_number < ${QUEUE_FROM}
-  ORDER BY c.ticket_number LIMIT ${FORCE_RELEASE_MAX})`;
-const QUEUE_HEAD = `(SELECT ${CLAIM_LIST}, ${PART_OF_HEAD} FROM rowlock_claim c FORCE INDEX (PRIMARY)
-  WHERE c.lock_id = ? AND c.ticket_number >= ${QUEUE_FROM} ORDER BY c.ticket_number LIMIT ?)`;
+const HOLDERS = `(${CLAIMS} c.lock_id = ? AND ${HOLDERS_IN_ORDER} LIMIT ${FORCE_RELEASE_MAX})`;
+const QUEUE_HEAD = `(SELECT ${CLAIM_LIST}, ${PART_OF_HEAD}, NULL FROM rowlock_claim c FORCE INDEX (PRIMARY)
+  WHERE c.lock_id = ? AND ${WAITERS_IN_ORDER} LIMIT ?)`;
 const DUE = `(${CLAIMS} c.lock_id = ? AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${DUE_MAX})`;
 
 // A transaction that changes a rule locks this row first, and its locks after that.
@@ -160,6 +162,7 @@ async function read(
       limitRules,
       locks: rows.locks,
       claims: rows.asked,
+      takenRequestIds: takenBy(plan.requestIds, rows.owners),
       queues: queuesOf(plan, rows),
     },
     before: rows,
@@ -180,16 +183,16 @@ function branchesOf(plan: LoadPlan, planned: ReadonlySet<bigint>): Branch[] {
   );
   branches.push(
     ...claimsByRequest(
-      LISTS,
+      LISTS_BY_REQUEST,
       plan.requestIds.filter((id) => !isServerMade(id)),
     ),
   );
   const serverMade = plan.requestIds.filter(isServerMade);
   if (serverMade.length > 0 && planned.size > 0)
     branches.push([BY_SERVER_MADE_REQUEST, [...planned], serverMade]);
-  for (const id of plan.holdersOf) branches.push([HOLDERS, id, id]);
+  for (const id of plan.holdersOf) branches.push([HOLDERS, id]);
   for (const { id, heads, likelyQueue } of plan.locks)
-    if (likelyQueue) branches.push([QUEUE_HEAD, id, id, heads]);
+    if (likelyQueue) branches.push([QUEUE_HEAD, id, heads]);
   return branches;
 }
 
@@ -213,7 +216,7 @@ async function readFurther(connection: Connection, plan: LoadPlan, rows: ReadRow
   const trip = new Trip(recorded.length > 0 ? "load_records" : "load_queues");
   const places = addBranches(trip, [
     ...passed.map((id): Branch => [DUE, id, nowUs]),
-    ...unread.map(({ id, heads }): Branch => [QUEUE_HEAD, id, id, heads]),
+    ...unread.map(({ id, heads }): Branch => [QUEUE_HEAD, id, heads]),
   ]);
   const recordsAt = recorded.length > 0 ? trip.add(RECORDS, recorded) : null;
   const results = await connection.run(trip);
@@ -246,6 +249,8 @@ class ReadRows implements Before {
   readonly locks = new Map<bigint, Lock>();
   readonly asked: Claim[] = [];
   readonly heads = new Map<bigint, Claim[]>();
+  /** The keys of request ids of the plan that belong to others. */
+  readonly owners: KeyOwner[] = [];
   /** Ids of locks that have records. */
   readonly recorded: bigint[] = [];
   /** Ids of locks of which something may be due. */
@@ -292,7 +297,11 @@ class ReadRows implements Before {
   takeClaims(rows: readonly Row[]): void {
     for (const row of rows) {
       const claim = this.#claimOf(claimFromRow(row));
+      const { requestId } = claim;
+      const key = row[CLAIM_ROW_LENGTH + 1];
       if (Number(row[CLAIM_ROW_LENGTH]) === PART_OF_HEAD) this.#addHead(claim);
+      else if (key instanceof Uint8Array && !this.#plan.requestIds.includes(requestId))
+        this.owners.push({ key, requestId });
       else this.#ask(claim);
     }
   }

@@ -5,10 +5,12 @@
 
 import type { Claim } from "../../../core/claim.ts";
 import type { Lock } from "../../../core/lock.ts";
+import type { Before } from "../../cached-locks/live-claims.ts";
 import type { Moves } from "../../rows/placement.ts";
+import { requestKeyOf } from "../../rows/request-key.ts";
 import type { Connection, Trip } from "../connection/connection.ts";
 import type { SqlValue } from "../connection/sql-text.ts";
-import { hasKey } from "../statements.ts";
+import { hasKey, keyBefore } from "../statements.ts";
 import type { RecordWrites } from "./write.ts";
 
 // Up to this many rows are locked one by one, and a row that another transaction holds is an error. More rows are
@@ -16,7 +18,8 @@ import type { RecordWrites } from "./write.ts";
 // a list, because a range also fails at the row next to it.
 const ROWS_ONE_BY_ONE_MAX = 4;
 const GUARD = "(SELECT 1 FROM rowlock_lock WHERE id = ? FOR UPDATE NOWAIT)";
-const CLAIM = "(SELECT 1 FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ? FOR UPDATE NOWAIT)";
+const CLAIM =
+  "(SELECT 1 FROM rowlock_claim WHERE lock_id = ? AND place = ? AND ticket_number = ? FOR UPDATE NOWAIT)";
 const RECORD = "(SELECT 1 FROM rowlock_record WHERE lock_id = ? FOR UPDATE NOWAIT)";
 const GUARDS = `(SELECT COUNT(*) FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?) FOR UPDATE SKIP LOCKED)`;
 const RECORDS = `(SELECT COUNT(*) FROM rowlock_record FORCE INDEX (PRIMARY)
@@ -25,7 +28,7 @@ const CLAIMS = "SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE";
 // Detects claims with the same request ids that another transaction is adding. As far as is known, no such claims
 // exist, and look-ups of missing keys touch no neighbouring rows, so NOWAIT works here.
 const REQUESTS = `(SELECT COUNT(*) FROM rowlock_request FORCE INDEX (PRIMARY)
-  WHERE request_id IN (?) FOR UPDATE NOWAIT)`;
+  WHERE request_key IN (?) FOR UPDATE NOWAIT)`;
 
 /**
  * On MySQL, adds the statements that lock all rows which the changes will write, and the guard rows if they are not
@@ -38,14 +41,17 @@ export function addRowLocks(
   moves: Moves,
   guards: readonly Lock[],
   recordChanges: RecordWrites | null,
+  before: Before,
 ): void {
   if (connection.setsPatience) return;
   const records = recordChanges ? [...recordChanges.changed, ...recordChanges.removed] : [];
   const claims = [...moves.changed, ...moves.removed];
   const rows = guards.length + claims.length + records.length;
   const locks =
-    rows > ROWS_ONE_BY_ONE_MAX ? lists(claims, guards, records) : rowByRow(claims, guards, records);
-  const requests = moves.requests.map(({ requestId }) => requestId);
+    rows > ROWS_ONE_BY_ONE_MAX
+      ? lists(claims, guards, records, before)
+      : rowByRow(claims, guards, records, before);
+  const requests = moves.requests.map(({ requestId }) => requestKeyOf(requestId));
   if (requests.length > 0) locks.push([REQUESTS, requests]);
   if (locks.length === 0) return;
   trip.add(`DO ${locks.map(([sql]) => sql).join(", ")}`, ...locks.flatMap(([, ...values]) => values));
@@ -54,17 +60,30 @@ export function addRowLocks(
 /** An expression that locks rows, with its values. */
 type Locking = [sql: string, ...values: SqlValue[]];
 
-function rowByRow(claims: readonly Claim[], guards: readonly Lock[], records: readonly Lock[]): Locking[] {
+function rowByRow(
+  claims: readonly Claim[],
+  guards: readonly Lock[],
+  records: readonly Lock[],
+  before: Before,
+): Locking[] {
   return [
     ...guards.map(({ id }): Locking => [GUARD, id]),
-    ...claims.map(({ lockId, ticketNumber }): Locking => [CLAIM, lockId, ticketNumber]),
+    ...claims.map((claim): Locking => {
+      const { lockId, place, ticketNumber } = keyBefore(before, claim);
+      return [CLAIM, lockId, place, ticketNumber];
+    }),
     ...records.map(({ id }): Locking => [RECORD, id]),
   ];
 }
 
 /** If a row is missing, the sum is negative, which an unsigned number cannot represent: error 1690. */
-function lists(claims: readonly Claim[], guards: readonly Lock[], records: readonly Lock[]): Locking[] {
-  const key = hasKey(claims);
+function lists(
+  claims: readonly Claim[],
+  guards: readonly Lock[],
+  records: readonly Lock[],
+  before: Before,
+): Locking[] {
+  const key = hasKey(claims, before);
   const counts: Locking[] = [];
   if (guards.length > 0) counts.push([GUARDS, guards.map(({ id }) => id)]);
   if (claims.length > 0) counts.push([`(${CLAIMS} ${key.sql} FOR UPDATE SKIP LOCKED)`, ...key.values]);

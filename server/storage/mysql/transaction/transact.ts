@@ -96,7 +96,8 @@ function writingTrip(
   const trip = new Trip(read.assumptions ? "decide_commit" : last ? "save_commit" : "save");
   trip.statementBytesMax = connection.packetMax;
   if (read.assumptions) trip.add(BEGIN);
-  if (plan.impatient) addRowLocks(trip, connection, moves, read.assumptions ? writes.locks : [], records);
+  if (plan.impatient)
+    addRowLocks(trip, connection, moves, read.assumptions ? writes.locks : [], records, read.before);
   // A transaction that changes a rule already holds the rules exclusively.
   const lockOfRules = last && waitersLeft && !plan.rule ? rulesLock(mayReorder) : "";
   addWrites(trip, writes, moves, records, read, { lockOfRules, mayReorder });

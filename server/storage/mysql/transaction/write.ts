@@ -8,8 +8,8 @@ import type { LimitRule } from "../../../core/limit.ts";
 import type { Lock } from "../../../core/lock.ts";
 import type { Before } from "../../cached-locks/live-claims.ts";
 import {
-  CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
+  CLAIM_WRITTEN_COLUMNS,
   HISTORY_COLUMNS,
   NEVER_DUE_US,
   RECORD_CHANGING_COLUMNS,
@@ -17,16 +17,17 @@ import {
 } from "../../rows/columns.ts";
 import { CHANGE_COLUMNS, changeValues } from "../../rows/kept-changes.ts";
 import type { Moves } from "../../rows/placement.ts";
+import { requestKeyOf } from "../../rows/request-key.ts";
 import {
   asIs,
   bytesOf,
-  changingClaimValues,
   changingRecordValues,
   claimValuesBy,
   historyValuesBy,
   holderValuesBy,
   recordValues,
   STATE_CODES,
+  writtenClaimValues,
 } from "../../rows/values.ts";
 import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
 import type { Writes } from "../../store.ts";
@@ -55,7 +56,7 @@ const HOLDER_ENDS = `COALESCE(holder_deadline, ${NEVER_DUE_US})`;
 const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")})`;
 const REMOVE_CLAIMS = "DELETE c FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE";
 const ADD_TO_HISTORY = `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")})`;
-const ADD_REQUESTS = "INSERT INTO rowlock_request (request_id, lock_id, ticket_number)";
+const ADD_REQUESTS = "INSERT INTO rowlock_request (request_key, lock_id, ticket_number)";
 const ADD_CHANGES = `INSERT INTO rowlock_change (${CHANGE_COLUMNS})`;
 const ADD_RECORDS = `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})`;
 const REMOVE_RECORDS = "DELETE r FROM rowlock_record r FORCE INDEX (PRIMARY) WHERE r.lock_id IN (?)";
@@ -68,7 +69,7 @@ const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, 
 const RAISE_RULES_REVISION = `UPDATE rowlock_meta
   SET rules_revision = rules_revision + 1 + CAST(FLOOR(RAND() * 1048576) AS UNSIGNED) WHERE id = 1 ${WHILE_OPEN}`;
 
-const REQUESTS = "SELECT 1 FROM rowlock_request FORCE INDEX (PRIMARY) WHERE request_id IN (?) LIMIT 1";
+const REQUESTS = "SELECT 1 FROM rowlock_request FORCE INDEX (PRIMARY) WHERE request_key IN (?) LIMIT 1";
 
 /**
  * Returns what a failure to write means: an Error if a claim's ticket number already exists, which only a bug can cause.
@@ -82,7 +83,7 @@ export async function meantBy(failure: unknown, connection: Connection, { added 
   const look = new Trip("duplicate_request");
   look.add(
     REQUESTS,
-    added.map(({ requestId }) => requestId),
+    added.map(({ requestId }) => requestKeyOf(requestId)),
   );
   try {
     const [requests] = await connection.run(look);
@@ -123,7 +124,7 @@ export function addWrites(
   const matching = assumptions ? hasKey : hasSecret;
   addClaimUpdates(chain, moves.changed, before, matching);
   for (const part of partsOf(moves.removed, UPDATE_ROWS_MAX)) {
-    const { sql, values } = matching(part);
+    const { sql, values } = matching(part, before);
     chain.update(part.length, `${REMOVE_CLAIMS} ${sql}`, ...values);
   }
   if (records) addRecordWrites(chain, records, before);
@@ -155,7 +156,7 @@ function addedRows(
 }
 
 function requestValues({ requestId, lockId, ticketNumber }: Claim): SqlValue[] {
-  return [requestId, lockId, ticketNumber];
+  return [requestKeyOf(requestId), lockId, ticketNumber];
 }
 
 function addClaimUpdates(
@@ -191,14 +192,14 @@ function addClaimUpdate(
 ): void {
   const rows = claims.map((claim) => {
     const old = before.claim(claim);
-    return { before: old ? changingClaimValues(old) : [], after: changingClaimValues(claim) };
+    return { before: old ? writtenClaimValues(old) : [], after: writtenClaimValues(claim) };
   });
   const whens = claims.map(
     ({ lockId, ticketNumber }) => `WHEN lock_id = ${lockId} AND ticket_number = ${ticketNumber}`,
   );
-  const sets = assignments(CLAIM_CHANGING_COLUMNS, rows, { cases: "CASE", whens });
+  const sets = assignments(CLAIM_WRITTEN_COLUMNS, rows, { cases: "CASE", whens });
   if (sets.length === 0) return;
-  const key = matching(claims);
+  const key = matching(claims, before);
   writes.update(
     claims.length,
     `UPDATE rowlock_claim FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE ${key.sql}`,

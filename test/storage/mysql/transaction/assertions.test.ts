@@ -9,11 +9,14 @@ import { RuleCache } from "../../../../server/storage/mysql/meta.ts";
 import { mustStillBeOpen, WriteChain } from "../../../../server/storage/mysql/transaction/assertions.ts";
 import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
 import { CLAIM_ROW_LENGTH } from "../../../../server/storage/rows/columns.ts";
+import { holderValues } from "../../../support/row-values.ts";
 import { NO_CHANGES, NO_PLAN, planned, raised } from "../../../support/store-fixture.ts";
 import { guardRow, LOCK, waiting } from "./lock-fixture.ts";
 
 const OPEN = { affectedRows: 1, serverStatus: 0b11 };
 const GONE = { affectedRows: 1, serverStatus: 0b10 };
+/** A waiter as a read returns it: without an end, and not by a request id. */
+const WAITER = [LOCK.id, ...holderValues(waiting(1)), null, null, null, null, 0, null];
 
 test("a write that was executed outside the transaction makes it retryable, in any position", () => {
   expect(() => mustStillBeOpen([OPEN, OPEN])).not.toThrow();
@@ -44,7 +47,8 @@ describe("a decision", () => {
         if (sql.startsWith("SELECT") && sql.includes("rules_revision")) return [[now, "7", "0", 0, 0, null]];
         if (sql.startsWith("SELECT l.id"))
           return [[...guardRow(LOCK), ...Array(1 + CLAIM_ROW_LENGTH).fill(null)]];
-        if (sql.startsWith("SELECT") || sql.startsWith("(SELECT")) return [];
+        if (sql.startsWith("(SELECT")) return [WAITER];
+        if (sql.startsWith("SELECT")) return [];
         if (!/^(INSERT|UPDATE|DELETE)/.test(sql)) return OPEN;
         return trip.name === goneIn && writes++ === goneAt ? GONE : OPEN;
       });
@@ -61,10 +65,10 @@ describe("a decision", () => {
     let round = 0;
     await transactOn(
       connection,
-      { ...NO_PLAN, locks: planned(1n) },
+      { ...NO_PLAN, locks: planned(1n), claims: [waiting(1)] },
       (loaded) => {
         round += 1;
-        const [added, changed] = [[waiting(round + 1)], [waiting(1)]];
+        const [added, changed] = [[waiting(round + 1)], [waiting(1, { deadlineUs: 9 })]];
         return { ...NO_CHANGES, locks: raised(loaded), added, changed, again: round === 1 ? [1n] : [] };
       },
       { rules: new RuleCache(), cache: new LockCache(clock), clock, observer },

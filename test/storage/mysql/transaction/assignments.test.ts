@@ -34,7 +34,6 @@ describe("a column", () => {
   test("that counts and moves by the same in all rows is moved", () => {
     expect(set("revision", [1n, 2n], [7n, 8n])).toBe("revision = revision + 1");
     expect(set("holders", [5, 3], [2, 0])).toBe("holders = holders + -2");
-    expect(set("queue_from", [5n, 6n], [2n, 3n])).toBe("queue_from = queue_from + 1");
   });
 
   test("that counts and moves in some rows only is selected row by row for these", () => {

@@ -4,8 +4,9 @@ import type { Claim } from "../../../../server/core/claim.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/connection.ts";
 import { type SqlValue, withValues } from "../../../../server/storage/mysql/connection/sql-text.ts";
-import { bytesOf, lockValues, type Value } from "../../../../server/storage/rows/values.ts";
+import { bytesOf, type Value } from "../../../../server/storage/rows/values.ts";
 import { CLAIM, FREE_LOCK } from "../../../support/claims.ts";
+import { lockValues } from "../../../support/row-values.ts";
 
 export const LOCK: Lock = { ...FREE_LOCK, name: "etl/a", revision: 1n };
 

@@ -35,7 +35,7 @@ function sent(...rows: Parameters<typeof written>): string[] {
 
 test("a grant and an end at a lock without a record do not mention records", () => {
   const grant = sent(LOCK, HELD, [CLAIM]);
-  const holding = { ...HELD, firstHolder: 1n, queueFrom: 2n };
+  const holding = { ...HELD, firstHolder: 1n };
   const free = { ...holding, heldPermits: 0, holders: 0, revision: 3n };
   const end = sent(holding, free, [], [ended(1, { deadlineUs: 9 })]);
   // The guard row, with the claim, and its request id; the guard row and the history.
@@ -73,7 +73,7 @@ test("an unchanged record is not written again", () => {
 
 test("a grant and an end of a claim whose request id the server made are two statements each", () => {
   const requestId = "\0made by a server";
-  const holding = { ...HELD, firstHolder: 1n, queueFrom: 2n };
+  const holding = { ...HELD, firstHolder: 1n };
   const grant = sent(LOCK, HELD, [{ ...CLAIM, requestId }]);
   // The guard row with the claim, and the check that it was written.
   expect(grant).toEqual([

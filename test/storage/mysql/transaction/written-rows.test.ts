@@ -12,19 +12,14 @@ import {
   LOCK_WRITTEN_COLUMNS,
 } from "../../../../server/storage/rows/columns.ts";
 import { movesOf } from "../../../../server/storage/rows/placement.ts";
-import {
-  bytesOf,
-  claimValues,
-  historyValues,
-  holderValues,
-  lockValues,
-  type Value,
-} from "../../../../server/storage/rows/values.ts";
+import { requestKeyOf } from "../../../../server/storage/rows/request-key.ts";
+import type { Value } from "../../../../server/storage/rows/values.ts";
 import type { Loaded, Store, Writes } from "../../../../server/storage/store.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
 import type { PlainConnection, Stage } from "../../../support/mysql-stage.ts";
 import { openStage } from "../../../support/mysql-stage.ts";
 import { DECISION_KINDS, decided } from "../../../support/random-decisions.ts";
+import { claimValues, historyValues, holderValues, lockValues } from "../../../support/row-values.ts";
 import { seed } from "../../../support/seed.ts";
 import { NO_CHANGES, planned, SECOND_US, transact } from "../../../support/store-fixture.ts";
 
@@ -93,7 +88,7 @@ class Expected {
     for (const claim of moves.removed) this.claims.delete(keyText(claim));
     for (const claim of moves.ended) this.history.push(historyValues(claim).map(plain));
     for (const { requestId, lockId, ticketNumber } of moves.requests)
-      this.requests.push([bytesOf(requestId), lockId, ticketNumber].map(plain));
+      this.requests.push([requestKeyOf(requestId), lockId, ticketNumber].map(plain));
   }
 }
 
@@ -174,7 +169,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
         const history = await rowsOf(HISTORY_COLUMNS, "rowlock_history", "lock_id", ids);
         expect(inOrder(history)).toEqual(inOrder(expected.history));
         const requests = await rowsOf(
-          ["request_id", "lock_id", "ticket_number"],
+          ["request_key", "lock_id", "ticket_number"],
           "rowlock_request",
           "lock_id",
           ids,

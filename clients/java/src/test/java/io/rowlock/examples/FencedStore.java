@@ -14,9 +14,9 @@ public final class FencedStore {
   /** Works on MySQL and MariaDB. The first holder is in the row of the lock, further ones in rowlock_claim. */
   private static final String LEASE_HELD =
       """
-      SELECT 1 FROM rowlock_lock l LEFT JOIN rowlock_claim c ON c.lock_id = l.id AND c.ticket_number =
-        (SELECT h.ticket_number FROM rowlock_claim h
-         WHERE h.lock_id = l.id AND h.ticket_number < l.queue_from AND h.fencing_token = ?)
+      SELECT 1 FROM rowlock_lock l LEFT JOIN rowlock_claim c ON c.lock_id = l.id AND c.place = 0
+        AND c.ticket_number = (SELECT h.ticket_number FROM rowlock_claim h
+          WHERE h.lock_id = l.id AND h.place = 0 AND h.fencing_token = ?)
       WHERE l.name = ? AND (c.state = 2 OR l.holder_state = 2 AND l.holder_fencing_token = ?)
         AND COALESCE(
           IF(c.state = 2, c.deadline, l.holder_deadline) > CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED), TRUE)
