@@ -104,6 +104,21 @@ describe("a provisional lease", () => {
     await until(() => said.confirmed.length > 0);
     expect(confirmed).toEqual([idOf(claim)]);
   });
+
+  test("is confirmed when the response that brought it is acknowledged, and no other is", async () => {
+    const [first, second] = [claimOf(1, { provisional: true }), claimOf(2, { provisional: true })];
+    give(first, 3);
+    give(second, 4);
+    leases.acknowledged(2n);
+    leases.acknowledged(3n);
+    await until(() => said.confirmed.length > 0);
+    // Confirmations go out together after 1 ms; 5 ms are enough for another one to show.
+    await sleep(5);
+    expect(confirmed).toEqual([idOf(first)]);
+    leases.acknowledged(4n);
+    await until(() => said.confirmed.length > 1);
+    expect(said.confirmed).toEqual([idOf(first), idOf(second)]);
+  });
 });
 
 describe("the end of a lease", () => {
@@ -175,6 +190,28 @@ describe("the session forgets a lease", () => {
     expect([leases.count, heldHere.count]).toEqual([1, 1]);
     forget(claim);
     expect([leases.count, heldHere.count]).toEqual([0, 0]);
+  });
+
+  test("that its call got after its work was over", () => {
+    const call = newCall();
+    call.holds(claimOf(1));
+    call.workIsOver();
+    call.holds(claimOf(2));
+    leases.close();
+    const late = newCall();
+    late.holds(claimOf(3));
+    expect([leases.count, heldHere.count]).toEqual([0, 0]);
+  });
+
+  test("only after its time: one that was renewed after its call was over is kept", () => {
+    const claim = claimOf(1);
+    give(claim);
+    const call = newCall();
+    call.workIsOver();
+    call.holds({ ...claim, deadlineUs: NOW_US + 10 * TTL_US });
+    nowUs = NOW_US + 5 * TTL_US;
+    leases.forgetEnded();
+    expect(leases.count).toBe(1);
   });
 });
 
