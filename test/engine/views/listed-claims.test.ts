@@ -79,7 +79,6 @@ describe("a listing", () => {
 });
 
 describe("a listing of a time", () => {
-
   test("begins and ends where its order allows it", async () => {
     const store = new PastStore();
     for (let at = 1; at <= 1_000; at++)
