@@ -8,7 +8,7 @@ import { Policy } from "./access/policy.ts";
 import { Usage } from "./access/usage.ts";
 import type { AccessFiles } from "./config/access-config.ts";
 import type { FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
-import type { EngineEvent } from "./engine/lock-engine.ts";
+import type { EngineEvent } from "./engine/answers.ts";
 import { Loop } from "./engine/loop.ts";
 import type { Log } from "./log/log.ts";
 import type { Store } from "./storage/store.ts";

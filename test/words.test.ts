@@ -12,7 +12,7 @@ const ONLY_IN: Readonly<Record<string, RegExp>> = {
   // The product's stream of calls, never a connection to the database.
   Session: /^server\/grpc\//,
   // The stream of a prefix's locks, never a poll or a follower.
-  Watch: /^server\/(engine\/(subscribers|lock-engine)|grpc\/|metrics\/)/,
+  Watch: /^server\/(engine\/(subscribers|answers)|grpc\/|metrics\/)/,
   Lease: /^server\/(core|engine|grpc)\//,
   // What a person or a scheduler sets or ends, never a row that a transaction writes, nor news for a subscriber.
   Change:

@@ -12,16 +12,6 @@ import {
 } from "../core/claim.ts";
 import type { Asked, Caller, Place } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
-import type { Health } from "./background/health.ts";
-import { shuttingDown } from "./faults.ts";
-import type {
-  ChangesQuery,
-  ClaimsQuery,
-  Explanation,
-  ListedChange,
-  ListedClaim,
-  WaitTarget,
-} from "./history.ts";
 import type {
   AcquireInput,
   AnswerTo,
@@ -35,7 +25,17 @@ import type {
   LocksQuery,
   LockWatch,
   ViewedLock,
-} from "./lock-engine.ts";
+} from "./answers.ts";
+import type { Health } from "./background/health.ts";
+import { shuttingDown } from "./faults.ts";
+import type {
+  ChangesQuery,
+  ClaimsQuery,
+  Explanation,
+  ListedChange,
+  ListedClaim,
+  WaitTarget,
+} from "./history.ts";
 import { connect, type EngineOptions, type Parts } from "./parts.ts";
 import { markOf } from "./request-marks.ts";
 import { promised } from "./transaction/ask.ts";

@@ -9,8 +9,8 @@ import type { Needed } from "../access/rights.ts";
 import type { Claim } from "../core/claim.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { LockRecord } from "../core/record.ts";
+import type { ViewedLock } from "../engine/answers.ts";
 import type { Explanation, WaitCause } from "../engine/history.ts";
-import type { ViewedLock } from "../engine/lock-engine.ts";
 
 type ByClient = { readonly client: { readonly identity: Identity } };
 

@@ -8,7 +8,7 @@ import type { Caller, Command, Event } from "../core/command.ts";
 import { patternOf } from "../core/limit.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import type { LockRecord } from "../core/record.ts";
-import type { CheckEvent, EngineObserver } from "../engine/lock-engine.ts";
+import type { CheckEvent, EngineObserver } from "../engine/answers.ts";
 import { type Log, Seldom } from "./log.ts";
 import type { OutageLog } from "./outage-log.ts";
 import { traceIds } from "./trace-ids.ts";

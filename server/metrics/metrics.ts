@@ -4,7 +4,7 @@
 import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
 import type { CertificateEnd } from "../config/certificate-ends.ts";
 import type { FilesOutcome } from "../config/reloaded-files.ts";
-import type { EngineObserver } from "../engine/lock-engine.ts";
+import type { EngineObserver } from "../engine/answers.ts";
 import type { CallObserver } from "../grpc/call-observer.ts";
 import type { Store, StoreObserver } from "../storage/store.ts";
 import { BoundGauges, type BoundSource } from "./bound-gauges.ts";

@@ -1,7 +1,7 @@
 // Adds what the engine, the store and gRPC report to the series of the table. Runs on the hot path and never throws.
 
 import type { Acquire, Command, Event, Outcome } from "../core/command.ts";
-import type { EngineObserver } from "../engine/lock-engine.ts";
+import type { EngineObserver } from "../engine/answers.ts";
 import type { CallObserver } from "../grpc/call-observer.ts";
 import type { StoreObserver } from "../storage/store.ts";
 import type { AllSeries } from "./table.ts";

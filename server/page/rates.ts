@@ -1,7 +1,7 @@
 // What happened at this server in the last minutes, in steps: for charts that must not wait for a collector of metrics.
 // On the hot path, an event is an addition to the present step.
 
-import type { EngineEvent } from "../engine/lock-engine.ts";
+import type { EngineEvent } from "../engine/answers.ts";
 import { RATES_STEP_MS, RATES_STEPS } from "./page-bounds.ts";
 
 /** Each has one value for each step, oldest first. */

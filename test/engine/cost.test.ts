@@ -6,7 +6,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { AcquireResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim } from "../../server/core/claim.ts";
-import type { Answer, Asker } from "../../server/engine/lock-engine.ts";
+import type { Answer, Asker } from "../../server/engine/answers.ts";
 import { leaseMessage } from "../../server/grpc/messages/messages.ts";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
 import { Trip } from "../../server/storage/mysql/connection/connection.ts";

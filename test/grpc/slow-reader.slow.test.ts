@@ -10,7 +10,7 @@ import {
   WatchLocksRequestSchema,
   WatchLocksResponseSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Follower } from "../../server/engine/lock-engine.ts";
+import type { Follower } from "../../server/engine/answers.ts";
 import type { TestServer } from "../support/harness.ts";
 import { replacing, startServer, until } from "../support/harness.ts";
 

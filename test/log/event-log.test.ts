@@ -6,7 +6,7 @@ import type { Claim } from "../../server/core/claim.ts";
 import { formatClaimId } from "../../server/core/claim.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
 import type { LockRecord } from "../../server/core/record.ts";
-import type { EngineObserver } from "../../server/engine/lock-engine.ts";
+import type { EngineObserver } from "../../server/engine/answers.ts";
 import { EventLog } from "../../server/log/event-log.ts";
 import { createLog } from "../../server/log/log.ts";
 import { OutageLog } from "../../server/log/outage-log.ts";

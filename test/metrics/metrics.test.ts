@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { CLASS_OTHER } from "../../server/config/settings.ts";
 import type { BoundUse } from "../../server/core/bound-use.ts";
 import type { Lock } from "../../server/core/lock.ts";
-import type { EngineObserver } from "../../server/engine/lock-engine.ts";
+import type { EngineObserver } from "../../server/engine/answers.ts";
 import type { StoreSource } from "../../server/metrics/metrics.ts";
 import { Metrics } from "../../server/metrics/metrics.ts";
 import { ByLabel, LockClasses } from "../../server/metrics/series.ts";

@@ -1,7 +1,7 @@
 // What the rates count, in which step, and how they forget.
 
 import { describe, expect, test } from "vitest";
-import type { EngineEvent } from "../../server/engine/lock-engine.ts";
+import type { EngineEvent } from "../../server/engine/answers.ts";
 import { RATES_STEP_MS, RATES_STEPS } from "../../server/page/page-bounds.ts";
 import { Rates } from "../../server/page/rates.ts";
 

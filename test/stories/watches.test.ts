@@ -4,10 +4,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
+import type { ViewedLock } from "../../server/engine/answers.ts";
 import type { Engine } from "../../server/engine/engine.ts";
 import { SWEEP_BEHIND_MS } from "../../server/engine/engine-bounds.ts";
 import { Fault } from "../../server/engine/faults.ts";
-import type { ViewedLock } from "../../server/engine/lock-engine.ts";
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";

@@ -1,8 +1,8 @@
 // The verbs that call back, made of those that return promises: for engines of which a test replaces the latter.
 
 import type { Caller } from "../../server/core/command.ts";
+import type { Asker } from "../../server/engine/answers.ts";
 import type { LockEngine } from "../../server/engine/engine.ts";
-import type { Asker } from "../../server/engine/lock-engine.ts";
 
 interface Promising {
   readonly acquire?: unknown;

@@ -1,6 +1,6 @@
 // The state that a watch of an engine has reported so far, assembled as a client would.
 
-import type { LockWatch, ViewedLock, WatchUpdate } from "../../server/engine/lock-engine.ts";
+import type { LockWatch, ViewedLock, WatchUpdate } from "../../server/engine/answers.ts";
 
 export class Picture {
   readonly watch: LockWatch;

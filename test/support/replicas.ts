@@ -4,8 +4,8 @@
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event, Outcome } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/rows.ts";
+import type { AcquireInput, Follower, WatchEvent } from "../../server/engine/answers.ts";
 import type { Engine } from "../../server/engine/engine.ts";
-import type { AcquireInput, Follower, WatchEvent } from "../../server/engine/lock-engine.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
 import { openStore } from "../../server/storage/open.ts";

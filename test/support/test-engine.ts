@@ -3,8 +3,8 @@
 import { randomBytes } from "node:crypto";
 import type { Event } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/rows.ts";
+import type { EngineObserver, WatchEvent } from "../../server/engine/answers.ts";
 import { Engine } from "../../server/engine/engine.ts";
-import type { EngineObserver, WatchEvent } from "../../server/engine/lock-engine.ts";
 import type { Store } from "../../server/storage/store.ts";
 
 const POLL_MS = 20;

@@ -6,9 +6,9 @@
 
 import type { Release } from "../../core/command.ts";
 import { probeName } from "../../core/lock.ts";
+import type { AcquireInput, AnswerTo } from "../answers.ts";
 import { PROBE_TTL_US, RECENT_DECISIONS_MS } from "../engine-bounds.ts";
 import { Fault, isHeldUp } from "../faults.ts";
-import type { AcquireInput, AnswerTo } from "../lock-engine.ts";
 import type { AsksByLock } from "../transaction/transaction.ts";
 
 /** The engine, as the probe uses it. */

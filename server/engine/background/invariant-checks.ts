@@ -3,8 +3,8 @@
 // register for longest. The check takes the turn of a listing, so it never takes a connection that decisions need.
 
 import { REPLICAS_MAX, type Store } from "../../storage/store.ts";
+import type { EngineObserver } from "../answers.ts";
 import { CHECKED_AGAIN_MS, CHECKED_MS_MAX, FINDINGS_MAX } from "../engine-bounds.ts";
-import type { EngineObserver } from "../lock-engine.ts";
 import type { ListingTurns } from "../views/listing-turns.ts";
 
 export interface InvariantChecksOptions {

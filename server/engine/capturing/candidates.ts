@@ -13,8 +13,8 @@ import {
   type PausedNames,
   type Store,
 } from "../../storage/store.ts";
+import type { CaptureTarget } from "../answers.ts";
 import { CAPTURE_LOOKS_MAX } from "../engine-bounds.ts";
-import type { CaptureTarget } from "../lock-engine.ts";
 
 export type Candidate = Pick<FreeLock, "id" | "name">;
 

@@ -10,10 +10,10 @@ import { type Claim, keptRequestId, SERVER_MADE_PREFIX } from "../../core/claim.
 import type { Acquire, Caller, OutcomeNamed } from "../../core/command.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { FreePosition, Store } from "../../storage/store.ts";
+import type { Captured, CapturedLease, CaptureEvent, CaptureInput } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
 import { Fault, isGivenUp, isHeldUp, mayBeDone } from "../faults.ts";
-import type { Captured, CapturedLease, CaptureEvent, CaptureInput } from "../lock-engine.ts";
 import { markOf } from "../request-marks.ts";
 import { lineOf } from "../subscribers/waiting-captures.ts";
 import { withoutRepeating } from "../transaction/attempts.ts";

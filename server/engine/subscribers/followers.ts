@@ -4,7 +4,7 @@
 import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
-import type { Follower } from "../lock-engine.ts";
+import type { Follower } from "../answers.ts";
 import { QueueSpans } from "./queue-spans.ts";
 
 /** The limit rules of one decision. */

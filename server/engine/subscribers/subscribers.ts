@@ -5,7 +5,7 @@
 
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Store } from "../../storage/store.ts";
-import type { EngineObserver } from "../lock-engine.ts";
+import type { EngineObserver } from "../answers.ts";
 import type { Attempt } from "../transaction/transaction.ts";
 import { DecisionFeed } from "./decision-feed.ts";
 import { Followers, HeldLeases } from "./followers.ts";

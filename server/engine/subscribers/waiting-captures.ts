@@ -9,9 +9,9 @@
 import { hash } from "node:crypto";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { DecidedLock } from "../../storage/store.ts";
+import type { Captured, CaptureInput, CaptureTarget } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
-import type { Captured, CaptureInput, CaptureTarget } from "../lock-engine.ts";
 import { type DecisionFeed, type DecisionListener, DueTimers } from "./decision-feed.ts";
 
 /** Names the line of a capture: captures that want the same locks are in one line. */

@@ -2,7 +2,7 @@
 // command makes its Ask, which is called back in the tick of the commit.
 
 import type { Command } from "../../core/command.ts";
-import type { Answer, Asker, Follower } from "../lock-engine.ts";
+import type { Answer, Asker, Follower } from "../answers.ts";
 
 /** Exactly one of `settle`, `gone` and `fail` is called each time that it is given to the lanes. They must not throw. */
 export abstract class Ask {

@@ -2,8 +2,8 @@
 
 import { type RetryPolicy, ROLLED_BACK, retry } from "../../storage/retry.ts";
 import { isInDoubt, isRowLocked, StoreError } from "../../storage/store.ts";
+import type { EngineObserver } from "../answers.ts";
 import { asFault, unavailable } from "../faults.ts";
-import type { EngineObserver } from "../lock-engine.ts";
 
 interface AttemptsPolicy extends RetryPolicy<StoreError> {
   /** Errors that the caller handles itself; unset: none. */

@@ -12,6 +12,7 @@ import type { ClaimKey } from "../../core/claim.ts";
 import type { Command } from "../../core/command.ts";
 import { ROLLED_BACK } from "../../storage/retry.ts";
 import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";
+import type { AnswerTo, Follower } from "../answers.ts";
 import {
   BATCH_COMMANDS_MAX,
   BATCH_LOCKS_MAX,
@@ -21,7 +22,6 @@ import {
 } from "../engine-bounds.ts";
 import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
-import type { AnswerTo, Follower } from "../lock-engine.ts";
 import { type Ask, PlainAsk, promised } from "./ask.ts";
 import { HeldUp, type HeldUpAsks, PatientSlots } from "./held-up.ts";
 import type { LockEntry, Locks, UnderWay } from "./locks.ts";

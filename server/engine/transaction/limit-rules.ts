@@ -18,8 +18,8 @@ import {
   type LoadPlan,
   type Store,
 } from "../../storage/store.ts";
+import type { EngineObserver, LimitRuleAnswer } from "../answers.ts";
 import { Fault, outcomeUnknown } from "../faults.ts";
-import type { EngineObserver, LimitRuleAnswer } from "../lock-engine.ts";
 import { newMark } from "../random.ts";
 import { lockSteps } from "../views/views.ts";
 import type { Advances } from "./advances.ts";

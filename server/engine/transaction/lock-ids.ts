@@ -5,9 +5,9 @@ import { Allowance } from "../../core/allowance.ts";
 import type { BoundUse } from "../../core/bound-use.ts";
 import type { Caller } from "../../core/command.ts";
 import type { Store } from "../../storage/store.ts";
+import type { EngineObserver } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Fault, overloaded } from "../faults.ts";
-import type { EngineObserver } from "../lock-engine.ts";
 import { withAttempts } from "./attempts.ts";
 import type { Locks } from "./locks.ts";
 

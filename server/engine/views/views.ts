@@ -8,8 +8,8 @@ import type { Caller } from "../../core/command.ts";
 import { type EffectiveLimit, effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { GuardRow, Lock } from "../../core/lock.ts";
 import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
+import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../answers.ts";
 import { CLAIMS_PER_STEP_MAX, SEARCHED_PER_STEP, WAITED_LOCKS_MAX } from "../engine-bounds.ts";
-import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../lock-engine.ts";
 import type { ListingTurns } from "./listing-turns.ts";
 
 type Source = Pick<Store, "view" | "list" | "views" | "waitedLocks" | "limitRules">;

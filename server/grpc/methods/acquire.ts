@@ -7,7 +7,7 @@ import { NOBODY } from "../../access/access.ts";
 import { PERMITS_MAX } from "../../core/bounds.ts";
 import type { Mode } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
-import type { AcquireInput, AnswerTo } from "../../engine/lock-engine.ts";
+import type { AcquireInput, AnswerTo } from "../../engine/answers.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import { requestIdReused } from "../messages/call-error.ts";

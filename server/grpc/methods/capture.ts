@@ -3,9 +3,9 @@
 import type { CaptureRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { CAPTURE_MAX, CAPTURE_NAMES_MAX, NAME_BYTES_MAX } from "../../core/bounds.ts";
 import { isOwnName } from "../../core/lock.ts";
+import type { Captured, CaptureInput, CaptureTarget } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { isGivenUp } from "../../engine/faults.ts";
-import type { Captured, CaptureInput, CaptureTarget } from "../../engine/lock-engine.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { VIOLATIONS_OF_NAMES_MAX } from "../grpc-bounds.ts";
 import { leaseMessage } from "../messages/messages.ts";

@@ -8,7 +8,7 @@ import {
   ListOrder,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
-import type { LimitSetting, LimitsQuery, LocksQuery } from "../../engine/lock-engine.ts";
+import type { LimitSetting, LimitsQuery, LocksQuery } from "../../engine/answers.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { limitSettingMessage, lockMessage } from "../messages/messages.ts";
 import { seenUnder, shownLock } from "../shown.ts";

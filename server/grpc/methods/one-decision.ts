@@ -1,6 +1,6 @@
 // A method that is one decision of the engine: admitted, asked, and answered in the tick of the commit, without a promise.
 
-import type { Asker } from "../../engine/lock-engine.ts";
+import type { Asker } from "../../engine/answers.ts";
 import type { Turn } from "../admission.ts";
 import type { Call, Reply } from "../call.ts";
 

@@ -5,8 +5,8 @@ import type { WaitInQueueRequest, WaitInQueueResponse } from "#proto/rowlock/v1/
 import { UPDATE_INTERVAL_US_DEFAULT, UPDATE_INTERVAL_US_MAX } from "../../core/bounds.ts";
 import type { Claim, ClaimRef } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
+import type { AcquireInput } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
-import type { AcquireInput } from "../../engine/lock-engine.ts";
 import { admitted } from "../admission.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
 import { requestIdReused, unknownClaim } from "../messages/call-error.ts";

@@ -3,9 +3,9 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ClaimRef } from "../../../server/core/claim.ts";
+import type { EngineEvent } from "../../../server/engine/answers.ts";
 import { Background, type BackgroundOptions } from "../../../server/engine/background/background.ts";
 import * as bounds from "../../../server/engine/engine-bounds.ts";
-import type { EngineEvent } from "../../../server/engine/lock-engine.ts";
 import { CLAIM } from "../../support/claims.ts";
 
 // The fake timers do not reach this import.

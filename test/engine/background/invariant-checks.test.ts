@@ -1,9 +1,9 @@
 // The checks of the rows in the background: which server makes them, and what it reports.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { EngineEvent } from "../../../server/engine/answers.ts";
 import { InvariantChecks } from "../../../server/engine/background/invariant-checks.ts";
 import { CHECKED_AGAIN_MS, CHECKED_MS_MAX, FINDINGS_MAX } from "../../../server/engine/engine-bounds.ts";
-import type { EngineEvent } from "../../../server/engine/lock-engine.ts";
 import type { Finding, Store } from "../../../server/storage/store.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));

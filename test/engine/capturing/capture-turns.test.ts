@@ -2,9 +2,9 @@
 
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
+import type { Captured, CaptureInput } from "../../../server/engine/answers.ts";
 import { Captures, type CapturesOptions } from "../../../server/engine/capturing/captures.ts";
 import { CAPTURES_AT_ONCE_MAX, CAPTURES_QUEUED_EACH_MAX } from "../../../server/engine/engine-bounds.ts";
-import type { Captured, CaptureInput } from "../../../server/engine/lock-engine.ts";
 
 /** Captures that each stay in their first read until the test ends it. */
 function scene() {

@@ -1,13 +1,13 @@
 // Which waiting captures are one line, and when a line looks again, on a fake clock.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Captured, CaptureTarget } from "../../../server/engine/answers.ts";
 import {
   CAPTURE_REST_MS_MAX,
   CAPTURE_REST_SHARE,
   UNAVAILABLE_RETRY_AFTER_MS,
 } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import type { Captured, CaptureTarget } from "../../../server/engine/lock-engine.ts";
 import { DueTimers } from "../../../server/engine/subscribers/decision-feed.ts";
 import {
   CaptureLine,

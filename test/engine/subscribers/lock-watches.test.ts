@@ -2,8 +2,8 @@
 // closed watches.
 
 import { beforeEach, describe, expect, test, vi } from "vitest";
+import type { LocksQuery, LockWatch, ViewedLock } from "../../../server/engine/answers.ts";
 import { WATCHED_LOCKS_MAX, WATCHES_MAX } from "../../../server/engine/engine-bounds.ts";
-import type { LocksQuery, LockWatch, ViewedLock } from "../../../server/engine/lock-engine.ts";
 import { LockWatches } from "../../../server/engine/subscribers/lock-watches.ts";
 
 // A smaller bound than the real one, which takes seconds to reach.

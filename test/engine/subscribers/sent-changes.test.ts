@@ -3,6 +3,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Lock } from "../../../server/core/lock.ts";
 import { OWN_NAMES_PREFIX } from "../../../server/core/lock.ts";
+import type {
+  LocksQuery,
+  LockWatch,
+  ViewedLock,
+  WatchEvent,
+  WatchUpdate,
+} from "../../../server/engine/answers.ts";
 import {
   KNOWN_CHECKED_MS,
   WATCH_CLAIMS_MAX,
@@ -10,13 +17,6 @@ import {
   WATCH_LOCKS_MAX,
 } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import type {
-  LocksQuery,
-  LockWatch,
-  ViewedLock,
-  WatchEvent,
-  WatchUpdate,
-} from "../../../server/engine/lock-engine.ts";
 import { LockWatches } from "../../../server/engine/subscribers/lock-watches.ts";
 import type { WaitedLock } from "../../../server/storage/store.ts";
 

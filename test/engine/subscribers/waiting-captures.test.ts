@@ -1,6 +1,7 @@
 // Captures that wait: which is served in which turn, and what happens to an attempt whose wait ends meanwhile.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Captured, CaptureInput } from "../../../server/engine/answers.ts";
 import {
   CAPTURE_POLL_MS,
   CAPTURE_POLL_MS_EACH,
@@ -9,7 +10,6 @@ import {
   UNAVAILABLE_RETRY_AFTER_MS,
 } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import type { Captured, CaptureInput } from "../../../server/engine/lock-engine.ts";
 import { WaitingCaptures } from "../../../server/engine/subscribers/waiting-captures.ts";
 import { CLAIM } from "../../support/claims.ts";
 

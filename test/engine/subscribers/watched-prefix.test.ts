@@ -1,9 +1,9 @@
 // A single watch: what it reports, and in which order, whatever arrives while nothing reads it.
 
 import { describe, expect, test } from "vitest";
+import type { ViewedLock, WatchUpdate } from "../../../server/engine/answers.ts";
 import { WATCH_PENDING_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import type { ViewedLock, WatchUpdate } from "../../../server/engine/lock-engine.ts";
 import {
   type SnapshotPage,
   WatchedPrefix,

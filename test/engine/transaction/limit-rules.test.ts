@@ -2,7 +2,7 @@
 // some of the locks.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { EngineEvent } from "../../../server/engine/lock-engine.ts";
+import type { EngineEvent } from "../../../server/engine/answers.ts";
 import {
   changeLimitRule,
   type LimitRulesOptions,

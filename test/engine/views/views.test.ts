@@ -4,9 +4,9 @@
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
+import type { ViewedLock } from "../../../server/engine/answers.ts";
 import { CLAIMS_PER_STEP_MAX, LISTINGS_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import type { ViewedLock } from "../../../server/engine/lock-engine.ts";
 import { ListingTurns } from "../../../server/engine/views/listing-turns.ts";
 import { Views } from "../../../server/engine/views/views.ts";
 import { StoreError } from "../../../server/storage/store.ts";

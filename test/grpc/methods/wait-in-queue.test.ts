@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EndReason, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { Event } from "../../../server/core/command.ts";
-import type { Follower } from "../../../server/engine/lock-engine.ts";
+import type { Follower } from "../../../server/engine/answers.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { lockIdOf, replacing, startServer, until } from "../../support/harness.ts";
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { migrations } from "../../../migrations/index.ts";
 import type { Claim } from "../../../server/core/claim.ts";
 import { countHolder } from "../../../server/core/lock.ts";
-import type { LockWatch } from "../../../server/engine/lock-engine.ts";
+import type { LockWatch } from "../../../server/engine/answers.ts";
 import { parseDatabaseUrl } from "../../../server/storage/database-url.ts";
 import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migrate.ts";
 import { withMysqlSchema } from "../../../server/storage/migrate/mysql-schema.ts";

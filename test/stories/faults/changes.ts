@@ -4,8 +4,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
+import type { CapturedLease, CaptureInput } from "../../../server/engine/answers.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import type { CapturedLease, CaptureInput } from "../../../server/engine/lock-engine.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import * as asks from "../../support/asks.ts";
 import { type Chance, chanceFrom } from "../../support/faulty-store.ts";

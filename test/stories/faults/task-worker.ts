@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Claim } from "../../../server/core/claim.ts";
-import type { CaptureInput } from "../../../server/engine/lock-engine.ts";
+import type { CaptureInput } from "../../../server/engine/answers.ts";
 import * as asks from "../../support/asks.ts";
 import { TERMS } from "../../support/claims.ts";
 import type { Belief } from "./beliefs.ts";

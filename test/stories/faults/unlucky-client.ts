@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Claim, Mode, Terms } from "../../../server/core/claim.ts";
 import type { Outcome } from "../../../server/core/command.ts";
-import type { AcquireInput } from "../../../server/engine/lock-engine.ts";
+import type { AcquireInput } from "../../../server/engine/answers.ts";
 import * as asks from "../../support/asks.ts";
 import { ask, follower, type Replica } from "../../support/replicas.ts";
 import { type Belief, keyOf } from "./beliefs.ts";
