@@ -14,13 +14,13 @@ import { withWake } from "./record.ts";
 import type { Policy, Rows } from "./rows.ts";
 
 /** A command, and when it arrived by the server's own clock. */
-export interface Asked {
+export interface Submitted {
   readonly command: Command;
   readonly submittedMs: number;
 }
 
 /** The commands of a transaction, by lock, in order of arrival. */
-export type AskedByLock = ReadonlyMap<bigint, readonly Asked[]>;
+export type SubmittedByLock = ReadonlyMap<bigint, readonly Submitted[]>;
 
 export interface Context {
   readonly policy: Policy;
@@ -62,7 +62,7 @@ export interface Decision {
 }
 
 /** Brings each lock up to the present time, and applies its commands in order. */
-export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): Decision {
+export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context): Decision {
   const claimsOf = new Map<bigint, Claim[]>();
   const byRequestId = new Map<string, Claim>();
   for (const claim of rows.claims) {
@@ -91,7 +91,7 @@ export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): D
     grantWaiters(draft);
     const outcomes: (Outcome | undefined)[] = [];
     for (let index = 0; index < ownAsked.length; index++)
-      outcomes.push(outcomeOf(draft, (ownAsked[index] as Asked).command, index, lookedUp, context));
+      outcomes.push(outcomeOf(draft, (ownAsked[index] as Submitted).command, index, lookedUp, context));
     const { nowUs, events } = draft;
     const { name: lockName, changeMark: markLeft } = lock;
     decision.decided.set(lock.id, { nowUs, lockName, outcomes, markFound, markLeft, events });
@@ -105,7 +105,7 @@ const NONE: readonly never[] = [];
 /** A client that came back in time keeps its place, however long its command waited for its turn. */
 function keepPlaces(
   draft: Draft,
-  asked: readonly Asked[],
+  asked: readonly Submitted[],
   byRequestId: ReadonlyMap<string, Claim>,
   nowMs: number,
 ): void {

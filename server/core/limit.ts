@@ -59,11 +59,11 @@ export function limitUnder(prefix: string, rules: readonly LimitRule[]): number 
   return effectiveLimit({ name: prefix, limit: null, limitVersion: 0n, limitReason: "" }, rules).limit;
 }
 
-type Asked = Pick<Claim, "mode" | "permits">;
+type Wanted = Pick<Claim, "mode" | "permits">;
 type Held = Pick<Lock, "heldPermits" | "sharedHolders" | "exclusiveHolders" | "holders">;
 
 /** Whether the request fits beside the present holders. A limit of 0 pauses every mode. */
-export function fits(lock: Held, limit: number, asked: Asked): boolean {
+export function fits(lock: Held, limit: number, asked: Wanted): boolean {
   if (limit === 0 || lock.exclusiveHolders > 0) return false;
   switch (asked.mode) {
     case "exclusive":
@@ -76,6 +76,6 @@ export function fits(lock: Held, limit: number, asked: Asked): boolean {
 }
 
 /** Whether the request would not fit even alone. False for a paused lock: its limit will be set again. */
-export function neverFits(limit: number, asked: Asked): boolean {
+export function neverFits(limit: number, asked: Wanted): boolean {
   return limit > 0 && asked.mode === "permit" && asked.permits > limit;
 }

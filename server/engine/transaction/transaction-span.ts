@@ -1,7 +1,7 @@
 // The spans of one transaction: a part of each traced call whose commands it carries. The first of them has the
 // statements; the others have the same times and a link to it.
 
-import type { AskedByLock } from "../../core/decide-batch.ts";
+import type { SubmittedByLock } from "../../core/decide-batch.ts";
 import type { Span, SpanAttributes } from "../../core/span.ts";
 
 export class TransactionSpan {
@@ -18,7 +18,7 @@ export class TransactionSpan {
   }
 
   /** Begins the spans of a transaction with these commands; undefined: none of their calls is traced. */
-  static of(asked: AskedByLock): TransactionSpan | undefined {
+  static of(asked: SubmittedByLock): TransactionSpan | undefined {
     const calls = new Set<Span>();
     let commands = 0;
     for (const list of asked.values()) {

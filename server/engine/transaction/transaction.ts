@@ -7,11 +7,11 @@ import { type ClaimKey, isServerMade } from "../../core/claim.ts";
 import type { Outcome } from "../../core/command.ts";
 import { hasChanged } from "../../core/decide.ts";
 import {
-  type Asked,
-  type AskedByLock,
   type BatchEvent,
   type Decided,
   decideBatch,
+  type Submitted,
+  type SubmittedByLock,
 } from "../../core/decide-batch.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
@@ -98,12 +98,12 @@ export function giveUp({ byLock, earlier }: TransactionAsks, error: unknown): un
 
 type PlannedLock = LoadPlan["locks"][number];
 
-const NO_COMMANDS: AskedByLock = new Map();
+const NO_COMMANDS: SubmittedByLock = new Map();
 const NOTHING_DECIDED: ReadonlyMap<bigint, Decided> = new Map();
 
 /** One attempt at a transaction. Does no I/O. */
 export class Attempt {
-  readonly #asked: AskedByLock;
+  readonly #asked: SubmittedByLock;
   readonly #policy: Policy;
   /** Earlier attempts with an unknown outcome: commands must recognise the work of those attempts. */
   readonly #earlier: readonly Attempt[];
@@ -127,7 +127,7 @@ export class Attempt {
   /** Locks with more to grant than one transaction should grant: the next transaction advances them. */
   leftOver: readonly bigint[] = [];
 
-  constructor(asked: AskedByLock, policy: Policy, earlier: readonly Attempt[]) {
+  constructor(asked: SubmittedByLock, policy: Policy, earlier: readonly Attempt[]) {
     this.#asked = asked;
     this.#policy = policy;
     this.#earlier = earlier;
@@ -149,7 +149,7 @@ export class Attempt {
     this.#asked.forEach((asked, lockId) => {
       let anywhereInQueue = false;
       for (let index = 0; index < asked.length; index++) {
-        const { command } = asked[index] as Asked;
+        const { command } = asked[index] as Submitted;
         if (command.verb === "advance" || command.verb === "withdraw") anywhereInQueue = true;
         if (command.verb === "acquire") {
           if (isServerMade(command.requestId)) claims.push(...claimsMadeBy(this.#earlier, lockId, index));

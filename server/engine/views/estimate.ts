@@ -8,7 +8,7 @@ import { countHolder, type Lock } from "../../core/lock.ts";
 import { ESTIMATED_FROM_MAX, ESTIMATED_FROM_MIN, PLAYED_WAITS } from "../engine-bounds.ts";
 import type { WaitEstimate } from "../history.ts";
 
-type Asked = Pick<Claim, "mode" | "permits">;
+type Wanted = Pick<Claim, "mode" | "permits">;
 
 export interface PlayedWait {
   readonly nowUs: number;
@@ -17,10 +17,10 @@ export interface PlayedWait {
   /** The oldest holders. */
   readonly holders: readonly Claim[];
   /** The first of `ahead` waiters before the claim. */
-  readonly waiters: readonly Asked[];
+  readonly waiters: readonly Wanted[];
   readonly ahead: number;
   /** The claim that waits. */
-  readonly asked: Asked;
+  readonly asked: Wanted;
   /** Ended claims of the lock, newest first. */
   readonly recent: readonly Claim[];
 }
@@ -44,7 +44,7 @@ export function estimate(wait: PlayedWait): WaitEstimate | null {
 }
 
 interface Holder {
-  readonly asked: Asked;
+  readonly asked: Wanted;
   readonly endsUs: number;
 }
 
@@ -78,7 +78,7 @@ function played({ nowUs, lock, limit, holders, waiters, ahead, asked }: PlayedWa
 const NOBODY = { heldPermits: 0, sharedHolders: 0, exclusiveHolders: 0, holders: 0 };
 
 /** How many permits stand for one of a holder that was read, as those stand for all. */
-function weightOf({ heldPermits }: Lock, holders: readonly Asked[]): number {
+function weightOf({ heldPermits }: Lock, holders: readonly Wanted[]): number {
   const read = holders.reduce((sum, { mode, permits }) => sum + (mode === "permit" ? permits : 0), 0);
   return read === 0 ? 1 : heldPermits / read;
 }
