@@ -1,7 +1,7 @@
 // Which source's item is next, and which source loses an item if there is no room.
 
 import { expect, test } from "vitest";
-import { FairQueue } from "../../server/engine/fair-gate.ts";
+import { FairQueue } from "../../server/engine/fair-queue.ts";
 
 function drained(queue: FairQueue<string>): string[] {
   const items: string[] = [];

@@ -12,7 +12,7 @@ import { isOwnName } from "../../core/lock.ts";
 import type { DecidedLock, Store, WaitedLock } from "../../storage/store.ts";
 import type { LockWatch, ViewedLock, WatchEvent, WatchUpdate } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
-import { sourceOf } from "../fair-gate.ts";
+import { sourceOf } from "../fair-queue.ts";
 import { Fault, overloaded } from "../faults.ts";
 import { Loop } from "../loop.ts";
 import { withoutRepeating } from "../transaction/attempts.ts";

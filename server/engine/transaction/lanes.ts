@@ -20,7 +20,7 @@ import {
   CROWDED_FOR_MS,
   RETURNED_AFTER_MS,
 } from "../engine-bounds.ts";
-import { FairQueue, sourceOf } from "../fair-gate.ts";
+import { FairQueue, sourceOf } from "../fair-queue.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import { type Ask, PlainAsk, promised } from "./ask.ts";
 import { HeldUp, type HeldUpAsks, PatientSlots } from "./held-up.ts";
