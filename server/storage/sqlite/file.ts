@@ -49,8 +49,8 @@ function open(path: string): OpenDatabase {
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("PRAGMA synchronous = FULL");
-    // Request ids are random, so each one is in another page. With more memory fewer pages are read, and with a longer
-    // log a page that is written again and again goes into the file once.
+    // Guard rows, and request ids that do not begin with a time, are in other pages each. With more memory fewer pages are
+    // read, and with a longer log a page that is written again and again goes into the file once.
     database.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
     database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
     database.exec("BEGIN IMMEDIATE; COMMIT");
