@@ -301,7 +301,8 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       );
       // As a release does.
       await adding.run(`CREATE TEMPORARY TABLE last SELECT * FROM rowlock_history WHERE ticket_number = 4;
-        UPDATE last SET ticket_number = 5; START TRANSACTION; INSERT INTO rowlock_history SELECT * FROM last`);
+        UPDATE last SET ticket_number = 5; START TRANSACTION; INSERT INTO rowlock_history SELECT * FROM last;
+        INSERT INTO rowlock_request VALUES (REPEAT(X'ff', 16), 99, 1), (REPEAT(X'00', 16), 99, 2)`);
       expect(await purge()).toBe(2);
       await adding.run("COMMIT");
 
