@@ -3,7 +3,6 @@
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
 import type { AcquireRequest, AcquireResponse, QueueRequest } from "#proto/rowlock/v1/lock_service_pb.js";
-import { NOBODY } from "../../access/access.ts";
 import { PERMITS_MAX } from "../../core/bounds.ts";
 import type { Mode } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
@@ -12,7 +11,7 @@ import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import { requestIdReused } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
-import { asking, endOf, giveBackUnheard, refusalOf, Wait } from "./claims.ts";
+import { asking, endOf, giveBackUnheard, keepRoom, refusalOf, Wait } from "./claims.ts";
 import {
   checkDuration,
   checkEnum,
@@ -55,8 +54,7 @@ class AcquireAtOnce extends OneDecision<AcquireAnswer, AcquireMessage> {
     super(call, call);
     this.#context = context;
     this.#ask = ask;
-    const { identity, usage } = call.client;
-    this.#decided = identity === NOBODY ? null : usage.ask(identity, askedFor(ask));
+    this.#decided = keepRoom(call, askedFor(ask));
   }
 
   protected ask(): void {

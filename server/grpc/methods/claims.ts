@@ -97,13 +97,18 @@ export class Wait implements Follower {
   }
 }
 
+/** Keeps room in the caller's quota until the result is called; null: none is kept. Throws OVERLOADED beyond the quota. */
+export function keepRoom({ client: { identity, usage } }: Call, asked: AskedFor): (() => void) | null {
+  return identity === NOBODY ? null : usage.ask(identity, asked);
+}
+
 /**
  * Runs a command that asks for leases or places. Throws OVERLOADED beyond the quota of its caller; until the command is
  * decided, its room in the quota is kept.
  */
 export function asking<Answer>(call: Call, asked: AskedFor, command: () => Promise<Answer>): Promise<Answer> {
-  const { admission, identity, usage } = call.client;
-  const done = identity === NOBODY ? null : usage.ask(identity, asked);
+  const { admission } = call.client;
+  const done = keepRoom(call, asked);
   if (!done) return admitted(admission, call, command);
   return (async () => admitted(admission, call, command))().finally(done);
 }
