@@ -253,13 +253,18 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
       return [taken.made, given.made];
     };
     await pairs(32);
-    const least = async (count: number) => {
-      const tries: number[][] = [];
-      for (let index = 0; index < 5; index++) tries.push(await pairs(count));
-      // Others in this process make promises, too, so the least of some tries counts.
-      return [0, 1].map((at) => Math.min(...tries.map((made) => made[at] as number)));
+    // Others in this process make promises, too, so the least of some tries counts.
+    const least = {
+      many: [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
+      one: [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
     };
-    expect(await least(32)).toEqual(await least(1));
+    const lower = (made: readonly number[], than: readonly number[]) =>
+      made.map((count, at) => Math.min(count, than[at] as number));
+    for (let tries = 0; tries < 50 && (tries === 0 || `${least.many}` !== `${least.one}`); tries++) {
+      least.many = lower(await pairs(32), least.many);
+      least.one = lower(await pairs(1), least.one);
+    }
+    expect(least.many).toEqual(least.one);
   });
 });
 
