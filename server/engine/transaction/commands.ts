@@ -17,7 +17,7 @@ import type { Locks } from "./locks.ts";
 export interface CommandsOptions {
   readonly lanes: Pick<Lanes, "add" | "addTo" | "submit">;
   readonly locks: Pick<Locks, "named">;
-  readonly lockIds: Pick<LockIds, "get" | "known" | "forget">;
+  readonly lockIds: Pick<LockIds, "lookUp" | "known" | "forget">;
   readonly store: Pick<Store, "find">;
   readonly detachments: { add(lockId: bigint, command: Withdraw): void };
 }
@@ -122,20 +122,14 @@ class NamedAsk extends Ask {
     try {
       const lock = locks.named(name);
       if (lock) lanes.addTo(lock, this);
-      else this.#beginWith(lockIds.get(name, caller));
+      else
+        lockIds.lookUp(name, caller).then(
+          (id) => addTo(lanes, id, this),
+          (error: unknown) => this.asker.fail(error),
+        );
     } catch (error) {
       this.fail(error);
     }
-  }
-
-  #beginWith(id: bigint | Promise<bigint>): void {
-    const { lanes } = this.#options;
-    if (typeof id === "bigint") lanes.add(id, this);
-    else
-      id.then(
-        (found) => addTo(lanes, found, this),
-        (error: unknown) => this.asker.fail(error),
-      );
   }
 
   gone(): void {

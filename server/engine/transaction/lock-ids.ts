@@ -45,12 +45,10 @@ export class LockIds {
   }
 
   /**
-   * The id, at once if it is known; otherwise looked up together with other names that are asked for meanwhile. Throws
-   * a Fault if too many names wait; rejects with a Fault if the name is new and too many were created lately.
+   * Looks the id up, together with other names that are asked for meanwhile. For names that are not known. Throws a Fault
+   * if too many names wait; rejects with a Fault if the name is new and too many were created lately.
    */
-  get(name: string, caller?: Caller): bigint | Promise<bigint> {
-    const known = this.known(name);
-    if (known !== undefined) return known;
+  lookUp(name: string, caller?: Caller): Promise<bigint> {
     const asked = this.#asked.get(name) ?? this.#ask(name);
     asked.callers.push(caller);
     return asked.promise;

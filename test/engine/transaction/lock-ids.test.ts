@@ -14,6 +14,9 @@ import { Locks } from "../../../server/engine/transaction/locks.ts";
 import type { Store } from "../../../server/storage/store.ts";
 import { away, turn } from "../../support/scripted-transactions.ts";
 
+/** As a command finds it. */
+const idOf = (ids: LockIds, name: string, caller?: Caller) => ids.known(name) ?? ids.lookUp(name, caller);
+
 /** Ids that are looked up by `resolve`; `failures`: of look-ups. */
 function idsBy(resolve: Store["resolve"], namesPerSecond?: number) {
   const failures: unknown[] = [];
@@ -38,11 +41,11 @@ describe("the ids of locks", () => {
       looks += 1;
       throw away();
     });
-    const asked = await Promise.allSettled(names(3 * RESOLVE_NAMES_MAX).map((name) => ids.get(name)));
+    const asked = await Promise.allSettled(names(3 * RESOLVE_NAMES_MAX).map((name) => idOf(ids, name)));
     expect(asked.every((each) => each.status === "rejected" && each.reason instanceof Fault)).toBe(true);
     expect(looks).toBe(1);
     // A later call makes it look again.
-    await expect(ids.get("later")).rejects.toThrow(Fault);
+    await expect(idOf(ids, "later")).rejects.toThrow(Fault);
     expect(looks).toBe(2);
     expect(ids.failures).toMatchObject([{ kind: "unavailable" }, { kind: "unavailable" }]);
   });
@@ -52,16 +55,16 @@ describe("the ids of locks", () => {
       if (part.includes("name 0")) throw new Error("A bug.");
       return new Map(part.map((name) => [name, 1n]));
     });
-    const asked = await Promise.allSettled(names(RESOLVE_NAMES_MAX + 1).map((name) => ids.get(name)));
+    const asked = await Promise.allSettled(names(RESOLVE_NAMES_MAX + 1).map((name) => idOf(ids, name)));
     expect(asked.filter((each) => each.status === "fulfilled")).toHaveLength(1);
   });
 
   test("of a new name are refused only to callers that may make none, if another one asks meanwhile", async () => {
     const ids = idsBy(async (part, mayMake) => new Map(mayMake?.(part).map((name) => [name, 1n])));
     const by = (may: boolean): Caller => ({ getPeer: () => "", mayMakeName: () => may });
-    const alone = ids.get("x", by(false));
+    const alone = idOf(ids, "x", by(false));
     await expect(alone).rejects.toThrow("no more new names");
-    const asked = await Promise.all([ids.get("x", by(false)), ids.get("x", by(true))]);
+    const asked = await Promise.all([idOf(ids, "x", by(false)), idOf(ids, "x", by(true))]);
     expect(asked).toEqual([1n, 1n]);
   });
 
@@ -73,21 +76,21 @@ describe("the ids of locks", () => {
       for (const name of mayMake?.(missing) ?? missing) rows.set(name, BigInt(rows.size + 1));
       return new Map(part.flatMap((name) => (rows.has(name) ? [[name, rows.get(name) as bigint]] : [])));
     }, 1);
-    const asked = await Promise.allSettled([...names(12), "old"].map((name) => ids.get(name)));
+    const asked = await Promise.allSettled([...names(12), "old"].map((name) => idOf(ids, name)));
     expect(asked.map(({ status }) => status)).toEqual([
       ...Array(10).fill("fulfilled"),
       "rejected",
       "rejected",
       "fulfilled",
     ]);
-    await expect(ids.get("name 11")).rejects.toMatchObject({
+    await expect(idOf(ids, "name 11")).rejects.toMatchObject({
       kind: "overloaded",
       reason: "names_created",
       message: "This server creates at most 1 new names of locks a second.",
     });
     vi.advanceTimersByTime(1_000);
-    expect(await ids.get("name 11")).toBe(12n);
-    await expect(ids.get("name 10")).rejects.toThrow(Fault);
+    expect(await idOf(ids, "name 11")).toBe(12n);
+    await expect(idOf(ids, "name 10")).rejects.toThrow(Fault);
   });
 
   /** A database that answers when the test says so. */
@@ -107,9 +110,9 @@ describe("the ids of locks", () => {
 
   test("that are requested during a read wait for the next one, up to a bound", async () => {
     const { ids, looked, parts } = scene();
-    void ids.get("a");
+    void idOf(ids, "a");
     await turn();
-    const asked = names(RESOLVE_NAMES_MAX + 1).map((name) => ids.get(name));
+    const asked = names(RESOLVE_NAMES_MAX + 1).map((name) => idOf(ids, name));
     await turn();
     expect(parts()).toHaveLength(1);
     await looked[0]?.answer();
@@ -125,20 +128,20 @@ describe("the ids of locks", () => {
     let last = 0n;
     const ids = idsBy(async (part) => new Map(part.map((name) => [name, ++last])));
     for (let from = 0; from < all.length; from += RESOLVE_QUEUED_MAX)
-      await Promise.all(all.slice(from, from + RESOLVE_QUEUED_MAX).map((name) => ids.get(name)));
-    expect(ids.get("name 0")).toBe(1n);
-    await ids.get("one more");
+      await Promise.all(all.slice(from, from + RESOLVE_QUEUED_MAX).map((name) => idOf(ids, name)));
+    expect(idOf(ids, "name 0")).toBe(1n);
+    await idOf(ids, "one more");
     expect(ids.known("name 0")).toBe(1n);
     expect(ids.known("name 1")).toBeUndefined();
   });
 
   test("are not awaited for ever if a read leaves one out", async () => {
     const { ids, looked } = scene();
-    const asked = Promise.allSettled([ids.get("a"), ids.get("left out")]);
+    const asked = Promise.allSettled([idOf(ids, "a"), idOf(ids, "left out")]);
     await turn();
     await looked[0]?.answer(["a"]);
     expect((await asked).map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
-    const again = ids.get("left out");
+    const again = idOf(ids, "left out");
     await turn();
     await looked[1]?.answer();
     expect(await again).toBe(8n);
@@ -146,12 +149,12 @@ describe("the ids of locks", () => {
 
   test("that are refused as too many come with the bound, and when to try again", async () => {
     const { ids } = scene();
-    for (const name of names(RESOLVE_QUEUED_MAX)) void ids.get(name);
-    expect(() => ids.get("one too many")).toThrow(
+    for (const name of names(RESOLVE_QUEUED_MAX)) void idOf(ids, name);
+    expect(() => idOf(ids, "one too many")).toThrow(
       expect.objectContaining({ kind: "overloaded", reason: "names_queued", retryAfterMs: 250 }),
     );
     // A caller that asks for a name already being looked up waits with the others.
-    expect(ids.get("name 0")).toBeInstanceOf(Promise);
+    expect(idOf(ids, "name 0")).toBeInstanceOf(Promise);
   });
 });
 
