@@ -92,18 +92,19 @@ export class FreeIndex implements FreeReads {
   }
 }
 
-function isIn({ folderBytes, status }: Entry, { kind, values: [first, second] }: GroupRange): boolean {
-  const fromFirst = Buffer.compare(folderBytes, first as Buffer);
-  const fromSecond = (bytes: Buffer) => Buffer.compare(bytes, second as Buffer);
+function isIn({ folderBytes, status }: Entry, { kind, bounds }: GroupRange): boolean {
+  const { from, above = from, below = from } = bounds;
+  const fromFirst = Buffer.compare(folderBytes, from);
+  const isBelow = Buffer.compare(folderBytes, below) < 0;
   switch (kind) {
     case "in_folder":
       return fromFirst === 0;
     case "in_folder_above":
-      return fromFirst === 0 && fromSecond(Buffer.from(status)) > 0;
+      return fromFirst === 0 && Buffer.compare(Buffer.from(status), above) > 0;
     case "in_folders":
-      return fromFirst >= 0 && fromSecond(folderBytes) < 0;
+      return fromFirst >= 0 && isBelow;
     case "in_folders_above":
-      return fromFirst > 0 && fromSecond(folderBytes) < 0;
+      return fromFirst > 0 && isBelow;
   }
 }
 

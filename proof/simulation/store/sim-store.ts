@@ -9,13 +9,13 @@ import { LockCache } from "../../../server/storage/mysql/lock-cache.ts";
 import { monotonicUs } from "../../../server/storage/mysql/statements.ts";
 import type { Assumptions } from "../../../server/storage/mysql/transaction/read.ts";
 import { leavesWaiters } from "../../../server/storage/mysql/transaction/write.ts";
+import { coldReads } from "../../../server/storage/reads/reads.ts";
 import { ROLLED_BACK, retry } from "../../../server/storage/retry.ts";
 import { movesOf } from "../../../server/storage/rows/placement.ts";
 import { requestKeyOf } from "../../../server/storage/rows/request-key.ts";
-import { freeLocks } from "../../../server/storage/sqlite/free-locks.ts";
 import { SqliteHandle } from "../../../server/storage/sqlite/handle.ts";
-import { history } from "../../../server/storage/sqlite/history.ts";
 import { reads } from "../../../server/storage/sqlite/reads.ts";
+import { stepsOn } from "../../../server/storage/sqlite/steps.ts";
 import { furtherPlan, load, type Read, save } from "../../../server/storage/sqlite/transaction.ts";
 import { writes } from "../../../server/storage/sqlite/writes.ts";
 import { CLOCK_BEHIND_US_MAX, LOAN_MS_MAX } from "../../../server/storage/storage-bounds.ts";
@@ -164,7 +164,7 @@ class SimStore {
   store(): Store {
     const handle = this.#handle;
     const { purgeLocks, heartbeat, ...small } = writes(handle);
-    const plain = { ...small, ...reads(handle), ...history(handle), ...freeLocks(handle) };
+    const plain = { ...small, ...reads(handle), ...coldReads(stepsOn(handle)) };
     const far = Object.fromEntries(
       Object.entries(plain).map(([name, method]) => [
         name,

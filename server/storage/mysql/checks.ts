@@ -1,14 +1,14 @@
 // The checks of `rowlock doctor`: whether rows agree with each other, whether the server's settings keep acknowledged
 // commits, and whether the user may write. The start of a server runs the second one. Writes nothing.
 
-import { checkRows } from "../rows/invariants.ts";
+import { checkNow } from "../rows/invariants.ts";
 import { CHECK_MS_MAX } from "../storage-bounds.ts";
 import { type Finding, type Store, StoreError } from "../store.ts";
 import { type Connection, query } from "./connection/connection.ts";
 import { ACCESS_DENIED } from "./connection/errors.ts";
 import { onSnapshot } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { NOW_US } from "./statements.ts";
+import { run, send, stepsOn } from "./steps.ts";
 
 const NO_TIMEOUT = `SET SESSION wait_timeout = 8
   /*!80000 , max_execution_time = 0 */ /*M!100304 , max_statement_time = 0 */`;
@@ -31,7 +31,7 @@ function checkInvariants(pool: MysqlPool, max: number): Promise<Finding[]> {
   return pool.use(async (connection) => {
     await query(connection, "check_set_up", NO_TIMEOUT);
     try {
-      return await onSnapshot(connection, () => checkAll(connection, max, "all"));
+      return await onSnapshot(connection, () => run(checkNow(max, "all"), (step) => send(connection, step)));
     } finally {
       // No other caller may get this connection, because its statements have no time limit.
       connection.destroy(new Error("The checks are done."));
@@ -42,25 +42,11 @@ function checkInvariants(pool: MysqlPool, max: number): Promise<Finding[]> {
 /** Each statement has the time limit of all statements. */
 async function checkLiveClaims(pool: MysqlPool, max: number, msMax: number): Promise<Finding[] | null> {
   try {
-    return await pool.use(
-      (connection) => onSnapshot(connection, () => checkAll(connection, max, "live")),
-      msMax,
-    );
+    return await stepsOn(pool, null).snapshot(() => checkNow(max, "live"), { msMax });
   } catch (error) {
     if (error instanceof StoreError && error.reason === "timeout") return null;
     throw error;
   }
-}
-
-async function checkAll(connection: Connection, max: number, of: "all" | "live"): Promise<Finding[]> {
-  const [time] = await query(connection, "clock", `SELECT ${NOW_US}`);
-  const checks = checkRows(Number(time?.[0]), max, of);
-  let step = checks.next();
-  while (!step.done) {
-    const { name, sql, values } = step.value;
-    step = checks.next(await query(connection, name, sql, ...values));
-  }
-  return step.value;
 }
 
 /** A column of each table that servers write. */

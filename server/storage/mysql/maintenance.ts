@@ -1,5 +1,5 @@
-// The small writes outside decisions: signs of life of waiters and replicas, and marks of witnesses. None of them changes
-// what a decision rests on, so none waits for a guard row.
+// The small writes outside decisions: signs of life of waiters and replicas, marks of witnesses, and changes that no
+// transaction of a lock makes. None of them changes what a decision rests on, so none waits for a guard row.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
@@ -8,11 +8,12 @@ import { LEVEL } from "../../core/level.ts";
 import { LATEST_MIGRATION } from "../fleet.ts";
 import { ROLLED_BACK, retry } from "../retry.ts";
 import { claimKeyFromRow } from "../rows/from-rows.ts";
+import { CHANGE_COLUMNS, changeValuesAfterTime } from "../rows/kept-changes.ts";
 import { bytesOf } from "../rows/values.ts";
 import { MARK_AGAIN_MS } from "../storage-bounds.ts";
 import type { Store } from "../store.ts";
 import { WITNESS_KEPT_US } from "../store.ts";
-import { type Connection, Trip } from "./connection/connection.ts";
+import { type Connection, query, Trip } from "./connection/connection.ts";
 import { inTransaction, rowsOf, writtenBy } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { askWhetherUsable, mustBeUsable } from "./connection/usable-server.ts";
@@ -37,6 +38,7 @@ const MARK_ANEW = `INSERT INTO rowlock_witness (id, mark, written_at) VALUES (?,
   ON DUPLICATE KEY UPDATE mark = ?, written_at = ${NOW_US}`;
 const FORGET_MARKS = `DELETE FROM rowlock_witness WHERE written_at <= ${NOW_US} - ? LIMIT 100`;
 const UNMARK = "DELETE FROM rowlock_witness WHERE id = ?";
+const ADD_CHANGE = `INSERT INTO rowlock_change (${CHANGE_COLUMNS}) VALUES (${NOW_US}, ?)`;
 const KNOWN = bytesOf(LATEST_MIGRATION);
 
 /** The claims whose places were extended, and those that still wait but whose rows another transaction holds. */
@@ -94,6 +96,11 @@ export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseCl
       if (written.isDone || !pool.isCluster) return written;
       await sleep(MARK_AGAIN_MS);
       return repeatedly((connection) => writeMark(connection, witness, expected, mark));
+    },
+
+    async noteChange(change) {
+      const values = changeValuesAfterTime(change);
+      await repeatedly((connection) => query(connection, "note_change", ADD_CHANGE, values));
     },
 
     async retire(replica) {

@@ -3,6 +3,7 @@
 
 import { DatabaseClock } from "../../core/database-clock.ts";
 import type { MysqlAddress } from "../database-url.ts";
+import { coldReads } from "../reads/reads.ts";
 import {
   CONNECTIONS_BESIDE_LANES,
   LANES_DEFAULT,
@@ -10,20 +11,16 @@ import {
   POOL_SIZE_DEFAULT,
 } from "../storage-bounds.ts";
 import type { Finding, Store, StoreOptions } from "../store.ts";
-import { busyLocks } from "./busy-locks.ts";
-import { changes } from "./changes.ts";
 import { checkDurability, checks, mustBeInnodb } from "./checks.ts";
 import { UNOBSERVED } from "./connection/connect.ts";
 import { MysqlPool } from "./connection/pool.ts";
-import { decided } from "./decided.ts";
-import { freeLocks } from "./free-locks.ts";
-import { history } from "./history.ts";
 import { LockCache } from "./lock-cache.ts";
 import { maintenance } from "./maintenance.ts";
 import { adopt, failOver, levels, RuleCache } from "./meta.ts";
 import { names } from "./names.ts";
 import { reads } from "./reads.ts";
 import { rowHolder } from "./row-holder.ts";
+import { stepsOn } from "./steps.ts";
 import { transactOn } from "./transaction/transact.ts";
 
 /** Connects and checks that the schema exists; it must be up to date. Throws a StoreError that says what is missing. */
@@ -61,13 +58,9 @@ export async function openMysqlStore(options: MysqlAddress & StoreOptions): Prom
     ...names(pool),
     ...maintenance(pool, cache, clock),
     ...reads(pool, clock),
-    ...history(pool),
-    ...changes(pool),
+    ...coldReads(stepsOn(pool, clock)),
     ...rowHolder(pool),
-    ...decided(pool),
-    ...freeLocks(pool, clock),
     ...checks(pool),
-    ...busyLocks(pool),
     pool: () => pool.state,
     servers: () => pool.servers,
     bounds: () => pool.bounds,

@@ -183,10 +183,6 @@ export const RULE_LIST = "prefix, limit_value, version, reason, change_mark";
 /** What is read of rowlock_meta about levels. */
 export const LEVEL_MIN_LIST = "level_min, level_min_by";
 
-/** The register of replicas; the store adds the maximum number of rows. */
-export const REPLICAS = `SELECT id, address, version, secret, started_at, rules_revision, level, deadline
-  FROM rowlock_replica ORDER BY started_at, id LIMIT`;
-
 /** What is read of a lock by its name: its guard row `l`, and its record `r`. */
 export const NAMED_LOCK_LIST =
   "l.id, l.name, l.limit_value, l.holders, l.waiting, l.has_record, r.due_at, r.status";
@@ -222,20 +218,6 @@ export const HOLDER_TIMES_LIST = ["l.id", ...TIMES.map((column) => `l.holder_${c
 export const BUSY_LOCK_LIST = `${LOCK_LIST}, CASE WHEN ${HAS_HOLDER} THEN l.holder_labels END,
   (SELECT c.requested_at FROM rowlock_claim c
     WHERE c.lock_id = l.id AND ${WAITERS_IN_ORDER} LIMIT 1)`;
-
-/**
- * Locks with waiters and with names in a range. Starts from the waiting claims, because most guard rows may be idle.
- * Values: the lowest name, the name above the range, and the maximum number of rows.
- */
-export function waitedLocksBy(order: "longest_wait" | "most_waiters"): string {
-  return `
-  SELECT l.id, l.holders, l.waiting
-  FROM (SELECT lock_id, MIN(requested_at) AS since FROM rowlock_claim WHERE state = 1 GROUP BY lock_id) f
-  JOIN rowlock_lock l ON l.id = f.lock_id
-  WHERE l.name >= ? AND l.name < ?
-  ORDER BY ${order === "longest_wait" ? "f.since" : "l.waiting DESC"}, l.id
-  LIMIT ?`;
-}
 
 /**
  * The epoch after a fail-over: higher than the present one, and at least the tens of seconds since 2026. So rows that

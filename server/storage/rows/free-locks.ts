@@ -16,11 +16,11 @@ import { bytesOf, folderOf, prefixRange } from "./values.ts";
 
 /**
  * A range of the index of records, of which the first entries are read for their groups: one folder, or its statuses above
- * one; the folders from one on, or above it, and below another. `values` are these bounds.
+ * one; the folders from one on, or above it, and below another.
  */
 export interface GroupRange {
   readonly kind: "in_folder" | "in_folder_above" | "in_folders" | "in_folders_above";
-  readonly values: readonly Buffer[];
+  readonly bounds: { readonly from: Buffer; readonly above?: Buffer; readonly below?: Buffer };
 }
 
 /** A range of free locks of one group. */
@@ -155,11 +155,11 @@ function groupRangesAfter(prefix: string, last: RecordGroup | null): GroupRange[
   const isBefore = folder === own && own !== prefix;
   return [
     last
-      ? { kind: "in_folder_above", values: [bytesOf(folder), bytesOf(last.status)] }
-      : { kind: "in_folder", values: [bytesOf(folder)] },
+      ? { kind: "in_folder_above", bounds: { from: bytesOf(folder), above: bytesOf(last.status) } }
+      : { kind: "in_folder", bounds: { from: bytesOf(folder) } },
     isBefore
-      ? { kind: "in_folders", values: [from, below] }
-      : { kind: "in_folders_above", values: [bytesOf(folder), below] },
+      ? { kind: "in_folders", bounds: { from, below } }
+      : { kind: "in_folders_above", bounds: { from: bytesOf(folder), below } },
   ];
 }
 

@@ -1,9 +1,9 @@
-// What must always hold between the rows: the checks behind `checkInvariants`. Decides nothing and writes nothing. A
-// generator, because SQLite answers synchronously and MySQL asynchronously: it yields queries, receives their rows, and
-// returns its findings. All queries of one run must read the same snapshot.
+// What must always hold between the rows: the checks behind `checkInvariants`. Decides nothing and writes nothing. All steps
+// of one run must read the same snapshot, except after a pause.
 
 import { HELD_PLACE, isServerMade, keyText } from "../../core/claim.ts";
 import { effectiveLimit, fits } from "../../core/limit.ts";
+import { CLOCK, rowsOf, type Step, type Steps } from "../reads/steps.ts";
 import { CHECK_PAGE } from "../storage-bounds.ts";
 import type { Finding } from "../store.ts";
 import { LOCK_LIST, NEVER_DUE_US, RULE_LIST } from "./columns.ts";
@@ -15,20 +15,9 @@ import {
   type Row,
   textOf,
 } from "./from-rows.ts";
-import { AFTER_CLAIM, afterClaimValues, CLAIM_KEY_LIST, placesIn, waitingPlaceIn } from "./places.ts";
+import { CLAIM_KEY_LIST, placesIn, waitingPlaceIn } from "./places.ts";
 import { requestKeyOf } from "./request-key.ts";
 import { MODES, wordOf } from "./values.ts";
-
-/** A query of the checks. Its name is a metric label; its values are integers and keys of request ids. */
-export interface InvariantQuery {
-  readonly name: string;
-  /** It is a check by itself, which needs no snapshot with the others. */
-  readonly isWhole?: true;
-  readonly sql: string;
-  readonly values: readonly (number | bigint | Buffer)[];
-}
-
-export type InvariantRun = Generator<InvariantQuery, Finding[], readonly Row[]>;
 
 const COUNTED = [
   "held_permits",
@@ -220,25 +209,25 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
 
 const REQUESTED = "l.name, l.id AS lock_id";
 const REQUESTED_FIRST = `SELECT ${REQUESTED}, l.holder_ticket_number, l.holder_request_id, l.id FROM rowlock_lock l
-  WHERE l.id > ? AND l.holder_state <> 0 ORDER BY l.id LIMIT ${CHECK_PAGE}`;
+  WHERE l.id > :lockId AND l.holder_state <> 0 ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 const REQUESTED_FURTHER = `SELECT ${REQUESTED}, c.ticket_number, c.request_id, ${CLAIM_KEY_LIST}
   FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
-  WHERE ${AFTER_CLAIM} ORDER BY ${CLAIM_KEY_LIST} LIMIT ${CHECK_PAGE}`;
+  WHERE (${CLAIM_KEY_LIST}) > (:lockId, :place, :ticketNumber) ORDER BY ${CLAIM_KEY_LIST} LIMIT ${CHECK_PAGE}`;
 const REQUESTS = `SELECT request_key, lock_id, ticket_number FROM rowlock_request
-  WHERE request_key IN (${Array(CHECK_PAGE).fill("?").join(", ")})`;
+  WHERE request_key IN (:keys)`;
 
 const RULES = `SELECT ${RULE_LIST} FROM rowlock_limit_rule`;
 
 // The rows do not show whether a limit was lowered below what was held, so this can only be a warning.
 const OVER_LIMIT = `SELECT ${LOCK_LIST} FROM rowlock_lock l
-  WHERE l.id > ? AND l.held_permits > COALESCE(l.limit_value, 0) ORDER BY l.id LIMIT ${CHECK_PAGE}`;
+  WHERE l.id > :after AND l.held_permits > COALESCE(l.limit_value, 0) ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
-const PAUSE = "SELECT grants_from FROM rowlock_meta WHERE id = 1 AND grants_from > ?";
+const PAUSE = "SELECT grants_from FROM rowlock_meta WHERE id = 1 AND grants_from > :atUs";
 
 // Waiters with no wake-up scheduled for the time from which their lock may be granted.
 const UNWOKEN = `
   SELECT l.id, l.name FROM rowlock_record r JOIN rowlock_lock l ON l.id = r.lock_id
-  WHERE l.id > ? AND l.waiting > 0 AND r.wakes_at IS NULL AND r.not_before > ? ORDER BY l.id LIMIT ${CHECK_PAGE}`;
+  WHERE l.id > :after AND l.waiting > 0 AND r.wakes_at IS NULL AND r.not_before > :atUs ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
 // Excludes locks with something due, and locks without a decision since the pause after a fail-over: the next decision
 // will advance their queue, and the first waiter may fit only then.
@@ -246,41 +235,38 @@ const FIRST_WAITERS = `
   SELECT ${LOCK_LIST}, c.ticket_number, c.mode, c.permits
   FROM rowlock_lock l JOIN rowlock_claim c ON c.lock_id = l.id AND c.place =
     (SELECT MIN(w.place) FROM rowlock_claim w WHERE w.lock_id = l.id AND w.place > ${HELD_PLACE})
-  WHERE l.id > ? AND l.waiting > 0 AND NOT (l.holder_state <> 0 AND COALESCE(l.holder_deadline, ${NEVER_DUE_US}) <= ?)
-    AND NOT EXISTS (SELECT 1 FROM rowlock_claim d WHERE d.lock_id = l.id AND d.deadline <= ?)
-    AND NOT EXISTS (SELECT 1 FROM rowlock_record r WHERE r.lock_id = l.id AND (r.not_before > ? OR r.wakes_at <= ?))
-    AND NOT EXISTS (SELECT 1 FROM rowlock_meta m WHERE m.grants_from > ? OR l.decided_at < m.grants_from)
+  WHERE l.id > :after AND l.waiting > 0 AND NOT (l.holder_state <> 0 AND COALESCE(l.holder_deadline, ${NEVER_DUE_US}) <= :atUs)
+    AND NOT EXISTS (SELECT 1 FROM rowlock_claim d WHERE d.lock_id = l.id AND d.deadline <= :atUs)
+    AND NOT EXISTS (SELECT 1 FROM rowlock_record r WHERE r.lock_id = l.id AND (r.not_before > :atUs OR r.wakes_at <= :atUs))
+    AND NOT EXISTS (SELECT 1 FROM rowlock_meta m WHERE m.grants_from > :atUs OR l.decided_at < m.grants_from)
   ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
 /**
  * Returns at most `max` findings; none has severity `error` if only rowlock has written the database. `of`: whether it
  * also runs the checks that read ended claims, of which there may be very many.
  */
-export function* checkRows(nowUs: number, max: number, of: "all" | "live" = "all"): InvariantRun {
+export function* checkRows(nowUs: number, max: number, of: "all" | "live" = "all"): Steps<Finding[]> {
   const findings: Finding[] = [];
   for (const { check, sql, message } of PLAIN) {
     if (of === "live" && sql.includes("rowlock_history")) continue;
     const left = max - findings.length;
     if (left <= 0) return findings;
-    const rows = yield {
-      name: `check_${check}`,
-      sql: `${sql} LIMIT ${Math.trunc(left)}`,
-      values: [],
-      isWhole: true,
-    };
+    // Each is a check by itself.
+    const asks: Step["asks"] = [[[`${sql} LIMIT ${Math.trunc(left)}`]]];
+    const [rows = []] = yield { name: `check_${check}`, asks, isPause: true };
     for (const row of rows) findings.push({ severity: "error", check, message: message(row) });
   }
-  for (const [grantsFrom] of yield { name: "check_fail_over", sql: PAUSE, values: [nowUs] }) {
+  for (const [grantsFrom] of yield* rowsOf("check_fail_over", [PAUSE, { atUs: nowUs }])) {
     const seconds = Math.ceil((Number(grantsFrom) - nowUs) / 1e6);
     const message =
       `After a fail-over of the database, grants are paused for another ${seconds} s, because leases that it lost may ` +
       "still be held. If it lost nothing: UPDATE rowlock_meta SET grants_from = UNIX_TIMESTAMP() * 1000000.";
     if (findings.length < max) findings.push({ severity: "warning", check: "fail_over", message });
   }
-  yield* checkRequests(findings, max, REQUESTED_FIRST, [0n]);
-  yield* checkRequests(findings, max, REQUESTED_FURTHER, [0n, 0n, 0n]);
-  const rules = (yield { name: "check_rules", sql: RULES, values: [] }).map(limitRuleFromRow);
-  yield* checkPages(findings, max, "over_limit", OVER_LIMIT, [], (row) => {
+  yield* checkRequests(findings, max, REQUESTED_FIRST, { lockId: 0n });
+  yield* checkRequests(findings, max, REQUESTED_FURTHER, { lockId: 0n, place: 0n, ticketNumber: 0n });
+  const rules = (yield* rowsOf("check_rules", [RULES])).map(limitRuleFromRow);
+  yield* checkPages(findings, max, "over_limit", OVER_LIMIT, {}, (row) => {
     const lock = countersFromRow(row);
     const { limit } = effectiveLimit(lock, rules);
     if (lock.heldPermits <= limit) return null;
@@ -289,12 +275,11 @@ export function* checkRows(nowUs: number, max: number, of: "all" | "live" = "all
       "This is normal if the limit was lowered while they were held: they drain.";
     return { severity: "warning", check: "over_limit", message };
   });
-  yield* checkPages(findings, max, "records", UNWOKEN, [nowUs], ([, name]) => {
+  yield* checkPages(findings, max, "records", UNWOKEN, { atUs: nowUs }, ([, name]) => {
     const message = `${lockNamed(name)} has waiters, and no wake-up scheduled for when it becomes due.`;
     return { severity: "error", check: "records", message };
   });
-  const dueBy = [nowUs, nowUs, nowUs, nowUs, nowUs];
-  yield* checkPages(findings, max, "not_granted", FIRST_WAITERS, dueBy, (row) => {
+  yield* checkPages(findings, max, "not_granted", FIRST_WAITERS, { atUs: nowUs }, (row) => {
     const lock = countersFromRow(row);
     const [ticket, mode, permits] = row.slice(-3);
     const wanted = { mode: wordOf(MODES, mode), permits: Number(permits) };
@@ -305,18 +290,24 @@ export function* checkRows(nowUs: number, max: number, of: "all" | "live" = "all
   return findings;
 }
 
+/** The same as of the database's clock. */
+export function* checkNow(max: number, of: "all" | "live"): Steps<Finding[]> {
+  const [time] = yield* rowsOf("clock", CLOCK);
+  return yield* checkRows(Number(time?.[0]), max, of);
+}
+
 /** Each row begins with the id of its lock. */
 function* checkPages(
   findings: Finding[],
   max: number,
   check: string,
   sql: string,
-  values: readonly number[],
+  values: { readonly atUs?: number },
   judge: (row: Row) => Finding | null,
-): Generator<InvariantQuery, void, readonly Row[]> {
+): Steps<void> {
   let after = 0n;
   while (findings.length < max) {
-    const rows = yield { name: `check_${check}`, sql, values: [after, ...values] };
+    const rows = yield* rowsOf(`check_${check}`, [sql, { after, ...values }]);
     for (const row of rows) {
       const finding = judge(row);
       if (finding && findings.length < max) findings.push(finding);
@@ -334,19 +325,17 @@ function* checkRequests(
   findings: Finding[],
   max: number,
   sql: string,
-  first: readonly bigint[],
-): Generator<InvariantQuery, void, readonly Row[]> {
+  first: Readonly<Record<string, bigint>>,
+): Steps<void> {
   for (let after = first; findings.length < max; ) {
-    const values = after.length === 1 ? after : afterClaimValues(after);
-    const page = yield { name: "check_requests", sql, values };
+    const page = yield* rowsOf("check_requests", [sql, after]);
     const keys = page
       .filter((row) => !isServerMade(textOf(row[3])))
       .map((row) => ({ row, key: requestKeyOf(textOf(row[3])) }));
     if (keys.length > 0) {
-      // Always as many values, so that it is one statement.
-      const wanted = Array.from({ length: CHECK_PAGE }, (_, at) => (keys[at] ?? keys[0])?.key as Buffer);
+      const wanted = { keys: keys.map(({ key }) => key) };
       const found = new Map<string, string>();
-      for (const [key, ...claim] of yield { name: "check_requests", sql: REQUESTS, values: wanted })
+      for (const [key, ...claim] of yield* rowsOf("check_requests", [REQUESTS, wanted]))
         found.set(hexOf(key), keyText(claimKeyFromRow(claim)));
       for (const { row, key } of keys) {
         const [name, lockId, ticket] = row;
@@ -357,7 +346,8 @@ function* checkRequests(
     }
     const last = page.at(-1);
     if (!last || page.length < CHECK_PAGE) return;
-    after = last.slice(-first.length).map(bigintOf);
+    const names = Object.keys(first);
+    after = Object.fromEntries(names.map((name, at) => [name, bigintOf(last.at(at - names.length))]));
   }
 }
 

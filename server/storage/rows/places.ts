@@ -24,11 +24,3 @@ export const WAITERS_IN_ORDER = `c.place > ${HELD_PLACE} ORDER BY c.place, c.tic
 
 /** The key of a claim `c`. */
 export const CLAIM_KEY_LIST = "c.lock_id, c.place, c.ticket_number";
-/** The claims `c` behind a key. No comparison of rows, which MySQL does not turn into a range. */
-export const AFTER_CLAIM =
-  "c.lock_id >= ? AND (c.lock_id > ? OR c.place > ? OR (c.place = ? AND c.ticket_number > ?))";
-
-/** Values for AFTER_CLAIM. `key`: values of CLAIM_KEY_LIST. */
-export function afterClaimValues([lockId = 0n, place = 0n, ticketNumber = 0n]: readonly bigint[]): bigint[] {
-  return [lockId, lockId, place, place, ticketNumber];
-}

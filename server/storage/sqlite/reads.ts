@@ -1,89 +1,20 @@
-// Reads of the SQLite store outside decisions: for display, for polls, and to find locks. Begins no transaction and
-// writes nothing.
+// Polls, the search for what is due, claims by their ids, and checks of the rows.
 
-import { setImmediate as otherWork } from "node:timers/promises";
-import { partsOf } from "../../core/bounds.ts";
-import { pageOf } from "../rows/decided-order.ts";
 import { boundFromRow, dueStep, isStale } from "../rows/due-locks.ts";
-import {
-  bigintOf,
-  busyLockFromRow,
-  claimFromRow,
-  claimsOfPrincipalFromRow,
-  claimTimesFromRow,
-  furtherClaimFromRow,
-  guardFromRow,
-  placeFromRow,
-  type Row,
-  recordsOfPrincipalFromRow,
-  replicaFromRow,
-  textOf,
-  waitedLockFromRow,
-} from "../rows/from-rows.ts";
-import { checkRows, type InvariantQuery } from "../rows/invariants.ts";
-import { bytesOf, rangeAfter } from "../rows/values.ts";
-import { BUSY_LOCKS_PAGE, CHECKED_ROWS_MAX, LIST_ROWS_MAX, LIST_SCAN_MAX } from "../storage-bounds.ts";
-import type { LockView, Polled, Store } from "../store.ts";
+import { bigintOf, claimFromRow } from "../rows/from-rows.ts";
+import { checkNow } from "../rows/invariants.ts";
+import { bytesOf } from "../rows/values.ts";
+import { CHECKED_ROWS_MAX } from "../storage-bounds.ts";
+import type { Polled, Store } from "../store.ts";
 import type { SqliteHandle } from "./handle.ts";
-import {
-  claimByRequest,
-  guardFrom,
-  holdersOf,
-  listOf,
-  type SqliteStatements,
-  type StatementName,
-  waitersOf,
-} from "./statements.ts";
-
-const LISTS = { all: "list", busy: "list_busy", limited: "list_limited" } as const;
+import { claimByRequest, listOf, type SqliteStatements } from "./statements.ts";
+import { stepsOn } from "./steps.ts";
 
 export function reads(handle: SqliteHandle) {
   const { statements, nowUs } = handle;
-  const viewOf = (row: Row, shown: number): LockView => {
-    const guard = guardFrom(statements, row);
-    const { lock } = guard;
-    return {
-      lock,
-      // Most locks of a long listing are idle: their counters show that there is nothing to read.
-      holders: shown > 0 && lock.holders > 0 ? holdersOf(statements, guard, shown) : [],
-      waiters: shown > 0 && lock.waiting > 0 ? waitersOf(statements, guard, shown) : [],
-    };
-  };
-  // Pages of some milliseconds each, between which this process does its other work.
-  const eachBusyPage = async (name: StatementName, see: (page: readonly Row[]) => void) => {
-    const ids = statements.all("busy_ids").map(([id]) => bigintOf(id));
-    for (const part of partsOf(ids, BUSY_LOCKS_PAGE)) {
-      see(statements.all(name, listOf(part)));
-      await otherWork();
-    }
-  };
-  const eachClaimPage = async (name: StatementName, see: (page: readonly Row[]) => void) => {
-    for (let after = [0n, 0n, 0n]; ; ) {
-      const page = statements.all(name, ...after);
-      see(page);
-      const last = page.at(-1);
-      if (!last || page.length < BUSY_LOCKS_PAGE) return;
-      after = last.slice(-3).map(bigintOf);
-      await otherWork();
-    }
-  };
-  const answerTo = ({ name, sql, values }: InvariantQuery) => statements.read(name, sql, values);
+  const on = stepsOn(handle);
   return {
     find: async (names) => find(statements, names),
-
-    async claimsOfPrincipals() {
-      const rows = statements.all("claims_of_principals").map(claimsOfPrincipalFromRow);
-      return rows.filter(({ principal }) => principal !== "");
-    },
-
-    async recordsOfPrincipals() {
-      return statements.all("records_of_principals").map(recordsOfPrincipalFromRow);
-    },
-
-    replicas: async (max) => ({
-      nowUs: nowUs(),
-      replicas: statements.all("replicas", max).map(replicaFromRow),
-    }),
 
     async poll(lockIds, aheadUs) {
       const atLeastUs = nowUs() - handle.coarseUs;
@@ -127,81 +58,14 @@ export function reads(handle: SqliteHandle) {
       return { nowUs, ...dueStep(bounds, woken, atLeastUs, max) };
     },
 
-    queue: async (lockId) => ({ nowUs: nowUs(), places: statements.all("queue", lockId).map(placeFromRow) }),
-
-    async holders(lockId, max) {
-      const row = statements.get("lock", lockId);
-      return { nowUs: nowUs(), claims: row ? holdersOf(statements, guardFrom(statements, row), max) : [] };
-    },
-
-    async list({ prefix, afterName, max, which }) {
-      const { from, below } = rangeAfter(prefix, afterName);
-      const rowsMax = Math.min(max, LIST_ROWS_MAX);
-      // Few of many rows may match, and the scan blocks this process, so it is limited to LIST_SCAN_MAX rows.
-      const last = which === "all" ? undefined : statements.get("list_last", from, below, LIST_SCAN_MAX - 1);
-      const lastName = last ? textOf(last[0]) : null;
-      const upTo = lastName === null ? below : rangeAfter("", lastName).from;
-      const locks = statements.all(LISTS[which], from, upTo, rowsMax).map(guardFromRow);
-      return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : lastName };
-    },
-
-    async decidedSince({ atUs, afterLockId }, untilUs, max) {
-      const readUs = nowUs();
-      const { epoch } = handle.meta().failOver;
-      const rows = [
-        ...statements.all("decided_at", atUs, afterLockId, max),
-        ...statements.all("decided_after", atUs, untilUs ?? readUs, max),
-      ];
-      return { nowUs: readUs, epoch, ...pageOf(rows, max) };
-    },
-
-    async waitedLocks(prefix, order, max) {
-      const { from, below } = rangeAfter(prefix, null);
-      return statements.all(order, from, below, max).map(waitedLockFromRow);
-    },
-
-    views: async (ids, shown) =>
-      ids.flatMap((id) => {
-        const row = statements.get("lock", id);
-        return row ? viewOf(row, shown) : [];
-      }),
-
-    async view(name, shown) {
-      const row = statements.get("lock_by_name", bytesOf(name));
-      return row ? viewOf(row, shown) : null;
-    },
-
     limitRules: async () => handle.meta().limitRules,
 
-    busyLocks: (see) => eachBusyPage("busy_locks", (page) => see(page.map(busyLockFromRow))),
-
-    furtherClaims: (see) => eachClaimPage("further_claims", (page) => see(page.map(furtherClaimFromRow))),
-
-    async claimTimes(see) {
-      const seePage = (page: readonly Row[]) => see(page.map(claimTimesFromRow));
-      await eachBusyPage("holder_times", seePage);
-      await eachClaimPage("claim_times", seePage);
-    },
-
-    checkInvariants: async (max) => {
-      const run = checkRows(nowUs(), max);
-      let step = run.next();
-      while (!step.done) step = run.next(answerTo(step.value));
-      return step.value;
-    },
+    checkInvariants: (max) => on.read(checkNow(max, "all")),
 
     async checkLiveClaims(max) {
       const [[count] = []] = statements.read("check_size", CHECKED_ROWS, []);
       // This process does nothing else during a check, so its length is bounded by the rows and not by the time.
-      if (Number(count) > CHECKED_ROWS_MAX) return null;
-      const run = checkRows(nowUs(), max, "live");
-      let step = run.next();
-      while (!step.done) {
-        const { isWhole } = step.value;
-        step = run.next(answerTo(step.value));
-        if (isWhole) await otherWork();
-      }
-      return step.value;
+      return Number(count) > CHECKED_ROWS_MAX ? null : on.read(checkNow(max, "live"));
     },
   } satisfies Partial<Store>;
 }

@@ -4,14 +4,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import { IN_MEMORY } from "../database-url.ts";
 import { pendingOf, runPending, sqliteSchema } from "../migrate/schema.ts";
+import { coldReads } from "../reads/reads.ts";
 import type { Finding, Store } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { sqliteError } from "./errors.ts";
 import { type OpenDatabase, openSqliteFile } from "./file.ts";
-import { freeLocks } from "./free-locks.ts";
 import { SqliteHandle, type SqliteOptions } from "./handle.ts";
-import { history } from "./history.ts";
 import { reads } from "./reads.ts";
+import { stepsOn } from "./steps.ts";
 import { transactOn } from "./transaction.ts";
 import { writes } from "./writes.ts";
 
@@ -45,8 +45,9 @@ export function sqliteStore(database: OpenDatabase, options: SqliteOptions): Sto
     ...checked(handle, {
       ...writes(handle),
       ...reads(handle),
-      ...history(handle),
-      ...freeLocks(handle),
+      ...coldReads(stepsOn(handle)),
+      // One process has the file to itself.
+      rowHolder: async () => null,
     }),
     // The file was opened for writing.
     checkRights: async () => [],

@@ -7,37 +7,25 @@ import { type Claim, inOrder } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Span } from "../../core/span.ts";
 import {
-  BUSY_LOCK_LIST,
   CLAIM_COLUMNS,
   CLAIM_LIST,
-  CLAIM_TIMES_LIST,
   CLAIM_WRITTEN_COLUMNS,
-  CLAIMS_OF_PRINCIPALS,
   earliestDeadlineBy,
   exactBoundBy,
-  FURTHER_CLAIM_LIST,
   GUARD_LIST,
   HAS_HOLDER,
   HISTORY_COLUMNS,
   HISTORY_LIST,
   HOLDER_LIST,
-  HOLDER_TIMES_LIST,
   IDLE_LOCK_CONDITION,
   LEVEL_MIN_LIST,
-  LOCK_LIST,
-  NAMED_LOCK_LIST,
   NEVER_DUE_US,
   newEpochBy,
   RECORD_CHANGING_COLUMNS,
   RECORD_COLUMNS,
   RECORD_LIST,
-  RECORDS_OF_PRINCIPALS,
-  REPLICAS,
   RULE_LIST,
-  waitedLocksBy,
 } from "../rows/columns.ts";
-import { DECIDED_LIST } from "../rows/decided-order.ts";
-import { ENDED_KEY_LIST } from "../rows/ended-order.ts";
 import {
   claimFromRow,
   countersFromRow,
@@ -47,16 +35,10 @@ import {
   recordFromRow,
 } from "../rows/from-rows.ts";
 import { CHANGE_COLUMNS } from "../rows/kept-changes.ts";
-import {
-  CLAIM_KEY_LIST,
-  HOLDERS_IN_ORDER,
-  placesIn,
-  WAITERS_IN_ORDER,
-  waitingPlaceIn,
-} from "../rows/places.ts";
+import { HOLDERS_IN_ORDER, placesIn, WAITERS_IN_ORDER, waitingPlaceIn } from "../rows/places.ts";
 import { requestKeyOf } from "../rows/request-key.ts";
 import { beginStatement } from "../statement-span.ts";
-import { BUSY_LOCKS_PAGE, CLOCK_COARSE_US, IDLE_SCAN_MAX } from "../storage-bounds.ts";
+import { CLOCK_COARSE_US, IDLE_SCAN_MAX } from "../storage-bounds.ts";
 import type { StoreObserver } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { sqliteError } from "./errors.ts";
@@ -65,16 +47,8 @@ import { textPlacesOf } from "./text-places.ts";
 const placesOf = (columns: readonly unknown[]) => columns.map(() => "?").join(", ");
 
 const DUE_LOCKS = "rowlock_lock l INDEXED BY rowlock_lock_due";
-const UNDER_PREFIX = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name >= ? AND l.name < ?`;
-const DUE_RECORDS = "rowlock_record INDEXED BY rowlock_record_due";
-const GROUP = `SELECT folder, status FROM ${DUE_RECORDS}`;
-const FREE = `SELECT r.lock_id, r.name, r.due_at, l.limit_value
-    FROM rowlock_record r INDEXED BY rowlock_record_due CROSS JOIN rowlock_lock l ON l.id = r.lock_id
-    WHERE r.folder = ? AND r.status = ?`;
-const DECIDED = `SELECT ${DECIDED_LIST} FROM rowlock_lock INDEXED BY rowlock_lock_idle`;
 const OF_LOCK = `SELECT ${CLAIM_LIST} FROM rowlock_claim c WHERE c.lock_id = ?`;
 const IS_CLAIM = "lock_id = ?1 AND place = ?2 AND ticket_number = ?3 AND secret = ?4";
-const REQUESTS_OF = "SELECT request_id, lock_id, ticket_number FROM rowlock_history";
 /** A maximum number of rows. SQLite recompiles a statement for each value of a bare parameter in LIMIT. */
 const GIVEN = "(? + 0)";
 
@@ -139,9 +113,6 @@ const SQL = {
   raise_level_min: `UPDATE rowlock_meta SET level_min = ?1, level_min_by = ?2, rules_revision = rules_revision + 1
     WHERE id = 1 AND level_min < ?1`,
   forget_replicas: "DELETE FROM rowlock_replica WHERE deadline <= ?",
-  replicas: `${REPLICAS} ${GIVEN}`,
-  claims_of_principals: CLAIMS_OF_PRINCIPALS,
-  records_of_principals: RECORDS_OF_PRINCIPALS,
   retire: "DELETE FROM rowlock_replica WHERE id = ?",
   mark: `INSERT INTO rowlock_witness (id, mark, written_at)
     SELECT ?1, ?2, ?3 WHERE ?4 IS NULL OR EXISTS (SELECT 1 FROM rowlock_witness WHERE id = ?1)
@@ -162,90 +133,25 @@ const SQL = {
   write_bound: "UPDATE rowlock_lock SET next_deadline = ? WHERE id = ?",
   woken_locks: `SELECT lock_id FROM rowlock_record INDEXED BY rowlock_record_wake WHERE wakes_at <= ? AND lock_id > ?
     ORDER BY lock_id LIMIT ${GIVEN}`,
-  next_history_class: "SELECT min(kept_for) FROM rowlock_history WHERE kept_for > ?",
-  ended_until: `SELECT ${ENDED_KEY_LIST} FROM rowlock_history WHERE kept_for = ? AND ended_at <= ?
-    ORDER BY ended_at, lock_id, ticket_number LIMIT ${GIVEN}`,
-  ended_from: `SELECT ${ENDED_KEY_LIST} FROM rowlock_history WHERE kept_for = ? AND ended_at >= ? AND ended_at <= ?
-    ORDER BY ended_at, lock_id, ticket_number LIMIT ${GIVEN}`,
-  requests_between: `${REQUESTS_OF} WHERE kept_for = ? AND ended_at BETWEEN ? AND ?`,
-  requests_until: `${REQUESTS_OF} WHERE kept_for = ? AND (ended_at, lock_id, ticket_number) <= (?, ?, ?)`,
-  // A later claim may have the request id by now.
-  forget_request: "DELETE FROM rowlock_request WHERE request_key = ? AND lock_id = ? AND ticket_number = ?",
-  purge_claims: `DELETE FROM rowlock_history
-    WHERE kept_for = ? AND (ended_at, lock_id, ticket_number) <= (?, ?, ?)`,
-  ended_of_lock: `SELECT ${HISTORY_LIST} FROM rowlock_history h WHERE h.lock_id = ? AND h.ticket_number < ?
-    ORDER BY h.ticket_number DESC LIMIT ${GIVEN}`,
-  ended_claims: `SELECT ${HISTORY_LIST}, l.name FROM rowlock_history h CROSS JOIN rowlock_lock l ON l.id = h.lock_id
-    WHERE h.kept_for = ? AND (h.ended_at, h.lock_id, h.ticket_number) < (?, ?, ?)
-    ORDER BY h.ended_at DESC, h.lock_id DESC, h.ticket_number DESC LIMIT ${GIVEN}`,
-  requested_from: `SELECT ticket_number, requested_at FROM rowlock_history
-    WHERE lock_id = ? AND ticket_number >= ? ORDER BY ticket_number LIMIT 1`,
-  requested_last: `SELECT ticket_number, requested_at FROM rowlock_history
-    WHERE lock_id = ? ORDER BY ticket_number DESC LIMIT 1`,
   count_history: "SELECT count(*) FROM rowlock_history",
-  live_claims: `SELECT * FROM (SELECT ${HOLDER_LIST} FROM rowlock_lock l
-      WHERE l.id = ?1 AND ${HAS_HOLDER} AND l.holder_ticket_number > ?2
-    UNION ALL SELECT * FROM (SELECT ${CLAIM_LIST} FROM rowlock_claim c
-      WHERE c.lock_id = ?1 AND c.ticket_number > ?2 AND ${HOLDERS_IN_ORDER} LIMIT (?3 + 0))
-    UNION ALL SELECT * FROM (SELECT ${CLAIM_LIST} FROM rowlock_claim c
-      WHERE c.lock_id = ?1 AND c.place > ${waitingPlaceIn("?2")} AND ${WAITERS_IN_ORDER} LIMIT (?3 + 0)))`,
 
   // The clock steps by milliseconds. Changes of one step are listed in the order in which they were made.
   add_change: `INSERT INTO rowlock_change (${CHANGE_COLUMNS})
     SELECT iif(last BETWEEN ?1 AND ?1 + ${CLOCK_COARSE_US - 2}, last + 1, ?1), ${placesOf(CHANGE_COLUMNS.split(",").slice(1))}
     FROM (SELECT max(changed_at) AS last FROM rowlock_change)`,
-  changes: `SELECT ${CHANGE_COLUMNS} FROM rowlock_change
-    WHERE (changed_at, id) < (?, ?) ORDER BY changed_at DESC, id DESC LIMIT ${GIVEN}`,
-  changes_of_target: `SELECT ${CHANGE_COLUMNS} FROM rowlock_change INDEXED BY rowlock_change_target
-    WHERE target = ? AND (changed_at, id) < (?, ?) ORDER BY changed_at DESC, id DESC LIMIT ${GIVEN}`,
-  note_kept_by: `UPDATE rowlock_meta SET kept_by = ?1, claims_from = max(claims_from, ?2), changes_from = max(changes_from, ?2)
-    WHERE id = 1 AND kept_by <> ?1`,
-  history_from: `SELECT max(claims_from, failed_over_at), max(changes_from, failed_over_at) FROM rowlock_meta WHERE id = 1`,
-  raise_claims_from: "UPDATE rowlock_meta SET claims_from = max(claims_from, ?) WHERE id = 1",
-  raise_changes_from: `UPDATE rowlock_meta SET changes_from = max(changes_from, 1 +
-    (SELECT changed_at FROM rowlock_change ORDER BY changed_at, id LIMIT 1 OFFSET ?)) WHERE id = 1`,
   count_changes: "SELECT count(*) FROM rowlock_change",
-  purge_changes: `DELETE FROM rowlock_change WHERE (changed_at, id) IN
-    (SELECT changed_at, id FROM rowlock_change WHERE changed_at < ? ORDER BY changed_at, id LIMIT ${GIVEN})`,
   old_locks: `SELECT l.id, l.decided_at, ${IDLE_LOCK_CONDITION}, l.last_token, l.record_floor
     FROM rowlock_lock l INDEXED BY rowlock_lock_idle
     WHERE l.decided_at >= ?1 AND (l.decided_at > ?1 OR l.id > ?2) AND l.decided_at < ?3
     ORDER BY l.decided_at, l.id LIMIT ${IDLE_SCAN_MAX}`,
   raise_token_floor: "UPDATE rowlock_meta SET token_floor = max(token_floor, ?, ?) WHERE id = 1",
   remove_lock: "DELETE FROM rowlock_lock WHERE id = ?",
-
-  queue: `SELECT c.ticket_number, c.permits FROM rowlock_claim c WHERE c.lock_id = ? AND ${WAITERS_IN_ORDER}`,
-  group_in_folder: `${GROUP} WHERE folder = ? ORDER BY status LIMIT ${GIVEN}`,
-  group_in_folder_above: `${GROUP} WHERE folder = ? AND status > ? ORDER BY status LIMIT ${GIVEN}`,
-  group_in_folders: `${GROUP} WHERE folder >= ? AND folder < ? ORDER BY folder, status LIMIT ${GIVEN}`,
-  group_in_folders_above: `${GROUP} WHERE folder > ? AND folder < ? ORDER BY folder, status LIMIT ${GIVEN}`,
-  free_locks_at: `${FREE} AND r.due_at = ? AND r.name > ? ORDER BY r.name LIMIT ${GIVEN}`,
-  free_locks: `${FREE} AND r.due_at > ? AND r.due_at <= ? ORDER BY r.due_at, r.name LIMIT ${GIVEN}`,
-  next_due: `SELECT due_at FROM ${DUE_RECORDS} WHERE folder = ? AND status = ? AND due_at > ?
-    ORDER BY due_at LIMIT 1`,
-  named_lock: `SELECT ${NAMED_LOCK_LIST}
-    FROM rowlock_lock l LEFT JOIN rowlock_record r ON r.lock_id = l.id WHERE l.name = ?`,
-  decided_at: `${DECIDED} WHERE decided_at = ? AND id > ? ORDER BY id LIMIT ${GIVEN}`,
-  decided_after: `${DECIDED} WHERE decided_at > ? AND decided_at <= ? ORDER BY decided_at, id LIMIT ${GIVEN}`,
-  list: `${UNDER_PREFIX} ORDER BY l.name LIMIT ${GIVEN}`,
-  list_busy: `${UNDER_PREFIX} AND (l.holders > 0 OR l.waiting > 0) ORDER BY l.name LIMIT ${GIVEN}`,
-  list_limited: `${UNDER_PREFIX} AND l.limit_value IS NOT NULL ORDER BY l.name LIMIT ${GIVEN}`,
-  list_last: "SELECT name FROM rowlock_lock WHERE name >= ? AND name < ? ORDER BY name LIMIT 1 OFFSET ?",
-  longest_wait: waitedLocksBy("longest_wait"),
-  most_waiters: waitedLocksBy("most_waiters"),
-  lock_by_name: `SELECT ${GUARD_LIST} FROM rowlock_lock l WHERE l.name = ?`,
-  busy_ids: `SELECT id FROM ${DUE_LOCKS} WHERE next_deadline IS NOT NULL`,
-  busy_locks: `SELECT ${BUSY_LOCK_LIST} FROM rowlock_lock l
-    WHERE l.id IN (SELECT value FROM json_each(?)) AND (l.holders > 0 OR l.waiting > 0)`,
-  further_claims: `SELECT ${FURTHER_CLAIM_LIST} FROM rowlock_claim c WHERE (${CLAIM_KEY_LIST}) > (?, ?, ?)
-    ORDER BY ${CLAIM_KEY_LIST} LIMIT ${BUSY_LOCKS_PAGE}`,
-  holder_times: `SELECT ${HOLDER_TIMES_LIST} FROM rowlock_lock l
-    WHERE l.id IN (SELECT value FROM json_each(?)) AND ${HAS_HOLDER}`,
-  claim_times: `SELECT ${CLAIM_TIMES_LIST} FROM rowlock_claim c WHERE (${CLAIM_KEY_LIST}) > (?, ?, ?)
-    ORDER BY ${CLAIM_KEY_LIST} LIMIT ${BUSY_LOCKS_PAGE}`,
 } as const;
 
-export type StatementName = keyof typeof SQL;
+type StatementName = keyof typeof SQL;
+
+/** Values in order, or by name. */
+type Values = readonly SQLInputValue[] | readonly [Readonly<Record<string, SQLInputValue>>];
 
 export class SqliteStatements {
   readonly #database: DatabaseSync;
@@ -275,22 +181,17 @@ export class SqliteStatements {
   }
 
   /** Runs one of several statements that are counted under one name; returns how many rows it changed. */
-  write(name: string, sql: string, values: readonly SQLInputValue[]): number {
+  write(name: string, sql: string, values: Values): number {
     return Number((this.#perform("run", name, sql, values) as StatementResultingChanges).changes);
   }
 
   /** Runs a statement that is not one of the store's own. */
-  read(name: string, sql: string, values: readonly SQLInputValue[]): Row[] {
+  read(name: string, sql: string, values: Values): Row[] {
     return this.#perform("all", name, sql, values) as Row[];
   }
 
   /** Throws a StoreError if the store is closed, and for SQLite's errors that are not bugs. */
-  #perform(
-    method: "all" | "get" | "run",
-    name: string,
-    sql: string,
-    values: readonly SQLInputValue[],
-  ): unknown {
+  #perform(method: "all" | "get" | "run", name: string, sql: string, values: Values): unknown {
     if (!this.span) return this.#performUntraced(method, name, sql, values);
     const over = beginStatement(this.span, "sqlite", name);
     try {
@@ -303,15 +204,10 @@ export class SqliteStatements {
     }
   }
 
-  #performUntraced(
-    method: "all" | "get" | "run",
-    name: string,
-    sql: string,
-    values: readonly SQLInputValue[],
-  ): unknown {
+  #performUntraced(method: "all" | "get" | "run", name: string, sql: string, values: Values): unknown {
     const startedMs = performance.now();
     try {
-      return this.#statement(sql)[method](...values);
+      return this.#statement(sql)[method](...(values as SQLInputValue[]));
     } catch (error) {
       if (!this.#database.isOpen) throw new StoreError("unavailable", "closed", "The store is closed.");
       throw sqliteError(error, this.#file, sql === SQL.commit);

@@ -1,10 +1,11 @@
 // Writes of the SQLite store outside decisions: new names, fail-overs, signs of life of waiters and of the replica,
-// marks of witnesses, and the deletion of rows that nothing needs any more.
+// marks of witnesses, changes that no transaction of a lock makes, and the deletion of guard rows that nothing needs.
 
 import { LEVEL } from "../../core/level.ts";
 import { LATEST_MIGRATION } from "../fleet.ts";
 import { IdleScan } from "../rows/decided-order.ts";
 import { bigintOf, levelMinFromRow, type Row } from "../rows/from-rows.ts";
+import { changeValues } from "../rows/kept-changes.ts";
 import { bytesOf } from "../rows/values.ts";
 import { type Store, WITNESS_KEPT_US } from "../store.ts";
 import type { SqliteHandle } from "./handle.ts";
@@ -72,6 +73,10 @@ export function writes(handle: SqliteHandle) {
         if (expected === null) statements.run("forget_marks", atUs - WITNESS_KEPT_US);
         return { isDone, nowUs: atUs };
       }),
+
+    async noteChange(change) {
+      handle.inTransaction(() => statements.run("add_change", ...changeValues(change, nowUs())));
+    },
 
     retire: async (replica) =>
       handle.inTransaction(() => {

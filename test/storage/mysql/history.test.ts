@@ -5,11 +5,11 @@ import { createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type MysqlAddress, parseDatabaseUrl } from "../../../server/storage/database-url.ts";
 import { migrateUp } from "../../../server/storage/migrate/migrate.ts";
-import { changes } from "../../../server/storage/mysql/changes.ts";
 import { UNOBSERVED } from "../../../server/storage/mysql/connection/connect.ts";
 import { query } from "../../../server/storage/mysql/connection/connection.ts";
 import { MysqlPool } from "../../../server/storage/mysql/connection/pool.ts";
-import { history } from "../../../server/storage/mysql/history.ts";
+import { stepsOn } from "../../../server/storage/mysql/steps.ts";
+import { coldReads } from "../../../server/storage/reads/reads.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../../support/database.ts";
 
 reportLeftOut(mysqlFamily());
@@ -71,6 +71,8 @@ describe.each(mysqlFamily())("among many rows, on $flavour $version,", (server) 
     await drop?.();
   });
 
+  const reads = () => coldReads(stepsOn(pool, null));
+
   async function rowsRead(): Promise<number> {
     const rows = await pool.use((connection) =>
       query(connection, "status", "SHOW STATUS LIKE 'Handler_read%'"),
@@ -81,16 +83,16 @@ describe.each(mysqlFamily())("among many rows, on $flavour $version,", (server) 
   const END = { endedAtUs: 5_000_000 + 500_000, lockId: 5n, ticketNumber: 2_003n };
 
   test.for([
-    ["all ended claims", () => history(pool).endedClaims(null, MAX)],
-    ["all ended claims from a position on", () => history(pool).endedClaims(END, MAX)],
-    ["the ended claims of a lock", () => history(pool).endedClaimsOf(3n, null, MAX)],
-    ["the ended claims of a lock below a number", () => history(pool).endedClaimsOf(3n, 3_000n, MAX)],
-    ["all changes", () => changes(pool).changes(null, null, MAX)],
-    ["all changes before one", () => changes(pool).changes(null, { atUs: 700, id: 2_801n }, MAX)],
-    ["changes of two targets", () => changes(pool).changes(["lock 1", "lock 2"], null, MAX)],
+    ["all ended claims", () => reads().endedClaims(null, MAX)],
+    ["all ended claims from a position on", () => reads().endedClaims(END, MAX)],
+    ["the ended claims of a lock", () => reads().endedClaimsOf(3n, null, MAX)],
+    ["the ended claims of a lock below a number", () => reads().endedClaimsOf(3n, 3_000n, MAX)],
+    ["all changes", () => reads().changes(null, null, MAX)],
+    ["all changes before one", () => reads().changes(null, { atUs: 700, id: 2_801n }, MAX)],
+    ["changes of two targets", () => reads().changes(["lock 1", "lock 2"], null, MAX)],
     [
       "changes of two targets before one",
-      () => changes(pool).changes(["lock 1", "lock 2"], { atUs: 700, id: 2_801n }, MAX),
+      () => reads().changes(["lock 1", "lock 2"], { atUs: 700, id: 2_801n }, MAX),
     ],
   ] as const)("a read of %s touches about as many as it returns", async ([, read]) => {
     // The first read also finds the classes.
@@ -103,7 +105,7 @@ describe.each(mysqlFamily())("among many rows, on $flavour $version,", (server) 
 
   test("a search by time touches a few rows, whatever the number of claims", async () => {
     const before = await rowsRead();
-    const ticket = await history(pool).ticketAfter(3n, 3_000_500_000);
+    const ticket = await reads().ticketAfter(3n, 3_000_500_000);
     expect(ticket).toBeGreaterThan(2_992n);
     expect(ticket).toBeLessThanOrEqual(3_012n);
     expect((await rowsRead()) - before).toBeLessThan(200);
@@ -111,7 +113,7 @@ describe.each(mysqlFamily())("among many rows, on $flavour $version,", (server) 
 
   test("the statistics touch a few rows of each class, and the estimate follows what is added", async () => {
     const before = await rowsRead();
-    const { rows, overdueUs } = await history(pool).historyStats();
+    const { rows, overdueUs } = await reads().historyStats();
     expect((await rowsRead()) - before).toBeLessThan(300);
     expect(rows).toBeGreaterThan(ROWS / 2);
     expect(rows).toBeLessThan(ROWS * 2);
@@ -119,11 +121,11 @@ describe.each(mysqlFamily())("among many rows, on $flavour $version,", (server) 
   });
 
   test("a round of cleaning touches what it deletes", async () => {
-    await history(pool).historyStats();
+    await reads().historyStats();
     const before = await rowsRead();
-    expect(await history(pool).purgeClaims(Number.MAX_SAFE_INTEGER, MAX)).toBe(MAX);
-    expect(await history(pool).trimHistory(Number.MAX_SAFE_INTEGER, MAX)).toBe(MAX);
-    expect(await changes(pool).purgeChanges(1_000, 1_000_000, MAX)).toBe(MAX);
+    expect(await reads().purgeClaims(Number.MAX_SAFE_INTEGER, MAX)).toBe(MAX);
+    expect(await reads().trimHistory(Number.MAX_SAFE_INTEGER, MAX)).toBe(MAX);
+    expect(await reads().purgeChanges(1_000, 1_000_000, MAX)).toBe(MAX);
     expect((await rowsRead()) - before).toBeLessThan(60 * MAX);
   });
 });

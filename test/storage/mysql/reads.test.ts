@@ -4,8 +4,9 @@
 import { describe, expect, test } from "vitest";
 import { DatabaseClock } from "../../../server/core/database-clock.ts";
 import type { Row } from "../../../server/storage/mysql/connection/connection.ts";
-import { decided } from "../../../server/storage/mysql/decided.ts";
 import { reads } from "../../../server/storage/mysql/reads.ts";
+import { stepsOn } from "../../../server/storage/mysql/steps.ts";
+import { coldReads } from "../../../server/storage/reads/reads.ts";
 import { NEVER_DUE_US } from "../../../server/storage/rows/columns.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { RECORD } from "../../support/claims.ts";
@@ -16,7 +17,11 @@ function scene(answer: ConstructorParameters<typeof ScriptedPool>[0] = () => und
   const scripted = new ScriptedPool(
     (sql) => answer(sql) ?? (sql.startsWith("SELECT CAST") ? [["900"]] : undefined),
   );
-  return { scripted, ...reads(scripted.pool, new DatabaseClock()) };
+  return {
+    scripted,
+    ...reads(scripted.pool, new DatabaseClock()),
+    ...coldReads(stepsOn(scripted.pool, null)),
+  };
 }
 
 describe("on a node that may lag", () => {
@@ -43,7 +48,7 @@ describe("on a node that may lag", () => {
   test("recent decisions are read after it has caught up, which delays no later decision", async () => {
     const scripted = deciding();
     scripted.connection.mayLag = true;
-    await decided(scripted.pool).decidedSince(from, null, 2);
+    await coldReads(stepsOn(scripted.pool, null)).decidedSince(from, null, 2);
     const order = scripted.sql.map((sql) => sql.split(" ").slice(0, 2).join(" "));
     expect(order).toEqual([
       "SET SESSION",
@@ -60,7 +65,7 @@ describe("on a node that may lag", () => {
       scripted.connection.mayLag = mayLag;
       const failure = new Error("away");
       scripted.failures.set("decided_since", [failure]);
-      await expect(decided(scripted.pool).decidedSince(from, null, 2)).rejects.toBe(failure);
+      await expect(coldReads(stepsOn(scripted.pool, null)).decidedSince(from, null, 2)).rejects.toBe(failure);
       expect(scripted.destroyed).toEqual(mayLag ? [failure] : []);
     }
   });

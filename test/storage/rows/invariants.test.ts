@@ -2,6 +2,7 @@
 // damaged.
 
 import { describe, expect, test } from "vitest";
+import type { Query, StepValue } from "../../../server/storage/reads/steps.ts";
 import type { Row } from "../../../server/storage/rows/from-rows.ts";
 import { checkRows } from "../../../server/storage/rows/invariants.ts";
 import { CHECK_PAGE } from "../../../server/storage/storage-bounds.ts";
@@ -10,7 +11,7 @@ type Rows = readonly Row[];
 interface Asked {
   readonly name: string;
   readonly sql: string;
-  readonly values: readonly (number | bigint | Buffer)[];
+  readonly values: readonly StepValue[];
 }
 
 const NOW_US = 5_000_000;
@@ -22,8 +23,11 @@ function checked(answer: (asked: Asked) => Rows | undefined, max = 100) {
   const run = checkRows(NOW_US, max);
   let step = run.next();
   while (!step.done) {
-    asked.push(step.value);
-    step = run.next(answer(step.value) ?? []);
+    const { name, asks } = step.value;
+    const [[sql, values = {}]] = asks[0] as [Query];
+    const query = { name, sql, values: Object.values(values) };
+    asked.push(query);
+    step = run.next([answer(query) ?? []]);
   }
   return {
     asked,
