@@ -23,8 +23,10 @@ import { BUSY_LOCKS_PAGE, CENSUS_MS_MAX } from "../storage-bounds.ts";
 import type { Store } from "../store.ts";
 import { type Query, type Runner, rowsOf, type Steps } from "./steps.ts";
 
-const PAGE = `SELECT l.next_deadline, l.id FROM rowlock_lock l FORCE INDEX (rowlock_lock_due)
-  WHERE (l.next_deadline, l.id) > (:deadline, :id) ORDER BY l.next_deadline, l.id LIMIT ${BUSY_LOCKS_PAGE}`;
+const BUSY = "SELECT next_deadline, id FROM rowlock_lock FORCE INDEX (rowlock_lock_due) WHERE next_deadline";
+// Each of the two is one range of the index: very many locks may have the same value, that of claims which never end.
+const BUSY_AT = `${BUSY} = :deadline AND id > :id ORDER BY id LIMIT ${BUSY_LOCKS_PAGE}`;
+const BUSY_AFTER = `${BUSY} > :deadline ORDER BY next_deadline, id LIMIT ${BUSY_LOCKS_PAGE}`;
 const OF_BUSY = "FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (:ids)";
 const LOCKS = `SELECT ${BUSY_LOCK_LIST} ${OF_BUSY} AND (l.holders > 0 OR l.waiting > 0)`;
 const HOLDER_TIMES = `SELECT ${HOLDER_TIMES_LIST} ${OF_BUSY} AND ${HAS_HOLDER}`;
@@ -67,8 +69,9 @@ function* eachClaimPage(name: string, sql: string, see: See): Steps<void> {
 function* eachBusyPage(name: string, sql: string, see: See): Steps<void> {
   const found: bigint[] = [];
   for (let deadline = 0n, id = 0n, isLast = false; !isLast; ) {
-    const page = yield* rowsOf(name, [PAGE, { deadline, id }]);
-    found.push(...page.map((row) => bigintOf(row[1])));
+    const asks = [[[BUSY_AT, { deadline, id }]], [[BUSY_AFTER, { deadline }]]] as const;
+    const page = (yield { name, asks }).flat().slice(0, BUSY_LOCKS_PAGE);
+    found.push(...page.map(([, busy]) => bigintOf(busy)));
     [deadline, id] = (page.at(-1) ?? []).map(bigintOf) as [bigint, bigint];
     isLast = page.length < BUSY_LOCKS_PAGE;
   }
