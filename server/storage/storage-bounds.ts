@@ -89,10 +89,6 @@ export const GROUP_READS_SMALL = 4;
 export const GROUP_ENTRIES_MAX = 256;
 /** Reads of record groups per call. */
 export const GROUP_READS_MAX = 24;
-/**
- * Patterns whose names one read leaves out. Names of further paused patterns are returned, and the caller filters them.
- */
-export const PAUSED_PATTERNS_MAX = 20;
 /** Names that one statement looks up or creates rows for. */
 export const NAMES_MAX = 500;
 /**

@@ -171,7 +171,7 @@ export type FreeSelector =
       readonly prefix: string;
       /** Only locks with one of these statuses; empty: with any. */
       readonly statuses: readonly string[];
-      /** Under these names, only locks with a limit of their own. Names of very many patterns may be returned anyway. */
+      /** Under these names, only locks with a limit of their own. */
       readonly paused: readonly PausedNames[];
     };
 

@@ -32,12 +32,10 @@ const REGISTER = `INSERT INTO rowlock_replica
   VALUES (?, ?, ?, ?, ?, ?, ${NOW_US}, ?, ${NOW_US} + ?)
   ON DUPLICATE KEY UPDATE address = ?, version = ?, rules_revision = ?, deadline = ${NOW_US} + ?`;
 const FORGET = `DELETE FROM rowlock_replica WHERE deadline <= ${NOW_US} LIMIT 100`;
-const RETIRE = "DELETE FROM rowlock_replica WHERE id = ?";
 const MARK = `UPDATE rowlock_witness SET mark = ?, written_at = ${NOW_US} WHERE id = ? AND mark IN (?)`;
 const MARK_ANEW = `INSERT INTO rowlock_witness (id, mark, written_at) VALUES (?, ?, ${NOW_US})
   ON DUPLICATE KEY UPDATE mark = ?, written_at = ${NOW_US}`;
 const FORGET_MARKS = `DELETE FROM rowlock_witness WHERE written_at <= ${NOW_US} - ? LIMIT 100`;
-const UNMARK = "DELETE FROM rowlock_witness WHERE id = ?";
 const ADD_CHANGE = `INSERT INTO rowlock_change (${CHANGE_COLUMNS}) VALUES (${NOW_US}, ?)`;
 const KNOWN = bytesOf(LATEST_MIGRATION);
 
@@ -101,13 +99,6 @@ export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseCl
     async noteChange(change) {
       const values = changeValuesAfterTime(change);
       await repeatedly((connection) => query(connection, "note_change", ADD_CHANGE, values));
-    },
-
-    async retire(replica) {
-      const trip = new Trip("retire");
-      trip.add(RETIRE, replica);
-      trip.add(UNMARK, replica);
-      await repeatedly((connection) => connection.run(trip));
     },
   } satisfies Partial<Store>;
 }

@@ -3,8 +3,8 @@
 // replica that has just started, and the fail-over is recorded here.
 
 import type { LimitRule } from "../../core/limit.ts";
-import { LEVEL_MIN_LIST, newEpochBy, RULE_LIST } from "../rows/columns.ts";
-import { bigintOf, levelMinFromRow, limitRuleFromRow, textOf } from "../rows/from-rows.ts";
+import { newEpochBy, RULE_LIST } from "../rows/columns.ts";
+import { bigintOf, limitRuleFromRow, textOf } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
 import type { FailOverNote, Store } from "../store.ts";
 import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
@@ -27,7 +27,6 @@ const NOTE = `UPDATE rowlock_meta
     grants_from = GREATEST(grants_from, ${NOW_US} + LEAST(?, GREATEST(?, (${LONGEST_TTL})))),
     server_identity = COALESCE(?, server_identity)
   WHERE id = 1 AND epoch = ?`;
-const LEVEL_MIN = `SELECT ${LEVEL_MIN_LIST} FROM rowlock_meta WHERE id = 1`;
 // The revision makes every server read the row again before its next decision.
 const RAISE_LEVEL_MIN = `UPDATE rowlock_meta SET level_min = ?, level_min_by = ?, rules_revision = rules_revision + 1
   WHERE id = 1 AND level_min < ?`;
@@ -82,8 +81,6 @@ export function isSuccessor(connection: Connection, identity: Row[number] | unde
 
 export function levels(pool: MysqlPool) {
   return {
-    levelMin: () =>
-      pool.use(async (connection) => levelMinFromRow((await query(connection, "level_min", LEVEL_MIN))[0])),
     async raiseLevelMin({ level, by }) {
       await pool.write((connection) =>
         query(connection, "raise_level_min", RAISE_LEVEL_MIN, level, bytesOf(by), level),

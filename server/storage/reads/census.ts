@@ -1,26 +1,23 @@
-// Reads all locks with holders or waiters, and all claims beside their first holders, for gauges; and the times of all live
-// claims. On MySQL as of one moment, so that no lock moves along the index during the read, and in pages, so that no
-// statement takes longer when more locks are busy. The index of `next_deadline` has every busy lock, and those that were
-// released lately.
+// Reads all locks with holders or waiters, and all claims beside their first holders, for gauges; the times of all live
+// claims; and how much each principal has. Each read is in pages, so that no statement takes longer when more locks are busy;
+// on MySQL as of one moment, so that no lock moves along the index during the read. The index of `next_deadline` has every
+// busy lock, and those that were released lately.
 
 import { partsOf } from "../../core/bounds.ts";
-import {
-  BUSY_LOCK_LIST,
-  CLAIM_TIMES_LIST,
-  FURTHER_CLAIM_LIST,
-  HAS_HOLDER,
-  HOLDER_TIMES_LIST,
-} from "../rows/columns.ts";
+import type { ClaimTimes } from "../../core/clock-ahead.ts";
+import { HAS_HOLDER, LOCK_LIST } from "../rows/columns.ts";
 import {
   bigintOf,
-  busyLockFromRow,
-  claimTimesFromRow,
-  furtherClaimFromRow,
+  claimKeyFromRow,
+  countersFromRow,
+  numberOrNull,
   type Row,
+  textOf,
 } from "../rows/from-rows.ts";
-import { CLAIM_KEY_LIST } from "../rows/places.ts";
+import { CLAIM_KEY_LIST, WAITERS_IN_ORDER } from "../rows/places.ts";
+import { STATES, wordOf } from "../rows/values.ts";
 import { BUSY_LOCKS_PAGE, CENSUS_MS_MAX } from "../storage-bounds.ts";
-import type { Store } from "../store.ts";
+import type { BusyLock, FurtherClaim, Store } from "../store.ts";
 import { type Query, type Runner, rowsOf, type Steps } from "./steps.ts";
 
 const BUSY = "SELECT next_deadline, id FROM rowlock_lock FORCE INDEX (rowlock_lock_due) WHERE next_deadline";
@@ -28,13 +25,26 @@ const BUSY = "SELECT next_deadline, id FROM rowlock_lock FORCE INDEX (rowlock_lo
 const BUSY_AT = `${BUSY} = :deadline AND id > :id ORDER BY id LIMIT ${BUSY_LOCKS_PAGE}`;
 const BUSY_AFTER = `${BUSY} > :deadline ORDER BY next_deadline, id LIMIT ${BUSY_LOCKS_PAGE}`;
 const OF_BUSY = "FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (:ids)";
-const LOCKS = `SELECT ${BUSY_LOCK_LIST} ${OF_BUSY} AND (l.holders > 0 OR l.waiting > 0)`;
-const HOLDER_TIMES = `SELECT ${HOLDER_TIMES_LIST} ${OF_BUSY} AND ${HAS_HOLDER}`;
-
-const claimsPage = (list: string) => `SELECT ${list} FROM rowlock_claim c FORCE INDEX (PRIMARY)
+const LOCKS = `SELECT ${LOCK_LIST}, CASE WHEN ${HAS_HOLDER} THEN l.holder_labels END,
+  (SELECT c.requested_at FROM rowlock_claim c WHERE c.lock_id = l.id AND ${WAITERS_IN_ORDER} LIMIT 1) ${OF_BUSY} AND (l.holders > 0 OR l.waiting > 0)`;
+const claimsPage = (
+  list: string,
+) => `SELECT ${list}, ${CLAIM_KEY_LIST} FROM rowlock_claim c FORCE INDEX (PRIMARY)
   WHERE (${CLAIM_KEY_LIST}) > (:lockId, :place, :ticketNumber) ORDER BY ${CLAIM_KEY_LIST} LIMIT ${BUSY_LOCKS_PAGE}`;
-const CLAIMS = claimsPage(FURTHER_CLAIM_LIST);
-const CLAIM_TIMES = claimsPage(CLAIM_TIMES_LIST);
+const CLAIMS = claimsPage("c.state, c.labels");
+const TIMES = ["ticket_number", "state", "requested_at", "granted_at", "ttl", "deadline"];
+const CLAIM_TIMES = claimsPage(["lock_id", ...TIMES].map((column) => `c.${column}`).join(", "));
+const HOLDER_TIMES = `SELECT l.id, ${TIMES.map((column) => `l.holder_${column}`).join(", ")} ${OF_BUSY} AND ${HAS_HOLDER}`;
+
+const CLAIMS_OF_PRINCIPALS = `SELECT principal, SUM(claims), SUM(waiters) FROM (
+  SELECT l.holder_principal AS principal, COUNT(*) AS claims, 0 AS waiters FROM rowlock_lock l
+    WHERE ${HAS_HOLDER} GROUP BY l.holder_principal
+  UNION ALL
+  SELECT c.principal, COUNT(*), SUM(CASE WHEN c.state = 1 THEN 1 ELSE 0 END) FROM rowlock_claim c GROUP BY c.principal) counts
+  GROUP BY principal`;
+// Read from the index alone, without those of nobody.
+const RECORDS_OF_PRINCIPALS =
+  "SELECT principal, COUNT(*) FROM rowlock_record WHERE principal > x'' GROUP BY principal";
 
 type See = (page: readonly Row[]) => void;
 
@@ -51,6 +61,22 @@ export function census(on: Runner) {
         yield* eachBusyPage("claim_times", HOLDER_TIMES, seePage);
         yield* eachClaimPage("claim_times", CLAIM_TIMES, seePage);
       }),
+
+    async claimsOfPrincipals() {
+      const rows = await on.read(rowsOf("claims_of_principals", [CLAIMS_OF_PRINCIPALS]));
+      return rows
+        .map(([name, claims, waiters]) => ({
+          principal: textOf(name),
+          claims: Number(claims),
+          waiters: Number(waiters),
+        }))
+        .filter(({ principal }) => principal !== "");
+    },
+
+    async recordsOfPrincipals() {
+      const rows = await on.read(rowsOf("records_of_principals", [RECORDS_OF_PRINCIPALS]));
+      return rows.map(([name, records]) => ({ principal: textOf(name), records: Number(records) }));
+    },
   } satisfies Partial<Store>;
 }
 
@@ -81,4 +107,31 @@ function* eachBusyPage(name: string, sql: string, see: See): Steps<void> {
 function* pageOf(name: string, query: Query): Steps<readonly Row[]> {
   const [rows = []] = yield { name, asks: [[query]], isPause: true };
   return rows;
+}
+
+/** A row of LOCKS. */
+function busyLockFromRow(row: Row): BusyLock {
+  const labels = row.at(-2) ?? null;
+  return {
+    lock: countersFromRow(row),
+    firstHolderLabels: labels === null ? null : JSON.parse(textOf(labels)),
+    oldestWaiterSinceUs: numberOrNull(row.at(-1)),
+  };
+}
+
+/** A row of CLAIMS. */
+function furtherClaimFromRow([state, labels]: Row): FurtherClaim {
+  return { state: wordOf(STATES, state), labels: JSON.parse(textOf(labels)) };
+}
+
+/** A row of CLAIM_TIMES or HOLDER_TIMES. */
+function claimTimesFromRow(row: Row): ClaimTimes {
+  return {
+    ...claimKeyFromRow(row),
+    state: wordOf(STATES, row[2]),
+    requestedAtUs: Number(row[3]),
+    grantedAtUs: Number(row[4]) || null,
+    ttlUs: numberOrNull(row[5]),
+    deadlineUs: numberOrNull(row[6]),
+  };
 }

@@ -2,17 +2,8 @@
 // exhausted or not yet due cost nothing. Each group of locks is one range of that index.
 
 import { partsOf } from "../../core/bounds.ts";
-import { NAMED_LOCK_LIST } from "../rows/columns.ts";
-import {
-  type FreeReads,
-  findFree,
-  freeLockFromRow,
-  groupFromRow,
-  isWanted,
-  longestFreeFirst,
-  namedLockFromRow,
-} from "../rows/free-locks.ts";
-import type { Row } from "../rows/from-rows.ts";
+import { type FreeReads, findFree, isWanted, longestFreeFirst, type NamedLock } from "../rows/free-locks.ts";
+import { bigintOf, numberOrNull, type Row, textOf } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
 import { NAMES_MAX } from "../storage-bounds.ts";
 import type { RecordGroup, Store } from "../store.ts";
@@ -34,7 +25,7 @@ const FREE_AT = `${FREE} AND r.due_at = :dueAt AND r.name > :name ORDER BY r.nam
 const FREE_AFTER = `${FREE} AND r.due_at > :dueAt AND r.due_at <= :past ORDER BY r.due_at, r.name LIMIT :max`;
 const NEXT_DUE = `SELECT r.due_at - :now FROM ${INDEX} WHERE ${IN_GROUP} AND r.due_at > :past
   ORDER BY r.due_at LIMIT 1`;
-const NAMED = `SELECT ${NAMED_LOCK_LIST}
+const NAMED = `SELECT l.id, l.name, l.limit_value, l.holders, l.waiting, l.has_record, r.due_at, r.status
   FROM rowlock_lock l FORCE INDEX (rowlock_lock_name) LEFT JOIN rowlock_record r ON r.lock_id = l.id
   WHERE l.name IN (:names)`;
 
@@ -54,7 +45,9 @@ function readsOn(on: Runner): FreeReads {
           asks: ranges.map(({ kind, bounds }) => [[GROUPS[kind], { ...bounds, max }]]),
         }),
       );
-      return found.map((rows) => rows.map(groupFromRow));
+      return found.map((rows) =>
+        rows.map(([folder, status]) => ({ folder: textOf(folder), status: textOf(status) })),
+      );
     },
 
     async free(ranges, max) {
@@ -67,7 +60,12 @@ function readsOn(on: Runner): FreeReads {
       const rows = await on.read(rowsOf("free_locks", ...queries));
       const byRange = Map.groupBy(rows, ([number]) => Number(number));
       return ranges.map(({ wanted }, number) => {
-        const read = (byRange.get(number) ?? []).map(([, ...row]) => freeLockFromRow(row));
+        const read = (byRange.get(number) ?? []).map(([, id, name, dueAt, limit]) => ({
+          id: bigintOf(id),
+          name: textOf(name),
+          freeSinceUs: Number(dueAt),
+          limit: numberOrNull(limit),
+        }));
         return {
           locks: wanted ? read.filter((lock) => isWanted(lock, wanted)) : read,
           end: read.length === max ? (longestFreeFirst(read).at(-1) ?? null) : null,
@@ -110,4 +108,16 @@ function* answers(step: Step): Steps<readonly (readonly Row[])[]> {
 
 function valuesOf({ folder, status }: RecordGroup) {
   return { folder: bytesOf(folder), status: bytesOf(status) };
+}
+
+/** A row of NAMED. */
+function namedLockFromRow([id, name, limit, holders, waiting, hasRecord, dueAt, status]: Row): NamedLock {
+  const isFree = Number(holders) + Number(waiting) === 0;
+  return {
+    id: bigintOf(id),
+    name: textOf(name),
+    limit: numberOrNull(limit),
+    freeSinceUs: hasRecord ? numberOrNull(dueAt) : isFree ? 0 : null,
+    status: status ? textOf(status) : "",
+  };
 }

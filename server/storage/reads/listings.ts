@@ -1,34 +1,18 @@
-// Reads for display: locks under a prefix, locks with their holders and waiters, single queues, and what a server knows of
-// the others. A result may be outdated when it is used, so code that acts on it must decide again.
+// Reads for display: locks under a prefix, locks with their holders and waiters, and single queues. A result may be outdated
+// when it is used, so code that acts on it must decide again.
 
 import { type Claim, inOrder } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
-import {
-  CLAIM_LIST,
-  CLAIMS_OF_PRINCIPALS,
-  GUARD_LIST,
-  HAS_HOLDER,
-  HOLDER_LIST,
-  LOCK_LIST,
-  RECORD_LIST,
-  RECORDS_OF_PRINCIPALS,
-} from "../rows/columns.ts";
-import { DECIDED_LIST, pageOf } from "../rows/decided-order.ts";
+import { CLAIM_LIST, GUARD_LIST, HAS_HOLDER, HOLDER_LIST, LOCK_LIST, RECORD_LIST } from "../rows/columns.ts";
 import {
   bigintOf,
   claimFromRow,
-  claimsOfPrincipalFromRow,
   countersFromRow,
-  guardFromRow,
   hasRecord,
   holderFromRow,
-  placeFromRow,
   type Row,
   recordsOf,
-  recordsOfPrincipalFromRow,
-  replicaFromRow,
   textOf,
-  waitedLockFromRow,
 } from "../rows/from-rows.ts";
 import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER, waitingPlaceIn } from "../rows/places.ts";
 import { bytesOf, rangeAfter } from "../rows/values.ts";
@@ -64,21 +48,18 @@ const waitedLocks = (order: string) => `SELECT l.id, l.holders, l.waiting
   JOIN rowlock_lock l ON l.id = f.lock_id
   WHERE l.name >= :from AND l.name < :below ORDER BY ${order}, l.id LIMIT :max`;
 const WAITED_LOCKS = { longest_wait: waitedLocks("f.since"), most_waiters: waitedLocks("l.waiting DESC") };
-const REPLICAS = `SELECT id, address, version, secret, started_at, rules_revision, level, deadline
-  FROM rowlock_replica ORDER BY started_at, id LIMIT :max`;
-
-const FACTS = "SELECT :now, epoch FROM rowlock_meta WHERE id = 1";
-// Each of the two is one range of the index, so idle locks cost nothing.
-const DECIDED = `SELECT ${DECIDED_LIST} FROM rowlock_lock FORCE INDEX (rowlock_lock_idle)`;
-const DECIDED_AT = `${DECIDED} WHERE decided_at = :atUs AND id > :afterLockId ORDER BY id LIMIT :max`;
-const DECIDED_AFTER = `${DECIDED} WHERE decided_at > :atUs AND decided_at <= COALESCE(:untilUs, :now)
-  ORDER BY decided_at, id LIMIT :max`;
 
 export function listings(on: Runner) {
   return {
     async queue(lockId) {
       const { nowUs, rows } = await on.read(timed("queue", [QUEUE, { lockId }]));
-      return { nowUs, places: rows.map(placeFromRow) };
+      return {
+        nowUs,
+        places: rows.map(([ticket, permits]) => ({
+          ticketNumber: bigintOf(ticket),
+          permits: Number(permits),
+        })),
+      };
     },
 
     async holders(lockId, max) {
@@ -110,13 +91,18 @@ export function listings(on: Runner) {
         return { rows: yield* rowsOf("list", [LISTS[which], { ...range, below, max: rowsMax }]), lastName };
       }
       const { rows, lastName } = await on.read(step());
-      const locks = rows.map(guardFromRow);
+      const locks = rows.map((row) => ({ ...countersFromRow(row), hasRecord: hasRecord(row) }));
       return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : lastName };
     },
 
     async waitedLocks(prefix, order, max) {
       const values = { ...rangeAfter(prefix, null), max };
-      return (await on.read(rowsOf("waited_locks", [WAITED_LOCKS[order], values]))).map(waitedLockFromRow);
+      const rows = await on.read(rowsOf("waited_locks", [WAITED_LOCKS[order], values]));
+      return rows.map(([id, holders, waiting]) => ({
+        id: bigintOf(id),
+        holders: Number(holders),
+        waiting: Number(waiting),
+      }));
     },
 
     async views(ids, shown) {
@@ -131,42 +117,6 @@ export function listings(on: Runner) {
       const query: Query = [BY_NAME, { name: bytesOf(name) }];
       const [view] = await on.snapshot(() => views("view", query, shown), { isCaughtUp: true });
       return view ?? null;
-    },
-
-    async decidedSince({ atUs, afterLockId }, untilUs, max) {
-      // A node of Galera first applies what the cluster committed before: otherwise rows could appear later with an earlier
-      // time, and no read would find them.
-      const queries: Query[] = [
-        [DECIDED_AT, { atUs, afterLockId, max }],
-        [DECIDED_AFTER, { atUs, untilUs, max }],
-      ];
-      function* step(): Steps<{ meta: Row; rows: readonly Row[] }> {
-        const [facts, rows = []] = yield {
-          name: "decided_since",
-          asks: [[[FACTS]], queries],
-          isCaughtUp: true,
-        };
-        const [meta] = facts ?? [];
-        if (!meta) throw new Error("The row of rowlock_meta is missing.");
-        return { meta, rows };
-      }
-      const { meta, rows } = await on.read(step());
-      return { nowUs: Number(meta[0]), epoch: bigintOf(meta[1]), ...pageOf(rows, max) };
-    },
-
-    async claimsOfPrincipals() {
-      const rows = await on.read(rowsOf("claims_of_principals", [CLAIMS_OF_PRINCIPALS]));
-      return rows.map(claimsOfPrincipalFromRow).filter(({ principal }) => principal !== "");
-    },
-
-    async recordsOfPrincipals() {
-      const rows = await on.read(rowsOf("records_of_principals", [RECORDS_OF_PRINCIPALS]));
-      return rows.map(recordsOfPrincipalFromRow);
-    },
-
-    async replicas(max) {
-      const { nowUs, rows } = await on.read(timed("replicas", [REPLICAS, { max }]));
-      return { nowUs, replicas: rows.map(replicaFromRow) };
     },
   } satisfies Partial<Store>;
 }

@@ -1,8 +1,6 @@
 // Columns and SQL that are valid on every database. Only text that MySQL, MariaDB and SQLite interpret alike belongs
 // here; SQL that locks, limits or writes rows is in each store.
 
-import { CLAIM_KEY_LIST, WAITERS_IN_ORDER } from "./places.ts";
-
 /**
  * The counters of a guard row: what nearly every decision changes in it, apart from its holder. A counter that changes in
  * many rows of a batch changes by the same amount in most of them.
@@ -137,14 +135,6 @@ export function exactBoundBy(least: string): string {
   return `CASE WHEN l.holders = 0 AND l.waiting = 0 THEN NULL ELSE ${earliestDeadlineBy(least)} END`;
 }
 
-/** The live claims of each principal: principal, claims, waiters. */
-export const CLAIMS_OF_PRINCIPALS = `SELECT principal, SUM(claims), SUM(waiters) FROM (
-  SELECT l.holder_principal AS principal, COUNT(*) AS claims, 0 AS waiters FROM rowlock_lock l
-    WHERE ${HAS_HOLDER} GROUP BY l.holder_principal
-  UNION ALL
-  SELECT c.principal, COUNT(*), SUM(CASE WHEN c.state = 1 THEN 1 ELSE 0 END) FROM rowlock_claim c GROUP BY c.principal) counts
-  GROUP BY principal`;
-
 /** The columns of a record that a decision may change. */
 export const RECORD_CHANGING_COLUMNS = [
   "status",
@@ -167,10 +157,6 @@ export const RECORD_CHANGING_COLUMNS = [
 /** All columns of a record. */
 export const RECORD_COLUMNS = ["lock_id", "folder", "name", ...RECORD_CHANGING_COLUMNS] as const;
 
-/** How many records each principal has: principal, records. Read from the index alone, without those of nobody. */
-export const RECORDS_OF_PRINCIPALS =
-  "SELECT principal, COUNT(*) FROM rowlock_record WHERE principal > x'' GROUP BY principal";
-
 /** What is read of a record. The other columns only serve to find it. */
 export const RECORD_LIST = [
   "lock_id",
@@ -182,10 +168,6 @@ export const RULE_LIST = "prefix, limit_value, version, reason, change_mark";
 
 /** What is read of rowlock_meta about levels. */
 export const LEVEL_MIN_LIST = "level_min, level_min_by";
-
-/** What is read of a lock by its name: its guard row `l`, and its record `r`. */
-export const NAMED_LOCK_LIST =
-  "l.id, l.name, l.limit_value, l.holders, l.waiting, l.has_record, r.due_at, r.status";
 
 /**
  * The condition for guard rows that may be removed, apart from their age: no claim, live or ended, no record, and a limit
@@ -199,25 +181,6 @@ export const IDLE_LOCK_CONDITION = `(
   l.limit_value IS NULL AND l.limit_version = 0 AND l.has_record = 0 AND l.holder_state = 0
   AND NOT EXISTS (SELECT 1 FROM rowlock_claim c WHERE c.lock_id = l.id)
   AND NOT EXISTS (SELECT 1 FROM rowlock_history h WHERE h.lock_id = l.id))`;
-
-// Pages of all rows of rowlock_claim `c` end with the key, after which the next page begins.
-
-/** What is read of a claim `c` for gauges. */
-export const FURTHER_CLAIM_LIST = `c.state, c.labels, ${CLAIM_KEY_LIST}`;
-
-const TIMES = ["ticket_number", "state", "requested_at", "granted_at", "ttl", "deadline"] as const;
-
-/** What is read of the times of a claim `c`, and of the holder in a guard row `l`. */
-export const CLAIM_TIMES_LIST = [
-  ...["lock_id", ...TIMES].map((column) => `c.${column}`),
-  CLAIM_KEY_LIST,
-].join(", ");
-export const HOLDER_TIMES_LIST = ["l.id", ...TIMES.map((column) => `l.holder_${column}`)].join(", ");
-
-/** What is read of a busy lock: its guard row `l`, the labels in it, and the time since which its oldest waiter waits. */
-export const BUSY_LOCK_LIST = `${LOCK_LIST}, CASE WHEN ${HAS_HOLDER} THEN l.holder_labels END,
-  (SELECT c.requested_at FROM rowlock_claim c
-    WHERE c.lock_id = l.id AND ${WAITERS_IN_ORDER} LIMIT 1)`;
 
 /**
  * The epoch after a fail-over: higher than the present one, and at least the tens of seconds since 2026. So rows that

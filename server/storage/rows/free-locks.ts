@@ -11,7 +11,6 @@ import {
   GROUP_READS_SMALL,
 } from "../storage-bounds.ts";
 import type { FreeLock, FreePage, FreePosition, FreeSelector, RecordGroup, RecordGroups } from "../store.ts";
-import { bigintOf, numberOrNull, type Row, textOf } from "./from-rows.ts";
 import { bytesOf, folderOf, prefixRange } from "./values.ts";
 
 /**
@@ -209,40 +208,4 @@ export function longestFreeFirst<Found extends FreeOrder>(locks: readonly Found[
 
 function inOrder(a: FreeOrder, b: FreeOrder): number {
   return a.freeSinceUs - b.freeSinceUs || Buffer.compare(Buffer.from(a.name), Buffer.from(b.name));
-}
-
-/** A row of folder, status. */
-export function groupFromRow([folder, status]: Row): RecordGroup {
-  return { folder: textOf(folder), status: textOf(status) };
-}
-
-/** A row of a lock's id, or NULL; its name, the time from which it is free, and its own limit. */
-export function freeLockFromRow([id, name, dueAt, limit]: Row): FreeLock {
-  return {
-    id: id === null ? null : bigintOf(id),
-    name: textOf(name),
-    freeSinceUs: Number(dueAt),
-    limit: numberOrNull(limit),
-  };
-}
-
-/** A row of NAMED_LOCK_LIST. */
-export function namedLockFromRow([
-  id,
-  name,
-  limit,
-  holders,
-  waiting,
-  hasRecord,
-  dueAt,
-  status,
-]: Row): NamedLock {
-  const isFree = Number(holders) + Number(waiting) === 0;
-  return {
-    id: bigintOf(id),
-    name: textOf(name),
-    limit: numberOrNull(limit),
-    freeSinceUs: hasRecord ? numberOrNull(dueAt) : isFree ? 0 : null,
-    status: status ? textOf(status) : "",
-  };
 }

@@ -4,23 +4,12 @@
 // as UTF-8 bytes.
 
 import type { Claim, ClaimKey } from "../../core/claim.ts";
-import type { ClaimTimes } from "../../core/clock-ahead.ts";
 import type { LevelMin } from "../../core/level.ts";
 import type { LimitRule } from "../../core/limit.ts";
-import type { Counters, GuardRow } from "../../core/lock.ts";
+import type { Counters } from "../../core/lock.ts";
 import type { LockRecord, RunEnd } from "../../core/record.ts";
-import type {
-  BusyLock,
-  ClaimsOfPrincipal,
-  EndedClaim,
-  FurtherClaim,
-  LoadPlan,
-  QueuePlace,
-  RecordsOfPrincipal,
-  RegisteredReplica,
-  WaitedLock,
-} from "../store.ts";
-import { CLAIM_ROW_LENGTH, HOLDER_PART } from "./columns.ts";
+import type { LoadPlan } from "../store.ts";
+import { HOLDER_PART } from "./columns.ts";
 import { END_REASONS, MODES, STATES, wordOf } from "./values.ts";
 
 export type Row = readonly (string | number | bigint | Uint8Array | null)[];
@@ -28,10 +17,6 @@ export type Row = readonly (string | number | bigint | Uint8Array | null)[];
 type Column = Row[number] | undefined;
 
 /** A row of LOCK_LIST. */
-export function guardFromRow(row: Row): GuardRow {
-  return { ...countersFromRow(row), hasRecord: hasRecord(row) };
-}
-
 export function countersFromRow(row: Row): Counters {
   return {
     id: bigintOf(row[0]),
@@ -57,33 +42,6 @@ export function countersFromRow(row: Row): Counters {
 /** Whether the guard row says that the lock has a record. */
 export function hasRecord(row: Row): boolean {
   return Number(row[14]) !== 0;
-}
-
-/** A row of LOCK_LIST and the time since which the oldest waiter waits. */
-export function busyLockFromRow(row: Row): BusyLock {
-  const labels = row.at(-2) ?? null;
-  return {
-    lock: countersFromRow(row),
-    firstHolderLabels: labels === null ? null : JSON.parse(textOf(labels)),
-    oldestWaiterSinceUs: numberOrNull(row.at(-1)),
-  };
-}
-
-/** A row of FURTHER_CLAIM_LIST. */
-export function furtherClaimFromRow(row: Row): FurtherClaim {
-  return { state: wordOf(STATES, row[0]), labels: JSON.parse(textOf(row[1])) };
-}
-
-/** A row of CLAIM_TIMES_LIST or HOLDER_TIMES_LIST. */
-export function claimTimesFromRow(row: Row): ClaimTimes {
-  return {
-    ...claimKeyFromRow(row),
-    state: wordOf(STATES, row[2]),
-    requestedAtUs: Number(row[3]),
-    grantedAtUs: Number(row[4]) || null,
-    ttlUs: numberOrNull(row[5]),
-    deadlineUs: numberOrNull(row[6]),
-  };
 }
 
 /** A row of RECORD_LIST. */
@@ -157,16 +115,6 @@ export function claimFromRow(row: Row): Claim {
   };
 }
 
-/** A row of CLAIMS_OF_PRINCIPALS. */
-export function claimsOfPrincipalFromRow(row: Row): ClaimsOfPrincipal {
-  return { principal: textOf(row[0]), claims: Number(row[1]), waiters: Number(row[2]) };
-}
-
-/** A row of RECORDS_OF_PRINCIPALS. */
-export function recordsOfPrincipalFromRow(row: Row): RecordsOfPrincipal {
-  return { principal: textOf(row[0]), records: Number(row[1]) };
-}
-
 /** The holder in a row of GUARD_LIST; null: the guard row has none. */
 export function holderFromRow(row: Row): Claim | null {
   return row[HOLDER_PART - 2] === null ? null : claimFromRow(row.slice(HOLDER_PART));
@@ -214,47 +162,9 @@ export function limitRuleFromRow([prefix, limit, version, reason, changeMark]: R
   };
 }
 
-/** A row of HISTORY_LIST and the name of the claim's lock. */
-export function endedClaimFromRow(row: Row): EndedClaim {
-  return { claim: claimFromRow(row), lockName: textOf(row[CLAIM_ROW_LENGTH]) };
-}
-
-/** A row of REPLICAS. */
-export function replicaFromRow([
-  id,
-  address,
-  version,
-  secret,
-  since,
-  revision,
-  level,
-  deadline,
-]: Row): RegisteredReplica {
-  return {
-    id: bigintOf(id),
-    address: textOf(address),
-    version: textOf(version),
-    secret: textOf(secret),
-    sinceUs: Number(since),
-    rulesRevision: bigintOf(revision),
-    level: Number(level),
-    deadlineUs: Number(deadline),
-  };
-}
-
 /** A row of LEVEL_MIN_LIST; undefined: the schema does not have these columns yet. */
 export function levelMinFromRow(row: Row | undefined): LevelMin {
   return row ? { level: Number(row[0]), by: textOf(row[1]) } : { level: 0, by: "" };
-}
-
-/** A row of ticket_number, permits. */
-export function placeFromRow([ticketNumber, permits]: Row): QueuePlace {
-  return { ticketNumber: bigintOf(ticketNumber), permits: Number(permits) };
-}
-
-/** A row of `waitedLocksBy`. */
-export function waitedLockFromRow([id, holders, waiting]: Row): WaitedLock {
-  return { id: bigintOf(id), holders: Number(holders), waiting: Number(waiting) };
 }
 
 export function bigintOf(value: Column): bigint {

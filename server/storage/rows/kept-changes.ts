@@ -53,8 +53,3 @@ export function changeFromRow([at, id, kind, target, isPattern, by, from, to, re
     reason: textOf(reason),
   };
 }
-
-/** The newest `max` of these, newest first. */
-export function newestChanges(changes: readonly KeptChange[], max: number): KeptChange[] {
-  return [...changes].sort((a, b) => b.atUs - a.atUs || (a.id < b.id ? 1 : -1)).slice(0, max);
-}

@@ -18,7 +18,6 @@ import {
   HISTORY_LIST,
   HOLDER_LIST,
   IDLE_LOCK_CONDITION,
-  LEVEL_MIN_LIST,
   NEVER_DUE_US,
   newEpochBy,
   RECORD_CHANGING_COLUMNS,
@@ -109,17 +108,14 @@ const SQL = {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET address = excluded.address, version = excluded.version,
     rules_revision = excluded.rules_revision, deadline = excluded.deadline`,
-  level_min: `SELECT ${LEVEL_MIN_LIST} FROM rowlock_meta WHERE id = 1`,
   raise_level_min: `UPDATE rowlock_meta SET level_min = ?1, level_min_by = ?2, rules_revision = rules_revision + 1
     WHERE id = 1 AND level_min < ?1`,
   forget_replicas: "DELETE FROM rowlock_replica WHERE deadline <= ?",
-  retire: "DELETE FROM rowlock_replica WHERE id = ?",
   mark: `INSERT INTO rowlock_witness (id, mark, written_at)
     SELECT ?1, ?2, ?3 WHERE ?4 IS NULL OR EXISTS (SELECT 1 FROM rowlock_witness WHERE id = ?1)
     ON CONFLICT (id) DO UPDATE SET mark = excluded.mark, written_at = excluded.written_at
     WHERE ?4 IS NULL OR mark = excluded.mark OR mark IN (SELECT value FROM json_each(?4))`,
   forget_marks: "DELETE FROM rowlock_witness WHERE written_at <= ?",
-  unmark: "DELETE FROM rowlock_witness WHERE id = ?",
 
   watch: `SELECT l.id, l.revision, iif(m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from
       AND l.waiting > 0, 0, min(coalesce(l.ends_at, r.wakes_at), coalesce(r.wakes_at, l.ends_at)) - ?1) AS due_in

@@ -4,7 +4,7 @@
 import { LEVEL } from "../../core/level.ts";
 import { LATEST_MIGRATION } from "../fleet.ts";
 import { IdleScan } from "../rows/decided-order.ts";
-import { bigintOf, levelMinFromRow, type Row } from "../rows/from-rows.ts";
+import { bigintOf, type Row } from "../rows/from-rows.ts";
 import { changeValues } from "../rows/kept-changes.ts";
 import { bytesOf } from "../rows/values.ts";
 import { type Store, WITNESS_KEPT_US } from "../store.ts";
@@ -58,8 +58,6 @@ export function writes(handle: SqliteHandle) {
         statements.run("forget_replicas", atUs);
       }),
 
-    levelMin: async () => levelMinFromRow(statements.get("level_min")),
-
     async raiseLevelMin({ level, by }) {
       handle.inTransaction(() => statements.run("raise_level_min", level, bytesOf(by)));
       handle.forgetMeta();
@@ -77,12 +75,6 @@ export function writes(handle: SqliteHandle) {
     async noteChange(change) {
       handle.inTransaction(() => statements.run("add_change", ...changeValues(change, nowUs())));
     },
-
-    retire: async (replica) =>
-      handle.inTransaction(() => {
-        statements.run("retire", replica);
-        statements.run("unmark", replica);
-      }),
 
     purgeLocks: async (idleUs, max) =>
       handle.inTransaction(() => {
