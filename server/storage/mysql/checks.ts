@@ -1,7 +1,7 @@
 // The checks of `rowlock doctor`: whether rows agree with each other, whether the server's settings keep acknowledged
 // commits, and whether the user may write. The start of a server runs the second one. Writes nothing.
 
-import { checkNow } from "../rows/invariants.ts";
+import { checkNow } from "../reads/invariants.ts";
 import { CHECK_MS_MAX } from "../storage-bounds.ts";
 import { type Finding, type Store, StoreError } from "../store.ts";
 import { type Connection, query } from "./connection/connection.ts";

@@ -61,7 +61,7 @@ export async function run<Answer>(
 /** Sends one step; returns the rows of each of its lists. */
 export async function send(connection: Connection, step: Step): Promise<Rows> {
   const trip = new Trip(step.name);
-  const places = step.asks.map((queries, at) =>
+  const places = step.lists.map((queries, at) =>
     partsOf(queries, BRANCHES_MAX).map((part) => {
       const [sql, ...values] = statementOf(part);
       return step.isCaughtUp && at === 0

@@ -95,8 +95,8 @@ function* eachClaimPage(name: string, sql: string, see: See): Steps<void> {
 function* eachBusyPage(name: string, sql: string, see: See): Steps<void> {
   const found: bigint[] = [];
   for (let deadline = 0n, id = 0n, isLast = false; !isLast; ) {
-    const asks = [[[BUSY_AT, { deadline, id }]], [[BUSY_AFTER, { deadline }]]] as const;
-    const page = (yield { name, asks }).flat().slice(0, BUSY_LOCKS_PAGE);
+    const lists = [[[BUSY_AT, { deadline, id }]], [[BUSY_AFTER, { deadline }]]] as const;
+    const page = (yield { name, lists }).flat().slice(0, BUSY_LOCKS_PAGE);
     found.push(...page.map(([, busy]) => bigintOf(busy)));
     [deadline, id] = (page.at(-1) ?? []).map(bigintOf) as [bigint, bigint];
     isLast = page.length < BUSY_LOCKS_PAGE;
@@ -105,7 +105,7 @@ function* eachBusyPage(name: string, sql: string, see: See): Steps<void> {
 }
 
 function* pageOf(name: string, query: Query): Steps<readonly Row[]> {
-  const [rows = []] = yield { name, asks: [[query]], isPause: true };
+  const [rows = []] = yield { name, lists: [[query]], isPause: true };
   return rows;
 }
 

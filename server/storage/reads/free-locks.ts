@@ -42,7 +42,7 @@ function readsOn(on: Runner): FreeReads {
       const found = await on.read(
         answers({
           name: "record_groups",
-          asks: ranges.map(({ kind, bounds }) => [[GROUPS[kind], { ...bounds, max }]]),
+          lists: ranges.map(({ kind, bounds }) => [[GROUPS[kind], { ...bounds, max }]]),
         }),
       );
       return found.map((rows) =>
@@ -90,7 +90,7 @@ function readsOn(on: Runner): FreeReads {
       const [clock, ...found] = await on.read(
         answers({
           name: "named_locks",
-          asks: [[CLOCK], ...parts.map((part) => [[NAMED, { names: part }] as const])],
+          lists: [[CLOCK], ...parts.map((part) => [[NAMED, { names: part }] as const])],
         }),
       );
       const readUs = Number(clock?.[0]?.[0]);

@@ -7,7 +7,7 @@ import { bigintOf, levelMinFromRow, type Row, textOf } from "../rows/from-rows.t
 import type { RegisteredReplica, Store } from "../store.ts";
 import { type Query, type Runner, rowsOf, type Steps, timed, written } from "./steps.ts";
 
-const FACTS = "SELECT :now, epoch FROM rowlock_meta WHERE id = 1";
+const META = "SELECT :now, epoch FROM rowlock_meta WHERE id = 1";
 // Each of the two is one range of the index, so idle locks cost nothing.
 const DECIDED = `SELECT ${DECIDED_LIST} FROM rowlock_lock FORCE INDEX (rowlock_lock_idle)`;
 const DECIDED_AT = `${DECIDED} WHERE decided_at = :atUs AND id > :afterLockId ORDER BY id LIMIT :max`;
@@ -29,12 +29,12 @@ export function otherServers(on: Runner) {
         [DECIDED_AFTER, { atUs, untilUs, max }],
       ];
       function* step(): Steps<{ meta: Row; rows: readonly Row[] }> {
-        const [facts, rows = []] = yield {
+        const [rowsOfMeta, rows = []] = yield {
           name: "decided_since",
-          asks: [[[FACTS]], queries],
+          lists: [[[META]], queries],
           isCaughtUp: true,
         };
-        const [meta] = facts ?? [];
+        const [meta] = rowsOfMeta ?? [];
         if (!meta) throw new Error("The row of rowlock_meta is missing.");
         return { meta, rows };
       }

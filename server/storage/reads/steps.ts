@@ -20,7 +20,7 @@ export interface Step {
   /** The metric label. */
   readonly name: string;
   /** For each list, the step is answered with the rows of all its queries, in no order. */
-  readonly asks: readonly (readonly Query[])[];
+  readonly lists: readonly (readonly Query[])[];
   /** It is an UPDATE or a DELETE, answered with a row that contains how many rows it wrote. Safe to repeat. */
   readonly isWrite?: true;
   /** Its first list sees everything that a cluster had committed before. */
@@ -59,7 +59,7 @@ export interface SnapshotOptions {
 /** Reads the rows of all these queries, in no order. */
 export function* rowsOf(name: string, ...queries: readonly Query[]): Steps<readonly Row[]> {
   if (queries.length === 0) return [];
-  const [rows = []] = yield { name, asks: [queries] };
+  const [rows = []] = yield { name, lists: [queries] };
   return rows;
 }
 
@@ -72,12 +72,12 @@ export const CLOCK: Query = ["SELECT :now"];
 
 /** Reads the same and a clock after it, so that no remaining time is reported too long. */
 export function* timed(name: string, ...queries: readonly Query[]): Steps<Timed> {
-  const [rows = [], clock] = yield { name, asks: [queries, [CLOCK]] };
+  const [rows = [], clock] = yield { name, lists: [queries, [CLOCK]] };
   return { nowUs: Number(clock?.[0]?.[0]), rows };
 }
 
 /** Runs a write; returns how many rows it wrote. */
 export function* written(name: string, ...query: Query): Steps<number> {
-  const [rows] = yield { name, asks: [[query]], isWrite: true };
+  const [rows] = yield { name, lists: [[query]], isWrite: true };
   return Number(rows?.[0]?.[0]);
 }

@@ -1,8 +1,8 @@
 // Polls, the search for what is due, claims by their ids, and checks of the rows.
 
+import { checkNow } from "../reads/invariants.ts";
 import { boundFromRow, dueStep, isStale } from "../rows/due-locks.ts";
 import { bigintOf, claimFromRow } from "../rows/from-rows.ts";
-import { checkNow } from "../rows/invariants.ts";
 import { bytesOf } from "../rows/values.ts";
 import { CHECKED_ROWS_MAX } from "../storage-bounds.ts";
 import type { Polled, Store } from "../store.ts";

@@ -10,8 +10,8 @@ import type { SqliteHandle } from "./handle.ts";
 
 export function stepsOn(handle: SqliteHandle): Runner {
   const { statements } = handle;
-  const perform = ({ name, asks, isWrite }: Step): readonly (readonly Row[])[] =>
-    asks.map((queries) => {
+  const perform = ({ name, lists, isWrite }: Step): readonly (readonly Row[])[] =>
+    lists.map((queries) => {
       const nowUs = handle.nowUs();
       const clocks = { now: nowUs, past: nowUs - handle.coarseUs };
       return queries.flatMap((query) => {

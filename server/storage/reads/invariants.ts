@@ -3,10 +3,7 @@
 
 import { HELD_PLACE, isServerMade, keyText } from "../../core/claim.ts";
 import { effectiveLimit, fits } from "../../core/limit.ts";
-import { CLOCK, rowsOf, type Step, type Steps } from "../reads/steps.ts";
-import { CHECK_PAGE } from "../storage-bounds.ts";
-import type { Finding } from "../store.ts";
-import { LOCK_LIST, NEVER_DUE_US, RULE_LIST } from "./columns.ts";
+import { LOCK_LIST, NEVER_DUE_US, RULE_LIST } from "../rows/columns.ts";
 import {
   bigintOf,
   claimKeyFromRow,
@@ -14,10 +11,13 @@ import {
   limitRuleFromRow,
   type Row,
   textOf,
-} from "./from-rows.ts";
-import { CLAIM_KEY_LIST, placesIn, waitingPlaceIn } from "./places.ts";
-import { requestKeyOf } from "./request-key.ts";
-import { MODES, wordOf } from "./values.ts";
+} from "../rows/from-rows.ts";
+import { CLAIM_KEY_LIST, placesIn, waitingPlaceIn } from "../rows/places.ts";
+import { requestKeyOf } from "../rows/request-key.ts";
+import { MODES, wordOf } from "../rows/values.ts";
+import { CHECK_PAGE } from "../storage-bounds.ts";
+import type { Finding } from "../store.ts";
+import { CLOCK, rowsOf, type Step, type Steps } from "./steps.ts";
 
 const COUNTED = [
   "held_permits",
@@ -252,8 +252,8 @@ export function* checkRows(nowUs: number, max: number, of: "all" | "live" = "all
     const left = max - findings.length;
     if (left <= 0) return findings;
     // Each is a check by itself.
-    const asks: Step["asks"] = [[[`${sql} LIMIT ${Math.trunc(left)}`]]];
-    const [rows = []] = yield { name: `check_${check}`, asks, isPause: true };
+    const lists: Step["lists"] = [[[`${sql} LIMIT ${Math.trunc(left)}`]]];
+    const [rows = []] = yield { name: `check_${check}`, lists, isPause: true };
     for (const row of rows) findings.push({ severity: "error", check, message: message(row) });
   }
   for (const [grantsFrom] of yield* rowsOf("check_fail_over", [PAUSE, { atUs: nowUs }])) {

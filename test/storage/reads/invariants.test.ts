@@ -2,9 +2,9 @@
 // damaged.
 
 import { describe, expect, test } from "vitest";
+import { checkRows } from "../../../server/storage/reads/invariants.ts";
 import type { Query, StepValue } from "../../../server/storage/reads/steps.ts";
 import type { Row } from "../../../server/storage/rows/from-rows.ts";
-import { checkRows } from "../../../server/storage/rows/invariants.ts";
 import { CHECK_PAGE } from "../../../server/storage/storage-bounds.ts";
 
 type Rows = readonly Row[];
@@ -23,8 +23,8 @@ function checked(answer: (asked: Asked) => Rows | undefined, max = 100) {
   const run = checkRows(NOW_US, max);
   let step = run.next();
   while (!step.done) {
-    const { name, asks } = step.value;
-    const [[sql, values = {}]] = asks[0] as [Query];
+    const { name, lists } = step.value;
+    const [[sql, values = {}]] = lists[0] as [Query];
     const query = { name, sql, values: Object.values(values) };
     asked.push(query);
     step = run.next([answer(query) ?? []]);
