@@ -16,37 +16,34 @@ const NO_TIMEOUT = `SET SESSION wait_timeout = 8
 const SETTINGS = `SHOW VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin',
   'innodb_doublewrite', 'wsrep_on', 'wsrep_sync_wait', 'version', 'server_id')`;
 
-export function checks(
-  pool: MysqlPool,
-): Pick<Store, "checkInvariants" | "checkLiveClaims" | "checkDurability" | "checkRights"> {
+export function checks(pool: MysqlPool) {
   return {
-    checkInvariants: (max) => checkInvariants(pool, max),
-    checkLiveClaims: (max, msMax) => checkLiveClaims(pool, max, msMax),
+    checkInvariants: (max) =>
+      pool.use(async (connection) => {
+        await query(connection, "check_set_up", NO_TIMEOUT);
+        try {
+          return await onSnapshot(connection, () =>
+            run(checkNow(max, "all"), (step) => send(connection, step)),
+          );
+        } finally {
+          // No other caller may get this connection, because its statements have no time limit.
+          connection.destroy(new Error("The checks are done."));
+        }
+      }, CHECK_MS_MAX),
+
+    /** Each statement has the time limit of all statements. */
+    async checkLiveClaims(max, msMax) {
+      try {
+        return await stepsOn(pool, null).snapshot(() => checkNow(max, "live"), { msMax });
+      } catch (error) {
+        if (error instanceof StoreError && error.reason === "timeout") return null;
+        throw error;
+      }
+    },
+
     checkDurability: () => checkDurability(pool),
     checkRights: () => checkRights(pool),
-  };
-}
-
-function checkInvariants(pool: MysqlPool, max: number): Promise<Finding[]> {
-  return pool.use(async (connection) => {
-    await query(connection, "check_set_up", NO_TIMEOUT);
-    try {
-      return await onSnapshot(connection, () => run(checkNow(max, "all"), (step) => send(connection, step)));
-    } finally {
-      // No other caller may get this connection, because its statements have no time limit.
-      connection.destroy(new Error("The checks are done."));
-    }
-  }, CHECK_MS_MAX);
-}
-
-/** Each statement has the time limit of all statements. */
-async function checkLiveClaims(pool: MysqlPool, max: number, msMax: number): Promise<Finding[] | null> {
-  try {
-    return await stepsOn(pool, null).snapshot(() => checkNow(max, "live"), { msMax });
-  } catch (error) {
-    if (error instanceof StoreError && error.reason === "timeout") return null;
-    throw error;
-  }
+  } satisfies Partial<Store>;
 }
 
 /** A column of each table that servers write. */

@@ -52,11 +52,14 @@ export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseCl
     async heartbeat(replica, claims, keepForUs) {
       if (claims.length === 0) return [];
       const beforeUs = clock.earliestUs(monotonicUs());
-      const { kept, skipped } = await repeatedly((connection) =>
-        connection.skipsLocked
-          ? inTransaction(connection, () => prolongFree(connection, replica, claims, keepForUs))
-          : prolong(connection, replica, claims, keepForUs),
-      );
+      const { kept, skipped } = await repeatedly(async (connection): Promise<Heartbeat> => {
+        if (connection.skipsLocked)
+          return inTransaction(connection, () => prolongFree(connection, replica, claims, keepForUs));
+        const trip = new Trip("heartbeat");
+        addHeartbeat(trip, replica, claims, keepForUs);
+        await connection.run(trip);
+        return { kept: claims, skipped: [] };
+      });
       if (beforeUs !== null) cache.prolonged(replica, kept, beforeUs + keepForUs);
       return skipped;
     },
@@ -69,19 +72,8 @@ export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseCl
       const trip = new Trip("register");
       const usableAt = askWhetherUsable(trip);
       const changing = [rulesRevision, keepForUs];
-      trip.add(
-        REGISTER,
-        id,
-        address,
-        version,
-        secret,
-        LEVEL,
-        KNOWN,
-        ...changing,
-        address,
-        version,
-        ...changing,
-      );
+      const place = [address, version];
+      trip.add(REGISTER, id, ...place, secret, LEVEL, KNOWN, ...changing, ...place, ...changing);
       trip.add(FORGET);
       await repeatedly(async (connection) => {
         await mustBeUsable(connection, await connection.run(trip), usableAt);
@@ -123,18 +115,6 @@ async function writeMark(
   };
 }
 
-async function prolong(
-  connection: Connection,
-  replica: bigint,
-  claims: readonly ClaimRef[],
-  keepForUs: number,
-): Promise<Heartbeat> {
-  const trip = new Trip("heartbeat");
-  addHeartbeat(trip, replica, claims, keepForUs);
-  await connection.run(trip);
-  return { kept: claims, skipped: [] };
-}
-
 /** Even if the database rolled the transaction back half-way, each statement would be right by itself. */
 async function prolongFree(
   connection: Connection,
@@ -142,33 +122,27 @@ async function prolongFree(
   claims: readonly ClaimRef[],
   keepForUs: number,
 ): Promise<Heartbeat> {
-  const free = await lockUnlocked(connection, claims);
-  const found = new Set(free.map(keyText));
-  const kept = claims.filter((claim) => found.has(keyText(claim)));
-  const missing = claims.filter((claim) => !found.has(keyText(claim)));
+  const load = new Trip("heartbeat_load");
+  const all = waitsAt(claims);
+  load.add("START TRANSACTION");
+  const lockedAt = load.add(`${STILL_WAITING} ${all.sql} FOR UPDATE SKIP LOCKED`, ...all.values);
+  const locked = new Set(
+    rowsOf((await connection.run(load))[lockedAt])
+      .map(claimKeyFromRow)
+      .map(keyText),
+  );
+  const kept = claims.filter((claim) => locked.has(keyText(claim)));
+  const missing = claims.filter((claim) => !locked.has(keyText(claim)));
   const trip = new Trip("heartbeat");
   if (kept.length > 0) addHeartbeat(trip, replica, kept, keepForUs);
-  const missingAt = missing.length > 0 ? addStillWaiting(trip, missing) : null;
+  const left = missing.length > 0 ? waitsWithSecret(missing) : null;
+  const leftAt = left && trip.add(`${STILL_WAITING} ${left.sql}`, ...left.values);
   trip.addCommit();
   const results = await connection.run(trip);
-  return { kept, skipped: missingAt === null ? [] : rowsOf(results[missingAt]).map(claimKeyFromRow) };
+  return { kept, skipped: leftAt === null ? [] : rowsOf(results[leftAt]).map(claimKeyFromRow) };
 }
 
 function addHeartbeat(trip: Trip, replica: bigint, claims: readonly ClaimRef[], keepForUs: number): void {
   const { sql, values } = waitsWithSecret(claims);
   trip.add(`${HEARTBEAT} ${sql}`, keepForUs, keepForUs, replica, ...values);
-}
-
-function addStillWaiting(trip: Trip, claims: readonly ClaimRef[]): number {
-  const { sql, values } = waitsWithSecret(claims);
-  return trip.add(`${STILL_WAITING} ${sql}`, ...values);
-}
-
-/** Begins a transaction and locks those of the waiters that no other transaction has locked. */
-async function lockUnlocked(connection: Connection, keys: readonly ClaimKey[]): Promise<ClaimKey[]> {
-  const trip = new Trip("heartbeat_load");
-  const key = waitsAt(keys);
-  trip.add("START TRANSACTION");
-  const lockedAt = trip.add(`${STILL_WAITING} ${key.sql} FOR UPDATE SKIP LOCKED`, ...key.values);
-  return rowsOf((await connection.run(trip))[lockedAt]).map(claimKeyFromRow);
 }

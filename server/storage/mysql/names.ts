@@ -10,7 +10,7 @@ import { IdleScan } from "../rows/decided-order.ts";
 import { bigintOf, textOf } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
 import { IDLE_SCAN_MAX, NAMES_MAX } from "../storage-bounds.ts";
-import type { MayMake, Store } from "../store.ts";
+import type { Store } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
 import { inTransaction, rowsOf, writtenBy } from "./connection/in-transaction.ts";
@@ -37,43 +37,52 @@ const STILL_IDLE = `SELECT l.id, GREATEST(l.last_token, l.record_floor) FROM row
 const RAISE_FLOOR = "UPDATE rowlock_meta SET token_floor = GREATEST(token_floor, ?) WHERE id = 1";
 const REMOVE = `DELETE l FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ${WHILE_OPEN}`;
 
-export function names(pool: MysqlPool): Pick<Store, "resolve" | "find" | "purgeLocks"> {
+export function names(pool: MysqlPool) {
   const scan = new IdleScan();
-  return {
-    resolve: (wanted, mayMake) => resolveNames(pool, wanted, mayMake),
-    find: (wanted) => findNames(pool, wanted),
-    purgeLocks: (idleUs, max) => purgeLocks(pool, scan, idleUs, max),
+
+  /** Returns the ids of the names that have a guard row. */
+  const find = async (names: readonly string[]) => {
+    const ids = new Map<string, bigint>();
+    for (const part of partsOf([...new Set(names)], NAMES_MAX))
+      addIds(ids, await pool.use((connection) => query(connection, "find", FIND, part)));
+    return ids;
   };
-}
 
-/** Returns the ids of the names that have a guard row. */
-async function findNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
-  const ids = new Map<string, bigint>();
-  for (const part of partsOf([...new Set(names)], NAMES_MAX)) {
-    addIds(ids, await pool.use((connection) => query(connection, "find", FIND, part)));
-  }
-  return ids;
-}
+  return {
+    find,
 
-/** Returns the ids of the names, after creating those of the missing rows that `mayMake` names. */
-async function resolveNames(
-  pool: MysqlPool,
-  names: readonly string[],
-  mayMake: MayMake = (missing) => missing,
-): Promise<Map<string, bigint>> {
-  const ids = await findNames(pool, names);
-  const unknown = [...new Set(names)].filter((name) => !ids.has(name));
-  if (unknown.length === 0) return ids;
-  const missing = mayMake(unknown);
-  const bytes = missing.map(nameBytes).sort(Buffer.compare);
-  for (const part of partsOf(bytes, NAMES_MAX))
-    addIds(ids, await pool.write((connection) => make(connection, part)));
-  if (missing.every((name) => ids.has(name))) return ids;
-  throw new StoreError(
-    "transient",
-    "names_vanish",
-    "A new lock was deleted by a clean-up before it could be read.",
-  );
+    async resolve(names, mayMake = (missing) => missing) {
+      const ids = await find(names);
+      const unknown = [...new Set(names)].filter((name) => !ids.has(name));
+      if (unknown.length === 0) return ids;
+      const missing = mayMake(unknown);
+      const bytes = missing.map(nameBytes).sort(Buffer.compare);
+      for (const part of partsOf(bytes, NAMES_MAX))
+        addIds(ids, await pool.write((connection) => make(connection, part)));
+      if (missing.every((name) => ids.has(name))) return ids;
+      throw new StoreError(
+        "transient",
+        "names_vanish",
+        "A new lock was deleted by a clean-up before it could be read.",
+      );
+    },
+
+    async purgeLocks(idleUs, max) {
+      // Searches without locks, because there may be many old rows that have to stay.
+      const { decidedAtUs, id } = scan.after;
+      const old = await pool.use((connection) =>
+        query(connection, "idle_locks", OLD, decidedAtUs, decidedAtUs, id, idleUs),
+      );
+      const idle = scan.take(old.map(oldRow), max);
+      const [first] = idle;
+      if (!first) return 0;
+      const ids = idle.map((row) => row.id);
+      const before = first.nowUs - idleUs;
+      return retry(ROLLED_BACK, () =>
+        pool.write((connection) => inTransaction(connection, () => remove(connection, ids, before))),
+      );
+    },
+  } satisfies Partial<Store>;
 }
 
 async function make(connection: Connection, names: readonly Buffer[]): Promise<readonly Row[]> {
@@ -92,23 +101,6 @@ function nameBytes(name: string): Buffer {
   const bytes = bytesOf(name);
   if (bytes.length > NAME_BYTES_MAX) throw new Error(`A name of ${bytes.length} bytes reached the database.`);
   return bytes;
-}
-
-/** Removes guard rows that were not decided about for `idleUs` and that nothing needs; returns how many. */
-async function purgeLocks(pool: MysqlPool, scan: IdleScan, idleUs: number, max: number): Promise<number> {
-  // Searches without locks, because there may be many old rows that have to stay.
-  const { decidedAtUs, id } = scan.after;
-  const old = await pool.use((connection) =>
-    query(connection, "idle_locks", OLD, decidedAtUs, decidedAtUs, id, idleUs),
-  );
-  const idle = scan.take(old.map(oldRow), max);
-  const [first] = idle;
-  if (!first) return 0;
-  const ids = idle.map((row) => row.id);
-  const before = first.nowUs - idleUs;
-  return retry(ROLLED_BACK, () =>
-    pool.write((connection) => inTransaction(connection, () => remove(connection, ids, before))),
-  );
 }
 
 function oldRow([id, decidedAt, isIdle, now]: Row) {
