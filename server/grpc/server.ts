@@ -23,11 +23,11 @@ import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
 import { SharedAdmission } from "./admission.ts";
 import { ArrivingRequests } from "./arriving-requests.ts";
-import { ConnectionCalls } from "./call.ts";
 import type { Served } from "./call-frame.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
 import { endOldConnections } from "./connection-age.ts";
+import { ConnectionCalls } from "./connection-calls.ts";
 import { ConnectionDoor } from "./connection-door.ts";
 import { FrontDoor } from "./front-door.ts";
 import {
