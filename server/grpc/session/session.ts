@@ -17,7 +17,7 @@ import { admissionOf, admitted, type SharedAdmission } from "../admission.ts";
 import type { Answer, MethodContext } from "../call.ts";
 import type { Asking } from "../call-frame.ts";
 import type { Frame } from "../call-observer.ts";
-import { earlyRefusal, isRefusable } from "../early-refusal.ts";
+import { toComeBack } from "../early-refusal.ts";
 import {
   COMMANDS_PER_TICK_MAX,
   CONFIRM_PER_GRACE,
@@ -42,7 +42,7 @@ import { durationMessage } from "../messages/times.ts";
 import { checkDuration, checkLabels, checkText, Violations, WAIT } from "../methods/fields.ts";
 import type { OpenWaits } from "../open-waits.ts";
 import { shownEnd } from "../shown.ts";
-import { inOrder, ROWS, resultField } from "../verbs.ts";
+import { inOrder, isRefusable, ROWS, resultField } from "../verbs.ts";
 import { Outbox } from "./outbox.ts";
 import { SessionCall, type SessionClient } from "./session-call.ts";
 import { SessionLeases } from "./session-leases.ts";
@@ -280,7 +280,7 @@ export class Session {
     const retryAfterMs = verb && isRefusable(verb) ? this.#admission.retryAfterIfLate() : undefined;
     if (verb && retryAfterMs !== undefined) {
       const bound = this.identity.principal === "" ? "session_commands" : "principal_commands";
-      const refusal = earlyRefusal(bound, retryAfterMs);
+      const refusal = toComeBack(bound, retryAfterMs);
       this.#outbox.addResult(number, ERROR, refusal.packed);
       refusal.note(this.#context.frame, verb.of.name, "session");
       return;
