@@ -4,6 +4,7 @@ import { NOBODY } from "../../server/access/access.ts";
 import { Usage } from "../../server/access/usage.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
 import type { Call } from "../../server/grpc/call.ts";
+import { FaultLog, type Frame } from "../../server/grpc/call-observer.ts";
 
 export interface FakeCall extends Call {
   cancel(isGivenUp?: boolean): void;
@@ -35,5 +36,20 @@ export function fakeCall(more: Partial<Call> = {}): FakeCall {
     getPeer: () => "one:1",
     ...more,
     cancel: (isGivenUp = false) => cancelled.abort(new ClientGone(isGivenUp)),
+  };
+}
+
+/** The caller of a call says nothing of a trace. */
+export const NO_PARENT = { traceparent: undefined };
+
+/** Nobody hears of calls. */
+export function fakeFrame(): Frame {
+  const nothing = () => {};
+  return {
+    observer: {
+      ...{ call: nothing, streamOpened: nothing, streamClosed: nothing },
+      ...{ sessionClosed: nothing, poke: nothing, sessionMessage: nothing },
+    },
+    faultLog: new FaultLog({ debug: nothing, info: nothing, warn: nothing, error: nothing }),
   };
 }

@@ -16,7 +16,7 @@ import { SessionCall } from "../../../server/grpc/session/session-call.ts";
 import { SessionLeases, shorten } from "../../../server/grpc/session/session-leases.ts";
 import { ROWS } from "../../../server/grpc/verbs.ts";
 import { CLAIM } from "../../support/claims.ts";
-import { fakeCall } from "../../support/fake-call.ts";
+import { fakeCall, fakeFrame, NO_PARENT } from "../../support/fake-call.ts";
 import { until } from "../../support/harness.ts";
 
 const NOW_US = 1_800_000_000_000_000;
@@ -74,7 +74,7 @@ const lostOf = (claim: Claim) => `${idOf(claim)} of lock`;
 const { client } = fakeCall();
 const newCall = () => {
   const own = { ...client, peer: "peer", leases, answered() {}, failed() {}, send() {}, denied() {} };
-  return new SessionCall(1n, ROWS.acquire, false, own);
+  return new SessionCall(1n, ROWS.acquire, false, { ...own, frame: fakeFrame() }, NO_PARENT);
 };
 
 /** An answer of the lease's call reports it in this response. */
