@@ -172,23 +172,6 @@ describe("TLS", () => {
       stranger.close();
     }
   });
-
-  test("with a client authority serves only clients with its certificate", async () => {
-    const known = selfSignedCertificate("known");
-    const unknown = selfSignedCertificate("unknown");
-    const { address } = await start({ grpc: { tls: { ...certificate, clientCa: known.cert } } });
-    const as = (own: Partial<typeof known>) =>
-      new TestCalls(named(address), { tls: { ca: server.cert, ...own } });
-    const friend = as(known);
-    expect((await friend.lease({ name: "mtls" })).fencingToken).toBe(1n);
-    friend.close();
-    for (const stranger of [as(unknown), as({})]) {
-      await expect(stranger.call("acquire", { name: "x" }, { timeout: 60_000 })).rejects.toMatchObject({
-        code: "UNAVAILABLE",
-      });
-      stranger.close();
-    }
-  });
 });
 
 describe("a server that drains", () => {

@@ -344,16 +344,3 @@ test("the principal is shown beside the owner", async () => {
   const { lock } = await client.call("getLock", { name: "mine/shown" });
   expect(lock?.holders).toMatchObject([{ owner: "whatever it says", principal: "token:operator" }]);
 });
-
-test("a renewal of several leases fails only for those without the right", async () => {
-  const client = clientOf("user", SessionClient) as SessionClient;
-  const mine = await client.lease({ name: "mine/kept", terms: MINUTE });
-  const other = await root.lease({ name: "other/kept", terms: MINUTE });
-  const { leases } = (await client.call(
-    "renewLeases" as never,
-    {
-      leases: [{ leaseId: other.leaseId }, { leaseId: mine.leaseId }],
-    } as never,
-  )) as { leases: { outcome: { case: string } }[] };
-  expect(leases.map(({ outcome }) => outcome.case)).toEqual(["error", "lease"]);
-});

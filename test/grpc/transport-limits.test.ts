@@ -2,10 +2,9 @@
 // real work. Real connections: resets.slow.test.ts.
 
 import { EventEmitter } from "node:events";
-import { Metadata, status } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HANDSHAKE_MS } from "../../server/grpc/grpc-bounds.ts";
-import { explainReceiveLimit, limitConnections } from "../../server/grpc/transport-limits.ts";
+import { limitConnections } from "../../server/grpc/transport-limits.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate"] }));
 afterEach(() => void vi.useRealTimers());
@@ -54,18 +53,6 @@ describe("a listener", () => {
 });
 
 describe("a connection", () => {
-  test.each([[[]], [["remoteSettings"]], [["localSettings"]]])(
-    "that has neither sent settings nor acknowledged those of the server in time, or only %j, is ended",
-    async (heard) => {
-      const session = stage({ handshakeMs: 500 }).connect();
-      for (const event of heard) session.emit(event);
-      await vi.advanceTimersByTimeAsync(499);
-      expect(session.destroy).not.toHaveBeenCalled();
-      await vi.advanceTimersByTimeAsync(2);
-      expect(session.destroy).toHaveBeenCalledOnce();
-    },
-  );
-
   test("that has sent something, or is gone by itself, is not ended", async () => {
     const { connect } = stage({ handshakeMs: 500 });
     const [heard, gone] = [connect(), connect()];
@@ -84,33 +71,5 @@ describe("a connection", () => {
     session.emit("localSettings");
     vi.advanceTimersByTime(1);
     expect(session.destroy).not.toHaveBeenCalled();
-  });
-});
-
-describe("the answer to a too large message", () => {
-  const sent = (answer: object) => {
-    const statuses: { code: number; details: string; metadata?: Metadata }[] = [];
-    const call = { sendStatus: (one: (typeof statuses)[0]) => void statuses.push(one) };
-    const wrapped = explainReceiveLimit(1_024)({} as never, call as never) as unknown as typeof call;
-    wrapped.sendStatus(answer as never);
-    return statuses[0];
-  };
-
-  test("has the reason and the bound", () => {
-    const answer = sent({ code: status.RESOURCE_EXHAUSTED, details: "Received message larger than max" });
-    expect(answer).toMatchObject({
-      code: status.RESOURCE_EXHAUSTED,
-      details: expect.stringContaining("1024 bytes"),
-    });
-    expect(answer?.metadata?.get("grpc-status-details-bin")).toHaveLength(1);
-    expect(String(answer?.metadata?.get("grpc-status-details-bin")[0])).toContain("bytes_max");
-  });
-
-  test.each([
-    { code: status.RESOURCE_EXHAUSTED, details: "own", metadata: new Metadata() },
-    { code: status.INTERNAL, details: "other" },
-    { code: status.OK, details: "" },
-  ])("differs from that to any other error: %j", (answer) => {
-    expect(sent(answer)).toBe(answer);
   });
 });

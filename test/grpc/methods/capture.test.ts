@@ -33,22 +33,6 @@ async function capture(request: Partial<Request<"capture">>) {
 const namesOf = ({ leases }: Awaited<ReturnType<typeof capture>>) => leases.map(({ lockName }) => lockName);
 
 describe("a capture", () => {
-  test("takes as many as it may, those longest due first, then by the bytes of their names", async () => {
-    server = await startServer();
-    await put({
-      "t/c": { newNotBefore: { case: "notBefore", value: at(200) } },
-      "t/a": { newNotBefore: { case: "notBefore", value: at(300) } },
-      "t/é": { newNotBefore: { case: "notBefore", value: at(100) } },
-      "t/z": { newNotBefore: { case: "notBefore", value: at(100) } },
-      "t/always": {},
-      "u/other": { newNotBefore: { case: "notBefore", value: at(1) } },
-    });
-    expect(namesOf(await capture(under("t/")))).toEqual(["t/always", "t/z", "t/é"]);
-    expect(namesOf(await capture(under("t/")))).toEqual(["t/c", "t/a"]);
-    expect(namesOf(await capture(under("t/")))).toEqual([]);
-    expect(namesOf(await capture(under("")))).toEqual(["u/other"]);
-  });
-
   test("returns ordinary leases, each with a token, a TTL, an owner and labels", async () => {
     server = await startServer();
     await put({ "t/1": {}, "t/2": {} });
@@ -91,30 +75,6 @@ describe("a capture", () => {
     expect(namesOf(await capture({ ...under("t/"), terms: { ifStatus: ["crashed"] } }))).toEqual(["t/new"]);
   });
 
-  test("leaves out locks that are held, waited for, exhausted, paused or not due", async () => {
-    server = await startServer();
-    const { client } = server;
-    await put({
-      "t/held": {},
-      "t/waited": {},
-      "t/exhausted": { newAttemptsLeft: { case: "attemptsLeft", value: 0 } },
-      "t/paused": {},
-      "t/later": { newNotBefore: { case: "notBeforeIn", value: seconds(600) } },
-      "t/free": { newNotBefore: { case: "notBefore", value: at(9) } },
-      "p/paused": {},
-    });
-    await client.lease({ name: "t/held" });
-    await client.limit("t/waited", 2);
-    await client.lease({ name: "t/waited", permits: 2 });
-    await client.ticket({ name: "t/waited", permits: 2 });
-    await client.limit("t/paused", 0);
-    await client.limitAll("p/*", 0);
-    expect(namesOf(await capture(under("")))).toEqual(["t/free"]);
-    expect(
-      namesOf(await capture(among(["t/held", "t/waited", "t/exhausted", "t/paused", "t/later"]))),
-    ).toEqual([]);
-  });
-
   test("uses up an attempt of each lock, until there are none", async () => {
     server = await startServer();
     await put({ "t/1": { newAttemptsLeft: { case: "attemptsLeft", value: 2 } } });
@@ -124,21 +84,6 @@ describe("a capture", () => {
       await server.client.call("release", { leaseId: leases[0]?.leaseId ?? "" });
     }
     expect(namesOf(await capture(under("t/")))).toEqual([]);
-  });
-
-  test("finds locks in all folders under the prefix, and by a part of a name", async () => {
-    server = await startServer();
-    await put({
-      "q/a/1": { newNotBefore: { case: "notBefore", value: at(3) } },
-      "q/b/1": { newNotBefore: { case: "notBefore", value: at(1) } },
-      "q/ba": { newNotBefore: { case: "notBefore", value: at(2) }, status: "x" },
-      "q/bb/deep/1": { newNotBefore: { case: "notBefore", value: at(4) } },
-      q: { newNotBefore: { case: "notBefore", value: at(1) } },
-      "qq/1": { newNotBefore: { case: "notBefore", value: at(1) } },
-    });
-    expect(namesOf(await capture({ ...under("q/"), maxLeases: 2 }))).toEqual(["q/b/1", "q/ba"]);
-    expect(namesOf(await capture(under("q/b")))).toEqual(["q/bb/deep/1"]);
-    expect(namesOf(await capture(under("q")))).toEqual(["q", "qq/1", "q/a/1"]);
   });
 
   test("of names takes unused ones, too, and in order of their bytes", async () => {
@@ -153,22 +98,6 @@ describe("a capture", () => {
     const { retryAfter } = await capture(among(names));
     expectLeft(retryAfter, 600);
     expect(namesOf(await capture({ ...among(["n/new"]), terms: { ifStatus: ["wanted"] } }))).toEqual([]);
-  });
-
-  test("never gives two callers the same lock, and all locks to many callers", async () => {
-    server = await startServer();
-    const all = Array.from({ length: 120 }, (_, index) => `t/${1_000 + index}`);
-    await Promise.all(all.map((name) => server.client.call("updateRecord", { name, status: "new" })));
-    const taken: string[] = [];
-    const work = async () => {
-      for (;;) {
-        const own = namesOf(await capture({ ...under("t/"), terms: { ifStatus: ["new"] } }));
-        if (own.length === 0) return;
-        taken.push(...own);
-      }
-    };
-    await Promise.all(Array.from({ length: 16 }, work));
-    expect(taken.sort()).toEqual(all);
   });
 
   test("that finds nothing returns when to try again, if that is known", async () => {
@@ -211,17 +140,6 @@ describe("a capture that is repeated", () => {
     await server.client.lease({ name: "other", requestId: "same" });
     expect(namesOf(await capture({ ...under("t/"), requestId: "same" }))).toEqual(["t/1"]);
   });
-
-  test("during the first takes no more than one of them would", async () => {
-    server = await startServer();
-    const all = Array.from({ length: 30 }, (_, index) => `t/${100 + index}`);
-    await Promise.all(all.map((name) => server.client.call("updateRecord", { name, status: "new" })));
-    const ask = () => capture({ ...under("t/"), requestId: "twice", maxLeases: 5 });
-    await Promise.all([ask(), ask(), ask(), ask()]);
-    expect(namesOf(await ask())).toHaveLength(5);
-    const { locks } = await server.client.call("listLocks", { prefix: "t/", busyOnly: true });
-    expect(locks).toHaveLength(5);
-  });
 });
 
 describe("a capture that waits", () => {
@@ -260,17 +178,6 @@ describe("a capture that waits", () => {
     await until(() => server.engine.waitingCaptures === 1);
     await server.client.call("release", { leaseId });
     expect(namesOf(await waiting)).toEqual(["n/1"]);
-  });
-
-  test("shares the locks with others that wait: each lock to one of them", async () => {
-    server = await startServer();
-    const waits = Array.from({ length: 20 }, () => capture({ ...under("t/"), maxLeases: 1, maxWait: HOUR }));
-    await until(() => server.engine.waitingCaptures === 20);
-    const all = Array.from({ length: 20 }, (_, index) => `t/${100 + index}`);
-    await Promise.all(all.map((name) => server.client.call("updateRecord", { name, status: "new" })));
-    const taken = (await Promise.all(waits)).flatMap(namesOf);
-    expect(taken.sort()).toEqual(all);
-    expect(server.engine.waitingCaptures).toBe(0);
   });
 
   test("ends with an empty answer when its time is over", async () => {

@@ -125,28 +125,6 @@ test("nothing is sent after the end, and no timer is left", () => {
   expect(aheads()).toEqual([2]);
 });
 
-test("places are sent in the order requested, with a bound on how many at once", () => {
-  const turns = new PlaceTurns();
-  const told: number[] = [];
-  const ask = (from: number, count: number) => {
-    for (let index = from; index < from + count; index++) turns.take(() => told.push(index));
-  };
-  ask(0, PLACES_AT_ONCE + 3);
-  expect(told).toHaveLength(PLACES_AT_ONCE);
-  vi.advanceTimersByTime(PLACES_PAUSE_MS - 1);
-  expect(told).toHaveLength(PLACES_AT_ONCE);
-  vi.advanceTimersByTime(1);
-  expect(told).toHaveLength(PLACES_AT_ONCE + 3);
-  // Others may use what the pause left over, and no more than that.
-  ask(100, PLACES_AT_ONCE);
-  expect(told).toHaveLength(2 * PLACES_AT_ONCE);
-  vi.advanceTimersByTime(PLACES_PAUSE_MS);
-  expect(told).toHaveLength(2 * PLACES_AT_ONCE + 3);
-  expect(told).toEqual(told.toSorted((a, b) => a - b));
-  vi.advanceTimersByTime(2 * PLACES_PAUSE_MS);
-  expect(vi.getTimerCount()).toBe(0);
-});
-
 test("an outdated place is not sent, nor a place of an ended stream", () => {
   const sent: number[] = [];
   const waiting: (() => void)[] = [];

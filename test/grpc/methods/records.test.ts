@@ -140,23 +140,6 @@ describe("UpdateRecord", () => {
     });
     expect((await recordOf("made"))?.attemptsLeft).toBeUndefined();
   });
-
-  test("with another version than the record's changes nothing, and returns the present one", async () => {
-    const mismatch = (version: bigint) => ({
-      code: "ABORTED",
-      reason: "VERSION_MISMATCH",
-      metadata: { version: String(version) },
-    });
-    const update = (status: string, expectedVersion: bigint) =>
-      call("updateRecord", { name: "cas", status, expectedVersion });
-    await expect(update("a", 5n)).rejects.toMatchObject(mismatch(0n));
-    const version = (await update("a", 0n)).record?.version ?? 0n;
-    await expect(update("b", 0n)).rejects.toMatchObject(mismatch(version));
-    // Exactly one of the racing updates wins.
-    const raced = await Promise.allSettled(["b", "c", "d"].map((status) => update(status, version)));
-    expect(raced.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    expect((await recordOf("cas"))?.version).toBe(version + 1n);
-  });
 });
 
 describe("DeleteRecord", () => {

@@ -1,7 +1,7 @@
 // WaitInQueue through a real client: places, grants, ends, and a client that goes away in each phase.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { EndReason, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import { EndReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { Event } from "../../../server/core/command.ts";
 import type { Follower } from "../../../server/engine/answers.ts";
 import type { TestServer } from "../../support/harness.ts";
@@ -55,11 +55,6 @@ describe("a new request", () => {
     expect((await stream.granted()).fencingToken).toBe(2n);
   });
 
-  test("is refused if waiting could not help", async () => {
-    const stream = server.client.wait(acquire({ name: "never", permits: 2 }));
-    expect(await stream.refusal()).toMatchObject({ reason: RefusalReason.NEVER_FITS });
-  });
-
   test("ends when waiting can no longer help, with the lowered limit and its reason", async () => {
     const target = { case: "name" as const, value: "lowered" };
     await server.client.call("setLimit", { target, newLimit: { case: "limit", value: 3 } });
@@ -105,26 +100,6 @@ describe("a new request", () => {
     });
   });
 
-  test("ends when max_wait has passed", async () => {
-    await server.client.lease({ name: "long" });
-    const timed = server.client.wait(acquire({ name: "long", maxWait: { seconds: 0n, nanos: 50_000_000 } }));
-    const ended = await timed.ended();
-    expect(ended).toMatchObject({ reason: EndReason.TIMED_OUT, holders: [{ lockName: "long" }] });
-    expect(ended.limit).toBeUndefined();
-  });
-
-  test("is refused if the queue is full", async () => {
-    const small = await startServer({ rules: { queueMax: 1 } });
-    try {
-      await small.client.lease({ name: "full" });
-      await small.client.ticket({ name: "full" });
-      const stream = small.client.wait(acquire({ name: "full" }));
-      expect(await stream.refusal()).toMatchObject({ reason: RefusalReason.QUEUE_FULL });
-    } finally {
-      await small.stop();
-    }
-  });
-
   test("repeated with its request id finds its place, its lease and its end", async () => {
     const held = await server.client.lease({ name: "repeat" });
     const request = acquire({ name: "repeat", requestId: "repeat-1" });
@@ -148,14 +123,6 @@ describe("a ticket", () => {
     expect(await stream.position()).toMatchObject({ ticketId: ticket.ticketId, ahead: 0, queueLength: 1 });
     await release(held.leaseId);
     expect((await stream.granted()).leaseId).toBe(ticket.ticketId);
-  });
-
-  test("that was granted meanwhile gets its lease", async () => {
-    const held = await server.client.lease({ name: "meanwhile" });
-    const ticket = await server.client.ticket({ name: "meanwhile" });
-    await release(held.leaseId);
-    const lease = await server.client.wait(comeBack(ticket.ticketId)).granted();
-    expect(lease).toMatchObject({ leaseId: ticket.ticketId, fencingToken: 2n });
   });
 
   test("that is given up ends every stream that follows it", async () => {
@@ -258,30 +225,6 @@ describe("a client that leaves", () => {
     } finally {
       await hasty.stop();
     }
-  });
-
-  test("at the grant gets a lease of only the grace period unless it fetches it", async () => {
-    const held = await server.client.lease({
-      name: "late",
-      terms: { lasting: { case: "ttl", value: { seconds: 3_600n, nanos: 0 } } },
-    });
-    const stream = server.client.wait(
-      acquire({
-        name: "late",
-        requestId: "late-1",
-        terms: { lasting: { case: "ttl" as const, value: { seconds: 3_600n, nanos: 0 } } },
-      }),
-    );
-    await stream.position();
-    stream.cancel();
-    await until(() => server.engine.waiterCount === 0);
-    await release(held.leaseId);
-    const { lock } = await server.client.call("getLock", { name: "late" });
-    const [holder] = lock?.holders ?? [];
-    const leaseSeconds = Number(holder?.expiresAt?.seconds) - Number(holder?.grantedAt?.seconds);
-    expect(leaseSeconds).toBeLessThanOrEqual(11);
-    const lease = await server.client.lease({ name: "late", requestId: "late-1" });
-    expect(Number(lease.ttl?.seconds)).toBeGreaterThan(3_500);
   });
 
   test("by its deadline keeps its place, too", async () => {

@@ -32,15 +32,6 @@ describe("a watch", () => {
     expect(watched.messages[0]).toMatchObject({ beganAnew: false, complete: true });
   });
 
-  test("of an unused prefix is complete at once, and sends the first lock", async () => {
-    server = await startServer();
-    const watched = server.client.watch("new/");
-    await watched.complete();
-    expect(names(watched)).toEqual([]);
-    await server.client.lease({ name: "new/one", terms: { owner: "me" } });
-    expect(await watched.shows("new/one")).toMatchObject({ holderCount: 1, holders: [{ owner: "me" }] });
-  });
-
   test("of very many locks sends each of them once, in several messages", async () => {
     server = await startServer();
     const all = Array.from({ length: 730 }, (_, index) => `many/${1_000 + index}`);
@@ -112,25 +103,6 @@ describe("a watch", () => {
     await client.lease({ name: "gone" });
     await watched.shows("gone", ({ holderCount }) => holderCount === 1);
     expect(names(watched)).toEqual(["gone", "stays"]);
-  });
-
-  test("gets the same as others, whatever they watch and whenever they came", async () => {
-    server = await startServer();
-    const { client } = server;
-    await client.lease({ name: "a/1" });
-    const all = client.watch("");
-    const one = client.watch("a/");
-    await Promise.all([all.complete(), one.complete()]);
-    const late = client.watch("a/");
-    await client.lease({ name: "a/2" });
-    await client.lease({ name: "b/1" });
-    await Promise.all([all.shows("b/1"), all.shows("a/2"), one.shows("a/2"), late.shows("a/2")]);
-    one.cancel();
-    await client.lease({ name: "a/3" });
-    await Promise.all([all.shows("a/3"), late.shows("a/3")]);
-    expect(names(all)).toEqual(["a/1", "a/2", "a/3", "b/1"]);
-    expect(names(late)).toEqual(["a/1", "a/2", "a/3"]);
-    expect(one.locks.has("a/3")).toBe(false);
   });
 
   test("ends when the client cancels it, and leaves nothing behind", async () => {
