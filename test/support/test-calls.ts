@@ -1,7 +1,8 @@
 // The client's bare calls, with assertions about their answers.
 
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ClaimEnd, Lease, Lock, Refusal, Ticket } from "#proto/rowlock/v1/lock_pb.js";
-import type { AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { AcquireResponse, QueueRequestSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { type BareCallOptions, BareCalls, type RequestOf } from "../../clients/typescript/src/bare/index.ts";
 import { QueueStream } from "./queue-stream.ts";
@@ -27,7 +28,8 @@ export const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 })
 export const lasting = (count: number) => ({ lasting: { case: "ttl", value: seconds(count) } }) as const;
 export const named = (value: string) => ({ target: { case: "name", value } }) as const;
 /** A request to wait in a queue. */
-export const queued = (value: Acquire) => ({ target: { case: "request", value } }) as const;
+export const queued = (value: MessageInitShape<typeof QueueRequestSchema>) =>
+  ({ target: { case: "request", value } }) as const;
 export const comeBack = (ticketId: string) => ({ target: { case: "ticketId", value: ticketId } }) as const;
 
 interface LimitChange {

@@ -8,9 +8,9 @@ import type { RequestOf } from "../../../clients/typescript/src/bare/index.ts";
 import { type FreshDatabase, testDatabases } from "../../support/database.ts";
 import { startServer, type TestServer } from "../../support/harness.ts";
 import { openPlainConnection } from "../../support/mysql-stage.ts";
+import { lasting, named, seconds } from "../../support/test-calls.ts";
 
-const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
-const TTL = { lasting: { case: "ttl", value: seconds(60) } } as const;
+const TTL = lasting(60);
 const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
 
 describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
@@ -89,7 +89,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         target: { case: "request", value: { name, terms: { ...TTL, owner: "next" } } },
       });
       await stream.position();
-      await call("forceRelease", { target: { case: "name", value: name }, reason: "hung" });
+      await server.client.force(name, "hung");
       const { leaseId } = await stream.granted();
       await call("release", { leaseId });
       const { claims } = await call("listClaims", { locks: { case: "lockName", value: name } });
@@ -134,7 +134,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       await run("filter/a", "anna", { labels: { team: "x", job: "1" } });
       await run("filter/b", "bert", { labels: { team: "x" } });
       const held = await server.client.lease({ name: "filter/c", terms: { ...TTL, owner: "anna" } });
-      await call("forceRelease", { target: { case: "name", value: "filter/c" }, reason: "test" });
+      await server.client.force("filter/c");
       expect(held.lockName).toBe("filter/c");
       await server.client.lease({ name: "filter/d", terms: { ...TTL, owner: "anna" } });
       const found = async (request: object) =>
@@ -213,7 +213,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         newAttemptsLeft: { case: "attemptsLeft", value: 4 },
       });
       await server.client.lease({ name, terms: { ...TTL, owner: "anna" } });
-      await call("forceRelease", { target: { case: "name", value: name }, reason: "hung" });
+      await server.client.force(name, "hung");
       const { changes, nextPageToken } = await call("listChanges", {
         locks: { case: "lockName", value: name },
       });
@@ -278,7 +278,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
     const causesOf = (causes: readonly WaitCause[]) => causes.map(({ cause }) => cause.case);
 
     test("of a free lock finds no cause", async () => {
-      const explained = await call("explainWait", { target: { case: "name", value: "why/free" } });
+      const explained = await call("explainWait", named("why/free"));
       expect(explained).toMatchObject({ causes: [], summary: "free: a request would be granted at once" });
       expect(explained.lock).toMatchObject({ name: "why/free", holders: [], waiters: [] });
       expect([explained.claim, explained.estimate]).toEqual([undefined, undefined]);
@@ -306,7 +306,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
           /^2nd in the queue; held by anna until .* UTC unless renewed \(about \d+ s left\); limit 1 from why\/h\* \(set .* UTC by .*127\.0\.0\.1.*: "night shift"\)$/,
         );
       }
-      const { claim, causes } = await call("explainWait", { target: { case: "name", value: name } });
+      const { claim, causes } = await call("explainWait", named(name));
       expect(claim).toBeUndefined();
       expect(causes).toMatchObject([{ cause: { case: "held" } }, { cause: { value: { ahead: 2 } } }]);
     });
@@ -314,7 +314,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
     test("says who paused a lock, when and why", async () => {
       const name = "why/paused";
       await server.client.limit(name, 0, { reason: "broken" });
-      const { causes, summary } = await call("explainWait", { target: { case: "name", value: name } });
+      const { causes, summary } = await call("explainWait", named(name));
       expect(causes).toMatchObject([
         { cause: { case: "limit", value: { limit: { permits: 0, reason: "broken" } } } },
       ]);
@@ -333,7 +333,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         newAttemptsLeft: { case: "attemptsLeft", value: 0 },
         newNotBefore: { case: "notBeforeIn", value: notBeforeIn },
       });
-      const { causes, estimate } = await call("explainWait", { target: { case: "name", value: name } });
+      const { causes, estimate } = await call("explainWait", named(name));
       expect(causesOf(causes)).toEqual(["notBefore", "exhausted"]);
       expect(estimate).toBeUndefined();
     });
@@ -345,7 +345,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       const { ticketId } = await server.client.ticket({ name, terms: TTL });
       const explain = () => call("explainWait", { target: { case: "ticketId", value: ticketId } });
       expect((await explain()).estimate).toBeUndefined();
-      await call("forceRelease", { target: { case: "name", value: name }, reason: "next" });
+      await server.client.force(name, "next");
       await expect(explain()).rejects.toMatchObject({ reason: "UNKNOWN_CLAIM" });
       await call("release", { leaseId: ticketId });
       await server.client.lease({ name, terms: TTL });

@@ -5,7 +5,8 @@ import { EndReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { Event } from "../../../server/core/command.ts";
 import type { Follower } from "../../../server/engine/answers.ts";
 import type { TestServer } from "../../support/harness.ts";
-import { lockIdOf, replacing, startServer, until } from "../../support/harness.ts";
+import { lockIdOf, replacing, serverOfTest, startServer, until } from "../../support/harness.ts";
+import { queued as acquire, comeBack } from "../../support/test-calls.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -16,8 +17,6 @@ afterAll(() => server.stop());
 const AT_ONCE = { seconds: 0n, nanos: 0 };
 /** Comes after the server has queued the waiter, even on a busy machine. */
 const DEADLINE_MS = 1_500;
-const acquire = (request: object) => ({ target: { case: "request" as const, value: request } });
-const comeBack = (ticketId: string) => ({ target: { case: "ticketId" as const, value: ticketId } });
 const release = (leaseId: string) => server.client.call("release", { leaseId });
 const endOf = (claimId: string) => (event: Event) =>
   event.kind === "ended" && event.claim.lockId === lockIdOf(claimId) && event.was === "waiting";
@@ -56,16 +55,11 @@ describe("a new request", () => {
   });
 
   test("ends when waiting can no longer help, with the lowered limit and its reason", async () => {
-    const target = { case: "name" as const, value: "lowered" };
-    await server.client.call("setLimit", { target, newLimit: { case: "limit", value: 3 } });
+    await server.client.limit("lowered", 3);
     const { leaseId } = await server.client.lease({ name: "lowered" });
     const stream = server.client.wait(acquire({ name: "lowered", permits: 3 }));
     await stream.position();
-    await server.client.call("setLimit", {
-      target,
-      newLimit: { case: "limit", value: 2 },
-      reason: "fewer seats",
-    });
+    await server.client.limit("lowered", 2, { reason: "fewer seats" });
     await release(leaseId);
     expect(await stream.ended()).toMatchObject({
       reason: EndReason.NEVER_FITS,
@@ -83,12 +77,7 @@ describe("a new request", () => {
   });
 
   test("that ends under a pause names it", async () => {
-    const target = { case: "pattern" as const, value: "upgraded/*" };
-    await server.client.call("setLimit", {
-      target,
-      newLimit: { case: "limit", value: 0 },
-      reason: "upgrade",
-    });
+    await server.client.limitAll("upgraded/*", 0, { reason: "upgrade" });
     const maxWait = { seconds: 0n, nanos: 50_000_000 };
     const stream = server.client.wait(acquire({ name: "upgraded/a", maxWait }));
     expect(await stream.ended()).toMatchObject({
@@ -171,7 +160,7 @@ describe("a client that leaves", () => {
   test("before the first answer leaves the queue, because it knows no ticket to come back to", async () => {
     const asked = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
-    const slow = await startServer({
+    const slow = await serverOfTest({
       wrapEngine: (engine) =>
         replacing(engine, {
           async acquire(ask, waiter) {
@@ -184,20 +173,16 @@ describe("a client that leaves", () => {
           },
         }),
     });
-    try {
-      await slow.client.lease({ name: "early" });
-      const stream = slow.client.wait(acquire({ name: "early" }));
-      const failure = stream.failure();
-      await asked.promise;
-      stream.cancel();
-      expect(await failure).toMatchObject({ code: "CANCELLED" });
-      await slow.client.call("getLock", { name: "early" });
-      gate.resolve();
-      const end = await slow.event(({ kind }) => kind === "ended");
-      expect(end).toMatchObject({ was: "waiting", claim: { endReason: "cancelled" } });
-    } finally {
-      await slow.stop();
-    }
+    await slow.client.lease({ name: "early" });
+    const stream = slow.client.wait(acquire({ name: "early" }));
+    const failure = stream.failure();
+    await asked.promise;
+    stream.cancel();
+    expect(await failure).toMatchObject({ code: "CANCELLED" });
+    await slow.client.shown("early");
+    gate.resolve();
+    const end = await slow.event(({ kind }) => kind === "ended");
+    expect(end).toMatchObject({ was: "waiting", claim: { endReason: "cancelled" } });
   });
 
   test("during the wait keeps its place for the grace period, and finds it again", async () => {
@@ -214,17 +199,13 @@ describe("a client that leaves", () => {
   });
 
   test("during the wait and does not come back loses its place after the grace period", async () => {
-    const hasty = await startServer({ rules: { graceUs: 50_000, attachedForUs: 10_000_000 } });
-    try {
-      await hasty.client.lease({ name: "lapsed" });
-      const stream = hasty.client.wait(acquire({ name: "lapsed" }));
-      await stream.position();
-      stream.cancel();
-      const end = await hasty.event(({ kind }) => kind === "ended");
-      expect(end).toMatchObject({ was: "waiting", claim: { endReason: "lapsed" } });
-    } finally {
-      await hasty.stop();
-    }
+    const hasty = await serverOfTest({ rules: { graceUs: 50_000, attachedForUs: 10_000_000 } });
+    await hasty.client.lease({ name: "lapsed" });
+    const stream = hasty.client.wait(acquire({ name: "lapsed" }));
+    await stream.position();
+    stream.cancel();
+    const end = await hasty.event(({ kind }) => kind === "ended");
+    expect(end).toMatchObject({ was: "waiting", claim: { endReason: "lapsed" } });
   });
 
   test("by its deadline keeps its place, too", async () => {
@@ -250,25 +231,19 @@ describe("a client that leaves", () => {
 });
 
 test("a place that cannot be read ends the stream, and the ticket lives on by its grace period", async () => {
-  const broken = await startServer({
+  const { client, engine } = await serverOfTest({
     wrapEngine: (engine) => replacing(engine, { place: () => Promise.reject(new Error("no place")) }),
   });
-  try {
-    await broken.client.lease({ name: "unread" });
-    const ticket = await broken.client.ticket({ name: "unread", whenBusy: { case: "enqueue", value: {} } });
-    const stream = broken.client.wait(comeBack(ticket.ticketId));
-    expect(await stream.failure()).toMatchObject({ code: "INTERNAL" });
-    expect(broken.engine.waiterCount).toBe(0);
-    const { lock } = await broken.client.call("getLock", { name: "unread" });
-    expect(lock?.waiters).toHaveLength(1);
-  } finally {
-    await broken.stop();
-  }
+  await client.lease({ name: "unread" });
+  const { ticketId } = await client.ticket({ name: "unread" });
+  expect(await client.wait(comeBack(ticketId)).failure()).toMatchObject({ code: "INTERNAL" });
+  expect(engine.waiterCount).toBe(0);
+  expect((await client.shown("unread")).waiters).toHaveLength(1);
 });
 
 test("a place that cannot be shown ends its stream, and not the process", async () => {
   const waiting = Promise.withResolvers<Follower>();
-  const odd = await startServer({
+  const odd = await serverOfTest({
     wrapEngine: (engine) =>
       replacing(engine, {
         async acquire(ask, waiter) {
@@ -278,21 +253,17 @@ test("a place that cannot be shown ends its stream, and not the process", async 
         },
       }),
   });
-  try {
-    await odd.client.lease({ name: "odd" });
-    const stream = odd.client.wait({ ...acquire({ name: "odd" }), minUpdateInterval: AT_ONCE });
-    await stream.position();
-    const waiter = await waiting.promise;
-    // Repeatedly, because the engine also reports the true place.
-    const telling = setInterval(
-      () => waiter.placed?.({ ahead: -0.5, permitsAhead: 0.5, queueLength: 1 }, 1),
-      1,
-    );
-    expect(await stream.failure()).toMatchObject({ code: "INTERNAL", reason: "INTERNAL" });
-    clearInterval(telling);
-    expect(odd.logLines).toMatchObject([{ level: "error", fields: { err: expect.any(RangeError) } }]);
-    expect(odd.engine.waiterCount).toBe(0);
-  } finally {
-    await odd.stop();
-  }
+  await odd.client.lease({ name: "odd" });
+  const stream = odd.client.wait({ ...acquire({ name: "odd" }), minUpdateInterval: AT_ONCE });
+  await stream.position();
+  const waiter = await waiting.promise;
+  // Repeatedly, because the engine also reports the true place.
+  const telling = setInterval(
+    () => waiter.placed?.({ ahead: -0.5, permitsAhead: 0.5, queueLength: 1 }, 1),
+    1,
+  );
+  expect(await stream.failure()).toMatchObject({ code: "INTERNAL", reason: "INTERNAL" });
+  clearInterval(telling);
+  expect(odd.logLines).toMatchObject([{ level: "error", fields: { err: expect.any(RangeError) } }]);
+  expect(odd.engine.waiterCount).toBe(0);
 });
