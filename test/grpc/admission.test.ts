@@ -261,13 +261,6 @@ describe("the calls on one connection", () => {
     expect(open.signal.reason).toBeInstanceOf(ClientGone);
     expect(gone.signal.reason).toBeInstanceOf(ClientGone);
   });
-
-  test("are not cancelled when grpc-js reports the end of a stream after the answer", () => {
-    const { call, cancel } = cancellable(new ConnectionCalls(9, new SharedAdmission(), waits, new Usage()));
-    call.close();
-    cancel();
-    expect(call.signal.aborted).toBe(false);
-  });
 });
 
 describe("of the verbs", () => {

@@ -8,7 +8,7 @@ import { Standing, streamsAtFirst } from "../../server/grpc/standing.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-let nowMs = 0;
+const nowMs = 0;
 const PEER = "10.0.0.1:4711";
 
 function stage() {
@@ -53,30 +53,4 @@ test("a connection on which calls fail and fail is ended in good order, and then
   expect(session.close).not.toHaveBeenCalled();
   vi.advanceTimersByTime(LEAVES_MS.unknown);
   expect(session.destroy).toHaveBeenCalledOnce();
-});
-
-test("a connection that is cut off ends at once, and once", () => {
-  const { standing, session, onEnded } = stage();
-  session.destroy.mockImplementation(() => {
-    session.destroyed = true;
-  });
-  standing.cutOff(session);
-  standing.cutOff(session);
-  expect([standing.isEnding(session), session.destroy.mock.calls.length]).toEqual([true, 1]);
-  expect(onEnded.mock.calls).toEqual([[PEER, false]]);
-});
-
-test("a client whose calls fail seldom keeps its connection, and one with known callers may fail more often", () => {
-  const seldom = stage();
-  for (let second = 0; second < 1_000; second++) {
-    nowMs += 1_000;
-    for (let call = 0; call < 5; call++) seldom.standing.failed(PEER);
-  }
-  expect(seldom.session.goaway).not.toHaveBeenCalled();
-  const known = stage();
-  known.standing.known(PEER);
-  for (let failed = 0; failed < FAILED_CALLS.known.most; failed++) known.standing.failed(PEER);
-  expect(known.session.goaway).not.toHaveBeenCalled();
-  known.standing.failed(PEER);
-  expect(known.onEnded.mock.calls).toEqual([[PEER, true]]);
 });

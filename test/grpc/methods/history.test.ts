@@ -64,24 +64,6 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       expect([nextPageToken, searchedBackTo]).toEqual(["", undefined]);
     });
 
-    test("says from when on all is kept, as ListChanges does: nobody before that is no answer", async () => {
-      await run("past/kept", "anna");
-      await server.client.limit("past/kept", 2);
-      const at = { seconds: 1_000_000n, nanos: 0 };
-      const asked = { locks: { case: "heldAt", value: { lockName: "past/kept", at } } } as const;
-      const { claims, completeFrom } = await call("listClaims", asked);
-      expect(claims).toEqual([]);
-      const [claim] = (await call("listClaims", { locks: { case: "lockName", value: "past/kept" } })).claims;
-      // The server has run for a moment, and its history is as old.
-      expect(us(completeFrom)).toBeLessThanOrEqual(us(claim?.end?.endedAt));
-      expect(us(completeFrom)).toBeGreaterThan(us(claim?.end?.endedAt) - 3_600_000_000);
-      const { changes, completeFrom: changesFrom } = await call("listChanges", {
-        locks: { case: "lockName", value: "past/kept" },
-      });
-      expect(us(changesFrom)).toBeLessThanOrEqual(us(changes[0]?.changedAt));
-      expect(us(changesFrom)).toBeGreaterThan(us(changes[0]?.changedAt) - 3_600_000_000);
-    });
-
     test("shows who force-released a claim and why, and which server kept the place of one that waited", async () => {
       const name = "past/forced";
       await server.client.lease({ name, terms: { ...TTL, owner: "stuck" } });
