@@ -118,7 +118,7 @@ describe("work that was cancelled", () => {
     expect([await waiting[0], await other]).toEqual([false, true]);
     gate.end();
     expect(await Promise.all(waiting)).toEqual([false, false, false]);
-    expect(await gate.begin()).toBe(true);
+    expect(await gate.begin(connection("a"))).toBe(true);
   });
 
   test("before its request takes no place", async () => {
