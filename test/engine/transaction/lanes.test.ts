@@ -46,8 +46,7 @@ const acquire = (lockId: bigint, more: Partial<Acquire> = {}): Command => ({
   ...more,
 });
 const ofMany = (lockId: bigint) => acquire(lockId, { isOneOfMany: true });
-const acquireBy = (client: string, lockId: bigint) =>
-  acquire(lockId, { caller: { getPeer: () => client } });
+const acquireBy = (client: string, lockId: bigint) => acquire(lockId, { caller: { getPeer: () => client } });
 const ref = (lockId: bigint) => ({ lockId, ticketNumber: 1n, secret: "of nobody" });
 const renew = (lockId: bigint) => ({ verb: "renew" as const, ref: ref(lockId), ttlUs: undefined });
 const release = (lockId: bigint) => ({ verb: "release" as const, ref: ref(lockId) });
