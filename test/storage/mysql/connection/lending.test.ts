@@ -9,6 +9,7 @@ import type { Server } from "../../../../server/storage/mysql/connection/connect
 import { Connection, Trip } from "../../../../server/storage/mysql/connection/connection.ts";
 import { MysqlPool } from "../../../../server/storage/mysql/connection/pool.ts";
 import {
+  CLOSE_MS_MAX,
   IDLE_MS_MAX,
   IDLE_SWEEP_MS,
   LOAN_MS_MAX,
@@ -26,12 +27,13 @@ vi.mock(import("../../../../server/storage/mysql/connection/connect.ts"), async 
 class FakeDriver extends EventEmitter {
   /** The error of the next statement. */
   failure: Error | null = null;
+  hangs = false;
   isEnded = false;
   closed: (() => void) | null = null;
   answersGoodbye = true;
 
   query(_query: unknown, answer: (error: unknown, results?: unknown) => void): void {
-    answer(this.failure, []);
+    if (!this.hangs) answer(this.failure, []);
   }
 
   end(done: () => void): void {
@@ -87,6 +89,11 @@ const turns = () => vi.advanceTimersByTimeAsync(1);
 const ask = (connection: Connection) => {
   const trip = new Trip("ask");
   trip.add("SELECT 1");
+  return connection.run(trip);
+};
+const commit = (connection: Connection) => {
+  const trip = new Trip("commit");
+  trip.addCommit();
   return connection.run(trip);
 };
 const lost = () => Object.assign(new Error("gone"), { code: "ECONNRESET" });
@@ -203,24 +210,26 @@ describe("connections are lent", () => {
     expect(await pool.use(async ({ isPatient }) => isPatient)).toBeNull();
   });
 
-  test("for the requested time, and otherwise for the time that any work may take", async () => {
-    for (const [asked, loanMs] of [
-      [undefined, LOAN_MS_MAX],
-      [70_000, 70_000],
-    ] as const) {
+  test.each([
+    [undefined, LOAN_MS_MAX],
+    [70_000, 70_000],
+  ])(
+    "for the requested time (%i), and otherwise for the time that any work may take",
+    async (asked, loanMs) => {
       const pool = newPool(1);
-      const held = Promise.withResolvers<void>();
-      const used = pool.use(() => held.promise, asked);
+      const failed = pool.use(async (connection) => {
+        (opened[0] as Opened).driver.hangs = true;
+        return await outcome(ask(connection));
+      }, asked);
       await turns();
-      const { connection } = opened.at(-1) as Opened;
+      const { connection } = opened[0] as Opened;
       await vi.advanceTimersByTimeAsync(loanMs - 2);
       expect(connection.alive).toBe(true);
       await vi.advanceTimersByTimeAsync(2);
       expect(connection.alive).toBe(false);
-      held.resolve();
-      await used;
-    }
-  });
+      expect(await failed).toMatchObject({ kind: "unavailable", reason: "timeout" });
+    },
+  );
 });
 
 describe("a connection is not lent again", () => {
@@ -357,18 +366,36 @@ describe("work", () => {
     expect(times).toBe(3);
   });
 
-  test("is not repeated if its connection was opened for it", async () => {
+  test.each([
+    ["its connection was opened for it", false],
+    ["it has had an answer", true],
+  ])("is not repeated if %s", async (_, isKept) => {
     const pool = newPool(1);
+    if (isKept) await pool.use(ask);
     let times = 0;
-    const failed = await outcome(
-      pool.use((connection) => {
-        times += 1;
-        (opened[0] as Opened).driver.failure = lost();
-        return ask(connection);
-      }),
-    );
-    expect(failed).toMatchObject({ kind: "transient", reason: "connection_lost" });
+    const work = async (connection: Connection) => {
+      times += 1;
+      if (isKept) await ask(connection);
+      (opened[0] as Opened).driver.failure = lost();
+      return await ask(connection);
+    };
+    expect(await outcome(pool.use(work))).toMatchObject({ kind: "transient", reason: "connection_lost" });
     expect(times).toBe(1);
+  });
+
+  test("whose COMMIT is cut off has an open outcome, whatever it sends then; later work has not", async () => {
+    const pool = newPool(1);
+    await pool.use(commit);
+    const unknown = { kind: "unknown_outcome", reason: "connection_lost" };
+    await pool.use(async (connection) => {
+      (opened[0] as Opened).driver.failure = lost();
+      expect(await outcome(ask(connection))).toMatchObject({ kind: "transient", reason: "connection_lost" });
+    });
+    await anew(pool.use(ask));
+    await pool.use(async (connection) => {
+      (opened[1] as Opened).driver.failure = lost();
+      for (const send of [commit, ask]) expect(await outcome(send(connection))).toMatchObject(unknown);
+    });
   });
 
   test("that fails gives its connection back", async () => {
@@ -465,5 +492,19 @@ describe("at the close", () => {
     expect(opened[0]?.driver.isEnded).toBe(true);
     expect(pool.state.open).toBe(0);
     await pool.close();
+  });
+
+  test("a server that does not answer takes its time and no longer", async () => {
+    const pool = newPool(1);
+    await pool.use(ask);
+    (opened[0] as Opened).driver.answersGoodbye = false;
+    let isClosed = false;
+    const closing = pool.close().then(() => {
+      isClosed = true;
+    });
+    await vi.advanceTimersByTimeAsync(CLOSE_MS_MAX - 1);
+    expect(isClosed).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    await closing;
   });
 });
