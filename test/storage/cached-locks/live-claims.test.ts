@@ -8,7 +8,7 @@ import type { Lock } from "../../../server/core/lock.ts";
 import { Copies, liveClaims } from "../../../server/storage/cached-locks/live-claims.ts";
 import { CACHED_HOLDERS_MAX, CACHED_QUEUE_MAX } from "../../../server/storage/storage-bounds.ts";
 import { RECORD } from "../../support/claims.ts";
-import { held, LOCK, numbers, waiting } from "../mysql/transaction/lock-fixture.ts";
+import { held, LOCK, numbers, waiting } from "../rows/numbered-claims.ts";
 
 const EARLIEST_US = 900;
 const LATEST_US = 1_000;
