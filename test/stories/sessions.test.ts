@@ -6,6 +6,7 @@ import { testDatabases } from "../support/database.ts";
 import type { StartOptions, TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
 import { BareSession, wait } from "../support/session-client.ts";
+import { wrapped } from "../support/wrapped-store.ts";
 
 const CROWD = 500;
 
@@ -50,18 +51,13 @@ describe.each(testDatabases())("on $label", (database) => {
     const beating = Promise.withResolvers<void>();
     let isCrowdThere = false;
     const wrapStore = (store: Store) =>
-      new Proxy(store, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name);
-          if (name === "heartbeat")
-            return async (...args: Parameters<Store["heartbeat"]>) => {
-              if (isCrowdThere) {
-                beating.resolve();
-                await heartbeat.promise;
-              }
-              return await target.heartbeat(...args);
-            };
-          return typeof value === "function" ? value.bind(target) : value;
+      wrapped(store, {
+        async heartbeat(...args) {
+          if (isCrowdThere) {
+            beating.resolve();
+            await heartbeat.promise;
+          }
+          return await store.heartbeat(...args);
         },
       });
     const server = await start({
