@@ -332,13 +332,6 @@ describe("the end of a wait", () => {
     expect(await outcome).toMatchObject({ reason: "LAPSED" });
     expect(asked).toHaveLength(2);
   });
-
-  test("of a cancelled request leads to no new request", async () => {
-    const { answer, acquisition, asked } = stage();
-    acquisition.abandon(new Error("enough"));
-    answer(ended(EndReason.LAPSED));
-    expect(asked).toHaveLength(1);
-  });
 });
 
 describe("a failure", () => {
@@ -373,14 +366,6 @@ describe("a failure", () => {
     expect(chosen.givenBack).toEqual([]);
   });
 
-  test("with a certain outcome gives nothing back", async () => {
-    const { answer, outcome, givenBack } = stage();
-    answer(place("t"));
-    answer(errorOf("BAD_REQUEST", "INVALID_ARGUMENT"));
-    await expect(outcome).rejects.toMatchObject({ reason: "BAD_REQUEST" });
-    expect(givenBack).toEqual([]);
-  });
-
   test("of a request for a lease without end that may have reached a server is given back for as long as it takes", async () => {
     const { calls, outcome, unheard } = stage({ ttl: "forever" });
     calls.failAll(RowlockError.closed());
@@ -401,15 +386,6 @@ describe("a failure", () => {
       message: expect.stringContaining("acquire it again with that request id"),
     });
     expect(unheard).toEqual([]);
-  });
-
-  test("of such a cancelled request under the caller's own id is given back, unless another call waits under it", () => {
-    for (const isShared of [false, true]) {
-      const { calls, acquisition, unheard } = stage({ ttl: "forever", requestId: "mine" }, { isShared });
-      acquisition.abandon(new Error("enough"));
-      calls.failAll(GONE);
-      expect(unheard).toHaveLength(isShared ? 0 : 1);
-    }
   });
 
   test("of a request that ends by itself, or that reached no server, leaves nothing to give back", async () => {
