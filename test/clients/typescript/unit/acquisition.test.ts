@@ -16,7 +16,7 @@ import {
   RenewResponseSchema,
   WaitInQueueResponseSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
-import { FakeConnection, GONE, stageCalls } from "./fake-connection.ts";
+import { FakeConnection, GONE, moveOn, stageCalls } from "./fake-connection.ts";
 
 const TTL_MS = 30_000;
 const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/;
@@ -115,10 +115,7 @@ describe("a request", () => {
       },
     });
     await vi.advanceTimersByTimeAsync(4_000);
-    calls.leaving(connection, GONE);
-    calls.ended(connection, GONE);
-    const next = new FakeConnection();
-    calls.begun(next);
+    const next = moveOn(calls, connection);
     expect(next.asked[0]?.command).toMatchObject({
       value: { target: { value: { requestId: "mine", maxWait: { seconds: 6n } } } },
     });
@@ -127,15 +124,9 @@ describe("a request", () => {
   test("comes back to its place by its ticket, or by its request id if there is no coming back by tickets", () => {
     const { calls, connection, answer } = stage();
     answer(place("t"));
-    calls.leaving(connection, GONE);
-    calls.ended(connection, GONE);
-    const second = new FakeConnection();
-    calls.begun(second);
+    const second = moveOn(calls, connection);
     expect(second.asked[0]?.command).toMatchObject({ value: { target: { case: "ticketId", value: "t" } } });
-    calls.leaving(second, GONE);
-    calls.ended(second, GONE);
-    const third = Object.assign(new FakeConnection(), { via: "unary" as const });
-    calls.begun(third);
+    const third = moveOn(calls, second, Object.assign(new FakeConnection(), { via: "unary" as const }));
     expect(third.asked[0]?.command).toMatchObject({ value: { target: { case: "request" } } });
   });
 });

@@ -13,7 +13,7 @@ import {
   CaptureResponseSchema,
   RenewResponseSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
-import { FakeConnection, GONE, stageCalls } from "./fake-connection.ts";
+import { moveOn, stageCalls } from "./fake-connection.ts";
 
 const TTL_MS = 30_000;
 
@@ -184,10 +184,7 @@ describe("a capture that is given up", () => {
     const { calls, connection, capture, outcome } = stage();
     capture.abandon(new Error("enough"));
     await expect(outcome).rejects.toThrow("enough");
-    calls.leaving(connection, GONE);
-    calls.ended(connection, GONE);
-    const next = new FakeConnection();
-    calls.begun(next);
+    const next = moveOn(calls, connection);
     await settled();
     expect([next.asked, calls.size]).toEqual([[], 0]);
   });

@@ -16,7 +16,7 @@ import {
   ListOrder,
   ReleaseResponseSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
-import { FakeConnection, GONE, stageCalls, turn } from "./fake-connection.ts";
+import { FakeConnection, GONE, lose, moveOn, stageCalls, turn } from "./fake-connection.ts";
 
 function stage(giveUpAfterMs = 60_000) {
   const calls = stageCalls();
@@ -33,10 +33,7 @@ describe("a release", () => {
     answer(nothing);
     expect(await once).toEqual({ released: false, hadEnded: true });
     const twice = verbs.release("lease");
-    calls.leaving(connection, GONE);
-    calls.ended(connection, GONE);
-    const next = new FakeConnection();
-    calls.begun(next);
+    const next = moveOn(calls, connection);
     answer(nothing, { call: next.asked[0]?.call as bigint });
     expect(await twice).toEqual({ released: false, hadEnded: false });
   });
@@ -98,8 +95,7 @@ describe("a limit", () => {
   ])("%s that may have been set is not set again", async (_, change) => {
     const { verbs, calls, connection } = stage();
     const changed = change(verbs);
-    calls.leaving(connection, GONE);
-    calls.ended(connection, GONE);
+    lose(calls, connection);
     await expect(changed).rejects.toMatchObject({ reason: "CONNECTION_LOST" });
   });
 
@@ -112,10 +108,7 @@ describe("a limit", () => {
   ])("%s is requested again", async (_, ask) => {
     const { verbs, calls, connection } = stage();
     ask(verbs).catch(() => {});
-    calls.leaving(connection, GONE);
-    calls.ended(connection, GONE);
-    const next = new FakeConnection();
-    calls.begun(next);
+    const next = moveOn(calls, connection);
     expect(next.asked).toHaveLength(1);
   });
 });
