@@ -8,7 +8,7 @@ import { Standing, streamsAtFirst } from "../../server/grpc/standing.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-const nowMs = 0;
+let nowMs = 0;
 const PEER = "10.0.0.1:4711";
 
 function stage() {
