@@ -1,6 +1,6 @@
 // The statements of `reads/` as MySQL and MariaDB read them. Runs nothing.
 
-import type { Query, StepValue } from "../reads/steps.ts";
+import type { Query } from "../reads/steps.ts";
 import type { SqlValue } from "./connection/sql-text.ts";
 import { type Branch, NOW_US } from "./statements.ts";
 
@@ -16,18 +16,34 @@ function compared(_: string, columns: string, sign: string, orEqual: string, val
   return `(${parts.map((part) => `(${part})`).join(" OR ")})`;
 }
 
-function branchOf([sql, values = {}]: Query): Branch {
-  const inOrder: StepValue[] = [];
+/** A text with question marks, and the names of their values. */
+type Positional = readonly [text: string, names: readonly string[]];
+
+const known = new Map<string, Positional>();
+
+function positional(sql: string): Positional {
+  const before = known.get(sql);
+  if (before) return before;
+  const names: string[] = [];
   const text = sql
     .replace(COMPARED_ROWS, compared)
     .replace(/:(now|past)\b/g, NOW_US)
     .replace(/:(\w+)/g, (_, name) => {
-      const value = values[name];
-      if (value === undefined) throw new Error(`There is no value for ${name}: ${sql}`);
-      inOrder.push(value);
+      names.push(name);
       return "?";
     });
-  return [text, ...(inOrder as SqlValue[])];
+  known.set(sql, [text, names]);
+  return [text, names];
+}
+
+function branchOf([sql, values = {}]: Query): Branch {
+  const [text, names] = positional(sql);
+  const inOrder = names.map((name) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`There is no value for ${name}: ${sql}`);
+    return value as SqlValue;
+  });
+  return [text, ...inOrder];
 }
 
 /** One statement that returns the rows of all these queries. */
