@@ -83,8 +83,8 @@ export const PLANTED: readonly Planted[] = [
     patches: [
       {
         file: "storage/mysql/transaction/write.ts",
-        from: "const asKnown = onlyAsKnown\n",
-        to: "const asKnown = false as boolean\n",
+        from: "const asKnown = onlyAsKnown ?",
+        to: "const asKnown = (false as boolean) ?",
       },
     ],
   },
