@@ -15,6 +15,13 @@ class Rows extends FreeIndex {
   readonly rules: LimitRule[] = [];
   fails = false;
 
+  /** So many names that begin so. */
+  static of(prefix: string, count: number): Rows {
+    const rows = new Rows();
+    for (let index = 0; index < count; index++) rows.add(`${prefix}${index}`);
+    return rows;
+  }
+
   get reads(): number {
     return this.read.length;
   }
@@ -76,24 +83,18 @@ async function found(rows: Rows, prefix: string, isFree = (_: string) => true) {
 }
 
 describe("a search under a prefix", () => {
-  test("finds what is behind 8,000 other names of its folder", async () => {
-    const rows = new Rows();
-    for (let index = 0; index < 8_000; index++) rows.add(`jobs/mail-${index}`);
+  test.each([
+    ["other names of its folder", "jobs/report-", null],
+    ["names that a pattern pauses", "jobs/", "jobs/mail-"],
+  ])("finds what is behind 8,000 %s", async (_, prefix, paused) => {
+    const rows = Rows.of("jobs/mail-", 8_000);
     rows.add("jobs/report-1");
-    expect(await found(rows, "jobs/report-")).toEqual({ name: "jobs/report-1", searches: 1 });
-  });
-
-  test("finds what is behind 8,000 names that a pattern pauses", async () => {
-    const rows = new Rows();
-    for (let index = 0; index < 8_000; index++) rows.add(`jobs/mail-${index}`);
-    rows.add("jobs/report-1");
-    rows.pause("jobs/mail-");
-    expect(await found(rows, "jobs/")).toEqual({ name: "jobs/report-1", searches: 1 });
+    if (paused !== null) rows.pause(paused);
+    expect(await found(rows, prefix)).toEqual({ name: "jobs/report-1", searches: 1 });
   });
 
   test("goes on where the previous one was cut short, and reads a bounded number of entries", async () => {
-    const rows = new Rows();
-    for (let index = 0; index < 70_000; index++) rows.add(`jobs/mail-${index}`);
+    const rows = Rows.of("jobs/mail-", 70_000);
     rows.add("jobs/report-1");
     const first = search(rows, "jobs/report-");
     expect(await names(first)).toEqual([]);
@@ -127,8 +128,7 @@ describe("a search under a prefix", () => {
   });
 
   test("reads few entries if the first ones are available", async () => {
-    const rows = new Rows();
-    for (let index = 0; index < 10_000; index++) rows.add(`jobs/${index}`);
+    const rows = Rows.of("jobs/", 10_000);
     expect(await names(search(rows, "jobs/"), 3)).toEqual(["jobs/0", "jobs/1", "jobs/2"]);
     expect(rows.entriesRead).toBe(3);
   });
@@ -155,8 +155,7 @@ describe("a search under a prefix", () => {
     expect(await names(search(rows, "jobs/", null, taking))).toEqual(["jobs/199"]);
     expect(rows.reads).toBe(1);
     // No capture here takes these locks, and they are not wanted: only the search itself can skip them.
-    const unwanted = new Rows();
-    for (let index = 0; index < 1_000; index++) unwanted.add(`jobs/mail-${index}`);
+    const unwanted = Rows.of("jobs/mail-", 1_000);
     unwanted.add("jobs/report");
     expect(await names(search(unwanted, "jobs/report"))).toEqual(["jobs/report"]);
     expect(unwanted.reads).toBeLessThanOrEqual(Math.ceil(Math.log2(1_001)) + 1);
