@@ -168,21 +168,19 @@ describe("a replica that starts", () => {
   });
 });
 
-describe("checks of the rows", () => {
-  test("are made at their interval, and after a long one much later", async () => {
-    const { background, check } = scene(5_000);
-    check.mockImplementationOnce(() => new Promise((resolve) => setTimeout(resolve, 100)));
-    await background.start();
-    await pass(5_100);
-    expect(check).toHaveBeenCalledTimes(1);
-    await pass(100 * bounds.CHECKED_REST_SHARE - 1);
-    expect(check).toHaveBeenCalledTimes(1);
-    await pass(1);
-    expect(check).toHaveBeenCalledTimes(2);
-    await pass(5_000);
-    expect(check).toHaveBeenCalledTimes(3);
-    await background.stop();
-  });
+test("checks of the rows are made at their interval, and after a long one much later", async () => {
+  const { background, check } = scene(5_000);
+  check.mockImplementationOnce(() => new Promise((resolve) => setTimeout(resolve, 100)));
+  await background.start();
+  await pass(5_100);
+  expect(check).toHaveBeenCalledTimes(1);
+  await pass(100 * bounds.CHECKED_REST_SHARE - 1);
+  expect(check).toHaveBeenCalledTimes(1);
+  await pass(1);
+  expect(check).toHaveBeenCalledTimes(2);
+  await pass(5_000);
+  expect(check).toHaveBeenCalledTimes(3);
+  await background.stop();
 });
 
 describe("heartbeats", () => {

@@ -170,40 +170,36 @@ describe("a search under a prefix", () => {
   });
 });
 
-describe("a read that fails", () => {
-  test("leaves no lock behind that would never be a candidate again", async () => {
-    const rows = new Rows();
-    for (const name of ["a/1", "a/2", "a/3"]) rows.add(name);
-    const taking: Taking = new Set();
-    let reads = 0;
-    const store: CandidateStore = {
-      ...rows.store,
-      // The first read finds one lock, and the second fails.
-      freeLocks: (selector, from) => {
-        reads += 1;
-        rows.fails = reads === 2;
-        return rows.store.freeLocks(selector, from, 1);
-      },
-    };
-    const under = () => new Candidates(store, taking, { kind: "prefix", prefix: "a/" }, [], null);
-    await expect(under().next(2)).rejects.toThrow("away");
-    expect([...taking]).toEqual([]);
-    expect(await names(under(), 3)).toEqual(["a/1", "a/2", "a/3"]);
-  });
+test("a read that fails leaves no lock behind that would never be a candidate again", async () => {
+  const rows = new Rows();
+  for (const name of ["a/1", "a/2", "a/3"]) rows.add(name);
+  const taking: Taking = new Set();
+  let reads = 0;
+  const store: CandidateStore = {
+    ...rows.store,
+    // The first read finds one lock, and the second fails.
+    freeLocks: (selector, from) => {
+      reads += 1;
+      rows.fails = reads === 2;
+      return rows.store.freeLocks(selector, from, 1);
+    },
+  };
+  const under = () => new Candidates(store, taking, { kind: "prefix", prefix: "a/" }, [], null);
+  await expect(under().next(2)).rejects.toThrow("away");
+  expect([...taking]).toEqual([]);
+  expect(await names(under(), 3)).toEqual(["a/1", "a/2", "a/3"]);
 });
 
-describe("a search that wants certain statuses", () => {
-  test("reads the groups of these alone, and goes on behind those of others", async () => {
-    const rows = new Rows();
-    for (let folder = 0; folder < FREE_GROUPS_MAX; folder++) rows.add(`a/${1_000 + folder}/1`, 0, "failed");
-    rows.add("b/1", 0, "ready");
-    rows.add("c/1", 0, "failed");
-    const candidates = search(rows, "", null, new Set(), ["ready", "late"]);
-    expect(await names(candidates, 5)).toEqual(["b/1"]);
-    expect(candidates.isDone).toBe(true);
-    expect(rows.read.flat()).toEqual([{ folder: "b/", status: "ready" }]);
-    expect(await names(search(rows, ""), 1_000)).toHaveLength(FREE_GROUPS_MAX + 2);
-  });
+test("a search that wants certain statuses reads the groups of these alone, and goes on behind those of others", async () => {
+  const rows = new Rows();
+  for (let folder = 0; folder < FREE_GROUPS_MAX; folder++) rows.add(`a/${1_000 + folder}/1`, 0, "failed");
+  rows.add("b/1", 0, "ready");
+  rows.add("c/1", 0, "failed");
+  const candidates = search(rows, "", null, new Set(), ["ready", "late"]);
+  expect(await names(candidates, 5)).toEqual(["b/1"]);
+  expect(candidates.isDone).toBe(true);
+  expect(rows.read.flat()).toEqual([{ folder: "b/", status: "ready" }]);
+  expect(await names(search(rows, ""), 1_000)).toHaveLength(FREE_GROUPS_MAX + 2);
 });
 
 describe("the time of the next free lock", () => {

@@ -310,15 +310,13 @@ describe("a capture with an unknown outcome", () => {
   });
 });
 
-describe("a capture that fails", () => {
-  test("at one lock begins no others, and returns what it has", async () => {
-    const away = fault("connection_lost", false);
-    const answers = [HELD, away, HELD];
-    const { capture, tried, withdrawn } = scene(9, () => answers.shift() as (typeof answers)[number]);
-    expect((await capture({ max: 3 })).leases).toHaveLength(2);
-    expect(tried).toHaveLength(3);
-    expect(withdrawn).toEqual([]);
-  });
+test("a capture that fails at one lock begins no others, and returns what it has", async () => {
+  const away = fault("connection_lost", false);
+  const answers = [HELD, away, HELD];
+  const { capture, tried, withdrawn } = scene(9, () => answers.shift() as (typeof answers)[number]);
+  expect((await capture({ max: 3 })).leases).toHaveLength(2);
+  expect(tried).toHaveLength(3);
+  expect(withdrawn).toEqual([]);
 });
 
 describe("a capture whose request another attempt has answered meanwhile", () => {
