@@ -244,28 +244,19 @@ describe("the time of the next free lock", () => {
 });
 
 describe("limits of 0", () => {
-  test("are in the way if a pattern has one, and other limits are not", async () => {
-    const rows = new Rows();
-    rows.add("t/1");
-    rows.rules.push({ prefix: "t/", limit: 3, version: 1n, reason: "", changeMark: 0n });
-    rows.rules.push({ prefix: "u/", limit: null, version: 1n, reason: "", changeMark: 0n });
-    const [under, named] = [search(rows, "t/"), searchAmong(rows, ["t/1"])];
-    expect([await under.paused(), await named.paused()]).toEqual([false, false]);
-    rows.pause("v/");
-    expect([await under.paused(), await named.paused()]).toEqual([true, true]);
-  });
-
-  test("let the search skip a lock with its own limit of 0, and one that a known pattern pauses", async () => {
+  test("let the search skip a lock with its own limit of 0, and one that a known pattern pauses; other limits do not", async () => {
     const rows = new Rows();
     for (const name of ["a/1", "a/2", "b/1"]) rows.add(name, 1);
     Object.assign(rows.locks[1] ?? {}, { limit: 0 });
+    rows.rules.push({ prefix: "b/", limit: 2, version: 1n, reason: "", changeMark: 0n });
+    rows.rules.push({ prefix: "u/", limit: null, version: 1n, reason: "", changeMark: 0n });
     const taking: Taking = new Set();
     const candidates = search(rows, "", null, taking);
     expect(await candidates.paused()).toBe(false);
+    expect(await searchAmong(rows, ["b/1"]).paused()).toBe(false);
     expect(await names(candidates, 5)).toEqual(["a/1", "b/1"]);
     expect([...taking]).toEqual(["a/1", "b/1"]);
     rows.pause("a/");
-    rows.rules.push({ prefix: "b/", limit: 2, version: 1n, reason: "", changeMark: 0n });
     const paused = search(rows, "");
     expect(await paused.paused()).toBe(true);
     expect(await names(paused, 5)).toEqual(["b/1"]);
