@@ -15,7 +15,7 @@ import { ask, claimOf, follower } from "../support/replicas.ts";
 import { away, turn, unknownOutcome } from "../support/scripted-transactions.ts";
 import { startEngine } from "../support/test-engine.ts";
 import { until } from "../support/until.ts";
-import { withOwn } from "../support/with-own.ts";
+import { wrapped } from "../support/wrapped-store.ts";
 
 const SECOND_US = 1_000_000;
 const ours: { engine: Engine; store: Store }[] = [];
@@ -32,7 +32,7 @@ type Ending = (transact: () => Promise<void>) => Promise<void>;
 async function start(base?: Store, overrides: Partial<Store> = {}) {
   const store = base ?? (await openStore("sqlite::memory:"));
   const endings: Ending[] = [];
-  const scripted = withOwn(store, {
+  const scripted = wrapped(store, {
     transact: (plan, decide) => {
       const transact = () => store.transact(plan, decide);
       const ending = plan.locks.length > 0 ? endings.shift() : undefined;

@@ -2,7 +2,7 @@
 // to every part. Several servers may share one database.
 
 import type { Duration } from "@bufbuild/protobuf/wkt";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { msOf } from "../../clients/typescript/src/times.ts";
 import type { Asked, Event } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/rows.ts";
@@ -20,7 +20,7 @@ import { NO_BOUND } from "./no-bound.ts";
 import { drainingInTime, drainMs, stopInTime } from "./stop-in-time.ts";
 import { TestCalls } from "./test-calls.ts";
 import { startEngine } from "./test-engine.ts";
-import { withOwn } from "./with-own.ts";
+import { wrapped } from "./wrapped-store.ts";
 
 export { until } from "./until.ts";
 
@@ -154,6 +154,19 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   };
 }
 
+/** A server for the test that starts it, with which it stops. */
+export async function serverOfTest(options?: StartOptions): Promise<TestServer> {
+  const server = await startServer(options);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** Closes the client when the test that made it is over. */
+export function clientOfTest<One extends TestCalls>(client: One): One {
+  onTestFinished(() => client.close());
+  return client;
+}
+
 /** Records everything that the gRPC server reports about itself. */
 class Seen implements CallObserver {
   readonly calls: SeenCall[] = [];
@@ -213,7 +226,7 @@ export function replacing(engine: LockEngine, verbs: Partial<LockEngine>, asks: 
     return own ? own(asked) : engine.ask(asked);
   };
   const own = { acquire: engine.acquire.bind(engine), ask, ...verbs };
-  return withOwn(engine, { ...begunVerbs(own), ask, ...verbs });
+  return wrapped(engine, { ...begunVerbs(own), ask, ...verbs });
 }
 
 /**
