@@ -14,40 +14,28 @@ const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => 
 const unset = { name: "etl/load", limit: null, limitVersion: 0n, limitReason: "" };
 
 describe("the limit in force", () => {
-  test("is 1 by default, so that a plain Acquire is a mutex", () => {
-    expect(effectiveLimit(unset, [])).toEqual({
-      limit: 1,
-      source: "default",
-      pattern: "",
-      version: 0n,
-      reason: "",
-    });
-  });
+  const ofName = { ...unset, limit: 2, limitVersion: 7n, limitReason: "small disk" };
+  const many = [rule("", 1), rule("etl/", 3, 4n), rule("etl/x", 5), rule("e", 2)];
+  const plain = { limit: 1, source: "default", pattern: "", version: 0n, reason: "" };
+  const longest = { limit: 3, source: "pattern", pattern: "etl/*", version: 4n, reason: "for etl/*" };
 
-  test("is that of the exact name, which beats every pattern", () => {
-    const lock = { ...unset, limit: 2, limitVersion: 7n, limitReason: "small disk" };
-    expect(effectiveLimit(lock, [rule("etl/load", 9), rule("", 8)])).toEqual({
-      limit: 2,
-      source: "name",
-      pattern: "",
-      version: 7n,
-      reason: "small disk",
-    });
-  });
-
-  test("is that of the longest pattern that matches, in whatever order they are listed", () => {
-    const rules = [rule("", 1), rule("etl/", 3, 4n), rule("etl/x", 5), rule("e", 2)];
-    const expected = { limit: 3, source: "pattern", pattern: "etl/*", version: 4n, reason: "for etl/*" };
-    expect(effectiveLimit(unset, rules)).toEqual(expected);
-    expect(effectiveLimit(unset, rules.toReversed())).toEqual(expected);
-  });
-
-  test("falls back to the default after a removal, with the version of the removed setting", () => {
-    const lock = { ...unset, limitVersion: 3n };
-    expect(effectiveLimit(lock, [rule("ETL/", 6)])).toMatchObject({
-      limit: 1,
-      source: "default",
-      version: 3n,
-    });
+  test.each([
+    ["1 by default, so that a plain Acquire is a mutex", unset, [], plain],
+    [
+      "that of the exact name, which beats every pattern",
+      ofName,
+      [rule("etl/load", 9), rule("", 8)],
+      { limit: 2, source: "name", pattern: "", version: 7n, reason: "small disk" },
+    ],
+    ["that of the longest pattern that matches", unset, many, longest],
+    ["that, in whatever order the patterns are listed", unset, many.toReversed(), longest],
+    [
+      "the default after a removal, with the version of the removed setting",
+      { ...unset, limitVersion: 3n },
+      [rule("ETL/", 6)],
+      { ...plain, version: 3n },
+    ],
+  ])("is %s", (_, lock, rules, expected) => {
+    expect(effectiveLimit(lock, rules)).toEqual(expected);
   });
 });

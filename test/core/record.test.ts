@@ -67,20 +67,18 @@ describe("the principal of a record", () => {
   });
 });
 
-describe("an UpdateRecord that may not make a record", () => {
-  test("is refused if there is none, and changes one that there is", () => {
-    const lock = new RememberingLock();
-    expect(lock.update({ status: "new", mayMakeRecord: false })).toEqual({ kind: "no_record" });
-    expect(lock.record).toBeNull();
-    expect(lock.update({ expectedVersion: 3n, mayMakeRecord: false })).toMatchObject({
-      kind: "version_mismatch",
-    });
-    lock.update({ status: "made", mayMakeRecord: true });
-    expect(lock.update({ status: "changed", mayMakeRecord: false })).toMatchObject({ kind: "record" });
-    expect(lock.record?.status).toBe("changed");
-    lock.delete();
-    expect(lock.update({ status: "again", mayMakeRecord: false })).toEqual({ kind: "no_record" });
+test("an UpdateRecord that may not make a record is refused if there is none, and changes one that there is", () => {
+  const lock = new RememberingLock();
+  expect(lock.update({ status: "new", mayMakeRecord: false })).toEqual({ kind: "no_record" });
+  expect(lock.record).toBeNull();
+  expect(lock.update({ expectedVersion: 3n, mayMakeRecord: false })).toMatchObject({
+    kind: "version_mismatch",
   });
+  lock.update({ status: "made", mayMakeRecord: true });
+  expect(lock.update({ status: "changed", mayMakeRecord: false })).toMatchObject({ kind: "record" });
+  expect(lock.record?.status).toBe("changed");
+  lock.delete();
+  expect(lock.update({ status: "again", mayMakeRecord: false })).toEqual({ kind: "no_record" });
 });
 
 describe("UpdateRecord", () => {

@@ -80,10 +80,9 @@ export interface ModelRecord {
 }
 
 /** Something that changes what a lock remembers. The record is the result of all facts, in order. */
-type Fact = { readonly lock: string; readonly at: number; readonly epoch: bigint } & (
+type What =
   | { readonly what: "set"; readonly update: UpdateRecord; readonly lastToken: bigint }
-  | { readonly what: "deleted" }
-  | { readonly what: "granted" }
+  | { readonly what: "deleted" | "granted" }
   | { readonly what: "unused"; readonly token: bigint }
   | {
       readonly what: "run";
@@ -91,8 +90,8 @@ type Fact = { readonly lock: string; readonly at: number; readonly epoch: bigint
       readonly end: EndReason;
       readonly result: RunResult;
       readonly lastToken: bigint;
-    }
-);
+    };
+type Fact = { readonly lock: string; readonly at: number; readonly epoch: bigint } & What;
 
 interface ModelClaim {
   readonly lock: string;
@@ -204,11 +203,7 @@ export class ReferenceModel {
   transact(
     lock: string,
     commands: readonly Command[],
-    context: {
-      readonly clock: Clock;
-      readonly failOver: FailOver;
-      readonly seenUpTo: bigint | null;
-    },
+    context: { readonly clock: Clock; readonly failOver: FailOver; readonly seenUpTo: bigint | null },
   ): ModelOutcome[] {
     this.#now = context.clock.nowUs;
     this.#surely = context.clock.atLeastUs;
@@ -293,6 +288,10 @@ export class ReferenceModel {
     return record;
   }
 
+  #happens(lock: string, what: What): void {
+    this.#facts.push({ lock, at: this.#now, epoch: this.#failOver.epoch, ...what });
+  }
+
   #isDueNow(lock: string): boolean {
     return (this.record(lock)?.notBeforeUs ?? 0) <= this.#surely;
   }
@@ -310,14 +309,7 @@ export class ReferenceModel {
     const record = this.record(lock);
     const version = record?.version ?? 0n;
     if ((update.expectedVersion ?? version) !== version) return { kind: "version_mismatch", version };
-    this.#facts.push({
-      lock,
-      at: this.#now,
-      epoch: this.#failOver.epoch,
-      what: "set",
-      update,
-      lastToken: this.lastToken(lock),
-    });
+    this.#happens(lock, { what: "set", update, lastToken: this.lastToken(lock) });
     return { kind: "record", record: this.record(lock) as ModelRecord };
   }
 
@@ -325,7 +317,7 @@ export class ReferenceModel {
     if (this.#live(lock).length > 0) return { kind: "in_use" };
     const version = this.record(lock)?.version ?? 0n;
     if ((expected ?? version) !== version) return { kind: "version_mismatch", version };
-    if (version > 0n) this.#facts.push({ lock, at: this.#now, epoch: this.#failOver.epoch, what: "deleted" });
+    if (version > 0n) this.#happens(lock, { what: "deleted" });
     return { kind: "deleted", byThisCall: version > 0n };
   }
 
@@ -365,14 +357,11 @@ export class ReferenceModel {
         const version = BigInt(changes.length);
         const expected = command.expectedVersion ?? version;
         if (expected !== version) return { kind: "version_mismatch", version };
-        const from = changes.at(-1)?.limit ?? "";
-        this.#notes.push({
-          kind: "limit",
-          lock,
-          by: whoOf(command),
-          from: `${from}`,
-          to: `${command.limit ?? ""}`,
-        });
+        const [from, to] = [changes.at(-1)?.limit, command.limit].map((limit) => `${limit ?? ""}`) as [
+          string,
+          string,
+        ];
+        this.#notes.push({ kind: "limit", lock, by: whoOf(command), from, to });
         this.#changes.push({ target: "name", text: lock, limit: command.limit });
         return { kind: "limit", ...this.limit(lock), version: version + 1n };
       }
@@ -536,7 +525,7 @@ export class ReferenceModel {
     claim.fetched = fetched;
     claim.unclaimed = fetched && claim.ttl === null;
     claim.countsFrom = this.#now;
-    this.#facts.push({ lock: claim.lock, at: this.#now, epoch: this.#failOver.epoch, what: "granted" });
+    this.#happens(claim.lock, { what: "granted" });
   }
 
   #end(claim: ModelClaim, reason: EndReason, note = "", result: RunResult | null = null, by = ""): void {
@@ -547,25 +536,11 @@ export class ReferenceModel {
     // A lease is used only once it was fetched; a release implies that.
     const isUsed = reason === "released" || (claim.fetched && ["expired", "force_released"].includes(reason));
     // A client may have received a lease that lapsed, so only a cancelled one counts as unused.
-    if (reason === "cancelled")
-      this.#facts.push({
-        lock,
-        at: this.#now,
-        epoch: this.#failOver.epoch,
-        what: "unused",
-        token: claim.granted.token,
-      });
+    if (reason === "cancelled") this.#happens(lock, { what: "unused", token: claim.granted.token });
     if (!isUsed) return;
     if (!this.record(claim.lock) && !claim.asked.terms && !result) return;
-    this.#facts.push({
-      lock: claim.lock,
-      at: this.#now,
-      epoch: this.#failOver.epoch,
-      what: "run",
-      claim,
-      end: reason,
-      result: result ?? {},
-      lastToken: this.lastToken(lock),
+    this.#happens(lock, {
+      ...{ what: "run", claim, end: reason, result: result ?? {}, lastToken: this.lastToken(lock) },
     });
   }
 
@@ -703,14 +678,7 @@ function remember(record: ModelRecord | null, fact: Fact, highest: bigint): Mode
       const attemptsLeft = isSet ? (result.attemptsLeft as number) : old.attemptsLeft;
       const attemptsSince = isSet ? fact.lastToken : old.attemptsSince;
       const next = end === "released" ? nextRun(given.at, at, terms, result) : after(at, terms?.lockDelayUs);
-      const lastRun = {
-        owner,
-        fencingToken: given.token,
-        grantedAtUs: given.at,
-        endedAtUs: at,
-        end,
-        status,
-      };
+      const lastRun = { owner, fencingToken: given.token, grantedAtUs: given.at, endedAtUs: at, end, status };
       const instants = [old.notBeforeUs, next].filter((instant) => instant !== null);
       const notBeforeUs = instants.length === 0 ? null : Math.max(...instants);
       return { notBeforeUs, attemptsLeft, attemptsSince, status, lastRun, version };

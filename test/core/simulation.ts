@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { CLOCK_JUMP_US_MIN } from "../../server/core/bounds.ts";
 import { type Claim, type ClaimRef, SERVER_MADE_PREFIX } from "../../server/core/claim.ts";
-import type { Command, Outcome } from "../../server/core/command.ts";
+import type { Acquire, Command, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
 import { NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
@@ -209,46 +209,36 @@ class Simulation {
       case "acquire": {
         const { ask: _, twice, ...asked } = ask;
         const requestId = this.#freshRequest();
-        const once = () => ({
-          ...asked,
-          verb: "acquire" as const,
-          name,
-          permits: asked.mode === "permit" ? asked.permits : 1,
-          maxWaitUs: asked.mayWait ? asked.maxWaitUs : null,
-          requestId,
-          secret: this.#fresh("secret"),
-          owner: "",
-          labels: {},
-        });
+        const once = () =>
+          this.#acquire({
+            ...asked,
+            name,
+            permits: asked.mode === "permit" ? asked.permits : 1,
+            maxWaitUs: asked.mayWait ? asked.maxWaitUs : null,
+            requestId,
+          });
         return twice ? [once(), once()] : [once()];
       }
       case "acquire_again": {
         const claim = this.#pick(ask.elsewhere ? null : name, ask.pick);
         if (!claim) return [];
-        const { mode, permits, requestId } = claim;
-        return [
-          {
-            verb: "acquire",
-            name,
-            mode: ask.changed ? "exclusive" : mode,
-            permits: ask.changed ? 1 : permits,
-            ttlUs: 5_000_000,
-            mayWait: true,
-            maxWaitUs: null,
-            replica: ask.replica,
-            requestId,
-            secret: this.#fresh("secret"),
-            owner: "",
-            labels: {},
-          },
-        ];
+        const { requestId } = claim;
+        const { mode, permits } = ask.changed ? { mode: "exclusive" as const, permits: 1 } : claim;
+        const { replica } = ask;
+        const again = {
+          name,
+          mode,
+          permits,
+          ttlUs: 5_000_000,
+          mayWait: true,
+          maxWaitUs: null,
+          replica,
+          requestId,
+        };
+        return [this.#acquire(again)];
       }
       case "attach":
-        return this.#withRef(name, ask.pick, (ref) => ({
-          verb: "attach",
-          ref,
-          replica: ask.replica,
-        }));
+        return this.#withRef(name, ask.pick, (ref) => ({ verb: "attach", ref, replica: ask.replica }));
       case "detach": {
         const { replica } = ask;
         return this.#withRef(name, ask.pick, (ref) => ({ verb: "detach", ref, replica }));
@@ -297,6 +287,10 @@ class Simulation {
     }
   }
 
+  #acquire(asked: Omit<Acquire, "verb" | "secret" | "owner" | "labels">): Acquire {
+    return { verb: "acquire", ...asked, secret: this.#fresh("secret"), owner: "", labels: {} };
+  }
+
   /** The record's version plus an offset. */
   #expected(name: string, offset: bigint | undefined): bigint | undefined {
     const version = this.#rows.lock(name).record?.version ?? 0n;
@@ -341,14 +335,7 @@ function extent({ ttlUs, deadlineUs, grantedAtUs }: Claim): string {
 
 /** The fields of a row that the model knows. */
 function seenRow(claim: Claim): ModelRow {
-  const {
-    lockId: _lock,
-    owner: _owner,
-    principal: _principal,
-    labels: _labels,
-    terms: _terms,
-    ...seen
-  } = claim;
+  const { lockId: _lock, owner: _owner, principal: _by, labels: _labels, terms: _terms, ...seen } = claim;
   return seen;
 }
 

@@ -13,12 +13,9 @@ import { ScriptedTransactions } from "../support/scripted-transactions.ts";
 const OWN = 1n;
 const policy = { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 };
 const held = (ticketNumber: bigint, replica: bigint | null): Claim => ({
-  ...CLAIM,
-  lockId: 5n,
-  ticketNumber,
-  replica,
-  state: "held",
+  ...{ ...CLAIM, lockId: 5n, ticketNumber, replica, state: "held" },
 });
+const FORCE: Command = { verb: "force_release", name: "lock 5", ticketNumber: 1n, reason: "" };
 
 function scene(observer?: AfterCommitOptions["observer"]) {
   const subscribers = new Subscribers({
@@ -99,11 +96,10 @@ test("a caller hears which lease it holds before it hears how the lease ended in
       stage.leases.add(lease, () => heard.push("lost"));
     },
   };
-  const force: Command = { verb: "force_release", name: "lock 5", ticketNumber: 1n, reason: "" };
   await answered(stage, {
     5: [
       { command: acquire("one", { caller }), follower: null },
-      { command: force, follower: null },
+      { command: FORCE, follower: null },
       { command: { verb: "advance" }, follower: null },
     ],
   });
@@ -136,14 +132,13 @@ test("a waiter with a follower is followed and notified, even of a grant in the 
   const stage = scene();
   const told: bigint[] = [];
   const follower = { settled: (claim: Claim) => void told.push(claim.ticketNumber) };
-  const force: Command = { verb: "force_release", name: "lock 5", ticketNumber: 1n, reason: "" };
   await answered(stage, {
     5: [
       { command: acquire("one"), follower },
       { command: acquire("two"), follower },
       { command: acquire("three"), follower },
       { command: acquire("four", { replica: null }), follower: null },
-      { command: force, follower: null },
+      { command: FORCE, follower: null },
     ],
   });
   expect(told).toEqual([2n]);

@@ -5,19 +5,17 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { SERVER_MADE_PREFIX } from "../../server/core/claim.ts";
 import type { Command } from "../../server/core/command.ts";
 import { isOwnName } from "../../server/core/lock.ts";
-import type { GrantedElsewhere } from "../../server/engine/after-commit.ts";
-import type { CaptureInput, EngineEvent } from "../../server/engine/answers.ts";
-import { Engine } from "../../server/engine/engine.ts";
+import type { CaptureInput } from "../../server/engine/answers.ts";
+import type { Engine } from "../../server/engine/engine.ts";
 import { STALE_ID_TRIES_MAX } from "../../server/engine/engine-bounds.ts";
-import type { EngineOptions } from "../../server/engine/parts.ts";
 import { openStore } from "../../server/storage/open.ts";
 import type { Store } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";
 import { ask, claimOf, follower } from "../support/replicas.ts";
 import { away, turn, unknownOutcome } from "../support/scripted-transactions.ts";
-import { CLEANING } from "../support/test-engine.ts";
+import { startEngine } from "../support/test-engine.ts";
 import { until } from "../support/until.ts";
-import { withOwn } from "../support/with-own.ts";
+import { wrapped } from "../support/wrapped-store.ts";
 
 const SECOND_US = 1_000_000;
 const ours: { engine: Engine; store: Store }[] = [];
@@ -30,15 +28,11 @@ afterEach(async () => {
 /** How the next deciding transactions end. */
 type Ending = (transact: () => Promise<void>) => Promise<void>;
 
-let replicas = 0n;
-
 /** The engine never polls. */
 async function start(base?: Store, overrides: Partial<Store> = {}) {
   const store = base ?? (await openStore("sqlite::memory:"));
-  const seen: EngineEvent[] = [];
-  const listeners = new Set<(event: EngineEvent) => void>();
   const endings: Ending[] = [];
-  const scripted = withOwn(store, {
+  const scripted = wrapped(store, {
     transact: (plan, decide) => {
       const transact = () => store.transact(plan, decide);
       const ending = plan.locks.length > 0 ? endings.shift() : undefined;
@@ -46,51 +40,17 @@ async function start(base?: Store, overrides: Partial<Store> = {}) {
     },
     ...overrides,
   });
-  const poked: GrantedElsewhere[] = [];
-  const options: EngineOptions = {
-    store: scripted,
-    pollIntervalMs: 86_400_000,
-    poke: (granted) => void poked.push(granted),
-    observer: (event) => {
-      seen.push(event);
-      for (const listener of listeners) listener(event);
-    },
-    policy: {
-      graceUs: 10 * SECOND_US,
-      attachedForUs: 12 * SECOND_US,
-      keptForUs: () => 3_600 * SECOND_US,
-      queueMax: 100,
-    },
-    replica: { id: ++replicas, address: "test:1", version: "test", secret: "" },
-    lanes: store.lanes,
-    commandsQueuedMax: 1_000,
-    cleaning: CLEANING,
-    failOverPauseUs: null,
-  };
-  const engine = new Engine(options);
-  await engine.start();
+  const { engine, seen, poked, report } = await startEngine(scripted, {}, null, false, 86_400_000);
   ours.push({ engine, store });
-  /** Resolves with the next event that fits, or with an earlier one. */
-  const event = (fits: (event: EngineEvent) => boolean) => {
-    const before = seen.find(fits);
-    if (before) return Promise.resolve(before);
-    return new Promise<EngineEvent>((resolve) => {
-      listeners.add((next) => {
-        if (fits(next)) resolve(next);
-      });
-    });
-  };
   const answeredAs = (verb: Command["verb"]) =>
-    event((next) => next.kind === "answered" && next.command.verb === verb);
+    report((next) => next.kind === "answered" && next.command.verb === verb);
   const count = (verb: Command["verb"]) =>
     seen.filter((next) => next.kind === "answered" && next.command.verb === verb).length;
   const hold = async (name: string, input: Parameters<typeof ask>[1] = {}) =>
     claimOf(await engine.acquire(ask(name, input), null), "held");
   const wait = async (name: string, who: ReturnType<typeof follower> | null = null) =>
     claimOf(await engine.acquire(ask(name), who), "waiting");
-  return {
-    ...{ engine, store, seen, endings, poked, event, answeredAs, count, hold, wait },
-  };
+  return { engine, store, seen, endings, poked, report, answeredAs, count, hold, wait };
 }
 
 const wanting = (overrides: Partial<CaptureInput> = {}): CaptureInput => ({
@@ -167,7 +127,7 @@ describe("a place in a queue", () => {
   });
 
   test("is given up when the last call ends and its caller cannot come back", async () => {
-    const { engine, hold, wait, event, count } = await start();
+    const { engine, hold, wait, report, count } = await start();
     await hold("a");
     const [one, other] = [follower(), follower()];
     const claim = await wait("a", one);
@@ -175,7 +135,7 @@ describe("a place in a queue", () => {
     engine.detach(claim, one, false);
     expect(engine.waiterCount).toBe(1);
     engine.detach(claim, other, false);
-    await event((next) => next.kind === "event" && next.event.kind === "ended");
+    await report((next) => next.kind === "event" && next.event.kind === "ended");
     expect(engine.waiterCount).toBe(0);
     expect([count("withdraw"), count("detach")]).toEqual([1, 0]);
   });

@@ -75,26 +75,24 @@ describe("if many wait", () => {
   });
 });
 
-describe("if too many wait", () => {
-  test("the source with the most waits is refused, and not the last one", async () => {
-    const gate = new FairGate({ atOnce: 1, queuedMax: 4, bound: "too_many" });
-    const [greedy, polite] = [session(), session()];
-    const outcomes = Array.from({ length: 5 }, (_, index) =>
-      ask(gate, `greedy ${index}`, greedy).catch((error: { reason: string }) => error.reason),
-    );
-    void ask(gate, "polite 0", polite);
-    expect(await outcomes[4]).toBe("too_many");
-    await expect(ask(gate, "greedy 5", greedy)).rejects.toMatchObject({
-      kind: "overloaded",
-      reason: "too_many",
-    });
-    // A caller that would then have as many as the others displaces none of theirs.
-    void ask(gate, "polite 1", polite);
-    await expect(ask(gate, "polite 2", polite)).rejects.toMatchObject({ reason: "too_many" });
-    await turn();
-    await endAll();
-    expect(order).toEqual(["greedy 0", "greedy 1", "polite 0", "greedy 2", "polite 1"]);
+test("if too many wait the source with the most waits is refused, and not the last one", async () => {
+  const gate = new FairGate({ atOnce: 1, queuedMax: 4, bound: "too_many" });
+  const [greedy, polite] = [session(), session()];
+  const outcomes = Array.from({ length: 5 }, (_, index) =>
+    ask(gate, `greedy ${index}`, greedy).catch((error: { reason: string }) => error.reason),
+  );
+  void ask(gate, "polite 0", polite);
+  expect(await outcomes[4]).toBe("too_many");
+  await expect(ask(gate, "greedy 5", greedy)).rejects.toMatchObject({
+    kind: "overloaded",
+    reason: "too_many",
   });
+  // A caller that would then have as many as the others displaces none of theirs.
+  void ask(gate, "polite 1", polite);
+  await expect(ask(gate, "polite 2", polite)).rejects.toMatchObject({ reason: "too_many" });
+  await turn();
+  await endAll();
+  expect(order).toEqual(["greedy 0", "greedy 1", "polite 0", "greedy 2", "polite 1"]);
 });
 
 describe("work that was cancelled", () => {

@@ -1,7 +1,7 @@
 // What each background loop guarantees: it starts once, its runs never overlap, and a stop is final.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { BACKOFF_MS_MAX, Loop } from "../../server/engine/loop.ts";
+import { BACKOFF_MS_MAX, Loop, type LoopOptions } from "../../server/engine/loop.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {
@@ -12,13 +12,14 @@ afterEach(() => {
 const INTERVAL_MS = 100;
 
 /** A loop whose runs the test ends. */
-function scene(jitter = 0) {
+function scene(overrides: Partial<LoopOptions> = {}) {
   const runs: PromiseWithResolvers<void>[] = [];
   const failures: unknown[] = [];
   const loop = new Loop({
     name: "test",
     intervalMs: INTERVAL_MS,
-    jitter,
+    jitter: 0,
+    ...overrides,
     run: () => {
       const run = Promise.withResolvers<void>();
       runs.push(run);
@@ -47,18 +48,13 @@ test("a loop that is started twice runs once in each interval", async () => {
   expect(runs).toHaveLength(2);
 });
 
-test("a loop that is stopped between two runs starts none, and keeps no timer", async () => {
+test("a stop between two runs leaves no timer, and one during a run waits for it; after that none begins", async () => {
   const { loop, runs } = scene();
   loop.start();
-  await loop.stop();
-  await loop.stop();
+  for (let times = 0; times < 2; times++) await loop.stop();
   expect(vi.getTimerCount()).toBe(0);
   await pass(10 * INTERVAL_MS);
   expect(runs).toHaveLength(0);
-});
-
-test("a stop waits for the running run, after which none begins", async () => {
-  const { loop, runs } = scene();
   loop.start();
   await pass(INTERVAL_MS);
   let isStopped = false;
@@ -79,7 +75,7 @@ test("the pace varies by the jitter around the interval, and no further", async 
   const paces: number[] = [];
   for (const drawn of [0, 0.5, 1]) {
     random.mockReturnValue(drawn);
-    const { loop, runs } = scene(0.3);
+    const { loop, runs } = scene({ jitter: 0.3 });
     loop.start();
     let ms = 0;
     for (; runs.length === 0 && ms < 10 * INTERVAL_MS; ms++) await pass(1);
@@ -126,16 +122,7 @@ test("a loop that is started again while its last run is under way goes on as on
 });
 
 test("a loop rests after a long run for as long as it is told, and after a failure as after the run before", async () => {
-  const runs: PromiseWithResolvers<void>[] = [];
-  const loop = new Loop({
-    ...{ name: "test", intervalMs: INTERVAL_MS, jitter: 0, restMsMax: INTERVAL_MS, onFailure() {} },
-    restMsAfter: (runMs) => 3 * runMs,
-    run: () => {
-      const run = Promise.withResolvers<void>();
-      runs.push(run);
-      return run.promise;
-    },
-  });
+  const { loop, runs } = scene({ restMsMax: INTERVAL_MS, restMsAfter: (runMs) => 3 * runMs });
   /** Ends the run that has just begun after this time; returns how long the loop then rests. */
   const restAfter = async (runMs: number, end: (run: PromiseWithResolvers<void>) => void) => {
     await pass(runMs);

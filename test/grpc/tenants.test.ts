@@ -6,7 +6,6 @@ import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { Usage } from "../../server/access/usage.ts";
 import { RENEWALS_SPARE } from "../../server/grpc/grpc-bounds.ts";
 import type { GrpcServerOptions } from "../../server/grpc/server.ts";
-import { changedStore } from "../support/changed-store.ts";
 import { until } from "../support/harness.ts";
 import { NO_BOUND } from "../support/no-bound.ts";
 import { CARRIERS, startTenantsServer, type TenantsServer } from "../support/tenants.ts";
@@ -19,6 +18,7 @@ import {
   seconds,
   type TestCalls,
 } from "../support/test-calls.ts";
+import { changedStore } from "../support/wrapped-store.ts";
 
 const POLICY = `
 rules:

@@ -20,6 +20,7 @@ import { NO_BOUND } from "./no-bound.ts";
 import { drainingInTime, drainMs, stopInTime } from "./stop-in-time.ts";
 import { TestCalls } from "./test-calls.ts";
 import { startEngine } from "./test-engine.ts";
+import { wrapped } from "./wrapped-store.ts";
 
 export { until } from "./until.ts";
 
@@ -225,15 +226,7 @@ export function replacing(engine: LockEngine, verbs: Partial<LockEngine>, asks: 
     return own ? own(asked) : engine.ask(asked);
   };
   const own = { acquire: engine.acquire.bind(engine), ask, ...verbs };
-  const all: Partial<LockEngine> = { ...begunVerbs(own), ask, ...verbs };
-  return new Proxy(engine, {
-    get(target, name) {
-      const replaced = all[name as keyof LockEngine];
-      if (replaced) return replaced;
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
+  return wrapped(engine, { ...begunVerbs(own), ask, ...verbs });
 }
 
 /**

@@ -1,7 +1,7 @@
 // A store whose transactions wait until the test releases them.
 
 import type { Store } from "../../server/storage/store.ts";
-import { changedStore } from "./changed-store.ts";
+import { changedStore } from "./wrapped-store.ts";
 
 type Plan = Parameters<Store["transact"]>[0];
 

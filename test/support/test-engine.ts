@@ -3,7 +3,8 @@
 import { randomBytes } from "node:crypto";
 import type { Event } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/rows.ts";
-import type { EngineObserver, WatchEvent } from "../../server/engine/answers.ts";
+import type { GrantedElsewhere } from "../../server/engine/after-commit.ts";
+import type { EngineEvent, WatchEvent } from "../../server/engine/answers.ts";
 import { Engine } from "../../server/engine/engine.ts";
 import type { Store } from "../../server/storage/store.ts";
 
@@ -23,12 +24,18 @@ export interface TestEngine {
   readonly id: bigint;
   readonly engine: Engine;
   readonly policy: Policy;
+  /** All that it has reported, in order. */
+  readonly seen: readonly EngineEvent[];
   /** Events about claims and limits, in order. */
   readonly events: readonly Event[];
   /** Events about watches of locks, in order. */
   readonly watchEvents: readonly WatchEvent[];
   /** Failures of background loops, jumps of the clock and fail-overs; a test that expects none checks this. */
   readonly failures: readonly unknown[];
+  /** Grants that it would have told other servers of, in order. */
+  readonly poked: readonly GrantedElsewhere[];
+  /** Resolves with the next report that fits, or with an earlier one. */
+  report(fits: (seen: EngineEvent) => boolean): Promise<EngineEvent>;
   /** Resolves with the next event that fits, or with an earlier one. */
   event(fits: (event: Event) => boolean): Promise<Event>;
 }
@@ -38,20 +45,35 @@ export async function startEngine(
   overrides: Partial<Policy> = {},
   failOverPauseUs: number | null = null,
   isTraced = false,
+  pollIntervalMs = POLL_MS,
 ): Promise<TestEngine> {
+  const seen: EngineEvent[] = [];
   const events: Event[] = [];
   const watchEvents: WatchEvent[] = [];
   const failures: unknown[] = [];
-  const listeners = new Set<(event: Event) => void>();
+  const poked: GrantedElsewhere[] = [];
+  const listeners = new Set<(next: EngineEvent) => void>();
   const failed = (loop: string, error: unknown) => void failures.push({ loop, error });
-  const observer: EngineObserver = (seen) => {
-    if (seen.kind === "failed_over") failed("fail_over", seen.pauseUs);
-    if (seen.kind === "clock_jumped") failed("clock", seen.byUs);
-    if (seen.kind === "loop_failed") failed(seen.loop, seen.error);
-    if (seen.kind.startsWith("watch_")) watchEvents.push(seen as WatchEvent);
-    if (seen.kind !== "event") return;
-    events.push(seen.event);
-    for (const listener of listeners) listener(seen.event);
+  const observer = (next: EngineEvent) => {
+    seen.push(next);
+    if (next.kind === "failed_over") failed("fail_over", next.pauseUs);
+    if (next.kind === "clock_jumped") failed("clock", next.byUs);
+    if (next.kind === "loop_failed") failed(next.loop, next.error);
+    if (next.kind.startsWith("watch_")) watchEvents.push(next as WatchEvent);
+    if (next.kind === "event") events.push(next.event);
+    for (const listener of listeners) listener(next);
+  };
+  const report: TestEngine["report"] = (fits) => {
+    const before = seen.find(fits);
+    if (before) return Promise.resolve(before);
+    return new Promise((resolve) => {
+      const listener = (next: EngineEvent) => {
+        if (!fits(next)) return;
+        listeners.delete(listener);
+        resolve(next);
+      };
+      listeners.add(listener);
+    });
   };
   const id = randomBytes(8).readBigUInt64BE() >> 1n;
   const policy: Policy = {
@@ -63,8 +85,8 @@ export async function startEngine(
   };
   const engine = new Engine({
     store,
-    pollIntervalMs: POLL_MS,
-    poke() {},
+    pollIntervalMs,
+    poke: (granted) => void poked.push(granted),
     observer,
     policy,
     replica: { id, address: "test", version: "test", secret: "" },
@@ -75,24 +97,9 @@ export async function startEngine(
     isTraced,
   });
   await engine.start();
-  return {
-    id,
-    engine,
-    policy,
-    events,
-    watchEvents,
-    failures,
-    event(fits) {
-      const before = events.find(fits);
-      if (before) return Promise.resolve(before);
-      return new Promise((resolve) => {
-        const listener = (event: Event) => {
-          if (!fits(event)) return;
-          listeners.delete(listener);
-          resolve(event);
-        };
-        listeners.add(listener);
-      });
-    },
+  const event: TestEngine["event"] = async (fits) => {
+    const found = await report((next) => next.kind === "event" && fits(next.event));
+    return (found as Extract<EngineEvent, { kind: "event" }>).event;
   };
+  return { id, engine, policy, seen, events, watchEvents, failures, poked, report, event };
 }

@@ -2,7 +2,7 @@
 
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
-import { withOwn } from "./with-own.ts";
+import { wrapped } from "./wrapped-store.ts";
 
 type Transact = Store["transact"];
 type Fate = (transact: Transact) => Transact;
@@ -55,7 +55,7 @@ export class TransactionScript {
         const run: Transact = store.transact.bind(store);
         return (this.#fates.shift()?.(run) ?? run)(plan, decide);
       };
-      return withOwn(store, { transact });
+      return wrapped(store, { transact });
     };
   }
 }

@@ -1,14 +1,20 @@
-// A store of which a test replaces some methods, or whose database goes away; all else is the real store.
+// A store, or an engine, of which a test replaces some methods, or a store whose database goes away; all else is the real
+// one.
 
 import { type Store, StoreError } from "../../server/storage/store.ts";
 
-export function wrapped(store: Store, own: Partial<Store>): Store {
-  return new Proxy(store, {
+export function wrapped<Target extends object>(real: Target, own: Partial<Target>): Target {
+  return new Proxy(real, {
     get(target, name) {
-      const value = own[name as keyof Store] ?? Reflect.get(target, name, target);
+      const value: unknown = own[name as keyof Target] ?? Reflect.get(target, name, target);
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
+}
+
+/** For `wrapStore`: the store with the methods that `change` makes of it. */
+export function changedStore(change: (store: Store) => Partial<Store>): (store: Store) => Store {
+  return (store) => wrapped(store, change(store));
 }
 
 /** Rejects calls of `names`, or all calls, while the database is away. */

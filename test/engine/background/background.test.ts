@@ -168,21 +168,19 @@ describe("a replica that starts", () => {
   });
 });
 
-describe("checks of the rows", () => {
-  test("are made at their interval, and after a long one much later", async () => {
-    const { background, check } = scene(5_000);
-    check.mockImplementationOnce(() => new Promise((resolve) => setTimeout(resolve, 100)));
-    await background.start();
-    await pass(5_100);
-    expect(check).toHaveBeenCalledTimes(1);
-    await pass(100 * bounds.CHECKED_REST_SHARE - 1);
-    expect(check).toHaveBeenCalledTimes(1);
-    await pass(1);
-    expect(check).toHaveBeenCalledTimes(2);
-    await pass(5_000);
-    expect(check).toHaveBeenCalledTimes(3);
-    await background.stop();
-  });
+test("checks of the rows are made at their interval, and after a long one much later", async () => {
+  const { background, check } = scene(5_000);
+  check.mockImplementationOnce(() => new Promise((resolve) => setTimeout(resolve, 100)));
+  await background.start();
+  await pass(5_100);
+  expect(check).toHaveBeenCalledTimes(1);
+  await pass(100 * bounds.CHECKED_REST_SHARE - 1);
+  expect(check).toHaveBeenCalledTimes(1);
+  await pass(1);
+  expect(check).toHaveBeenCalledTimes(2);
+  await pass(5_000);
+  expect(check).toHaveBeenCalledTimes(3);
+  await background.stop();
 });
 
 describe("heartbeats", () => {
@@ -268,31 +266,24 @@ describe("heartbeats", () => {
   });
 });
 
-describe("a sweep", () => {
-  const many = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index + 1));
-
-  test("goes on from lock to lock while there are more, and begins again after the last one", async () => {
-    const { background, started, setDue, dueAsked } = scene();
-    setDue(many(2 * bounds.SWEEP_LOCKS_MAX + 1));
-    await background.start();
-    await pass(bounds.SWEEP_INTERVAL_MS);
-    expect(started).toEqual(many(2 * bounds.SWEEP_LOCKS_MAX + 1));
-    expect(dueAsked).toEqual([0n, BigInt(bounds.SWEEP_LOCKS_MAX), BigInt(2 * bounds.SWEEP_LOCKS_MAX)]);
-    await pass(bounds.SWEEP_INTERVAL_MS);
-    expect(dueAsked[3]).toBe(0n);
-    await background.stop();
+test("a sweep goes on from lock to lock, a bounded part at a time, and begins again after the last one", async () => {
+  const { background, started, setDue, dueAsked } = scene();
+  const count = bounds.SWEEP_LOCKS_MAX * bounds.SWEEP_ROUNDS_MAX + 1;
+  const due = Array.from({ length: count }, (_, index) => BigInt(index + 1));
+  setDue(due);
+  await background.start();
+  await pass(bounds.SWEEP_INTERVAL_MS);
+  const firsts = Array.from({ length: bounds.SWEEP_ROUNDS_MAX + 1 }, (_, round) => {
+    return BigInt(round * bounds.SWEEP_LOCKS_MAX);
   });
-
-  test("does a bounded part at a time, and goes on from there the next time", async () => {
-    const { background, setDue, dueAsked } = scene();
-    setDue(many(bounds.SWEEP_LOCKS_MAX * (bounds.SWEEP_ROUNDS_MAX + 1)));
-    await background.start();
-    await pass(bounds.SWEEP_INTERVAL_MS);
-    expect(dueAsked).toHaveLength(bounds.SWEEP_ROUNDS_MAX);
-    await pass(bounds.SWEEP_INTERVAL_MS);
-    expect(dueAsked[bounds.SWEEP_ROUNDS_MAX]).toBe(BigInt(bounds.SWEEP_LOCKS_MAX * bounds.SWEEP_ROUNDS_MAX));
-    await background.stop();
-  });
+  expect(dueAsked).toEqual(firsts.slice(0, -1));
+  expect(started).toEqual(due.slice(0, -1));
+  await pass(bounds.SWEEP_INTERVAL_MS);
+  expect(dueAsked).toEqual(firsts);
+  expect(started).toEqual(due);
+  await pass(bounds.SWEEP_INTERVAL_MS);
+  expect(dueAsked[firsts.length]).toBe(0n);
+  await background.stop();
 });
 
 describe("a purge", () => {

@@ -24,10 +24,17 @@ async function stage() {
       return fail ? fail(written) : written;
     },
   };
+  let isRecordable = true;
+  const setBack = async (writtenUs: number) => {
+    setBackUs.push(writtenUs);
+    const fails = !isRecordable;
+    isRecordable = true;
+    if (fails) throw new StoreError("unavailable", "full", "A test's.");
+  };
   const witness = (memory: WitnessMemory = FORGETFUL) =>
     new Witness({
       store: marking,
-      checked: { setBack: async (writtenUs) => void setBackUs.push(writtenUs) },
+      checked: { setBack },
       memory,
       replica: REPLICA,
     });
@@ -37,6 +44,10 @@ async function stage() {
     witness,
     failNext(how: typeof failing) {
       failing = how;
+    },
+    /** The next loss cannot be recorded. */
+    failRecord() {
+      isRecordable = false;
     },
   };
 }
@@ -93,27 +104,14 @@ describe("a witness", () => {
   });
 
   test("reports again what could not be recorded", async () => {
-    const { store } = await stage();
-    let isNotable = false;
-    let told = 0;
-    const one = new Witness({
-      store: { mark: (...asked) => store.mark(...asked) },
-      checked: {
-        async setBack() {
-          told += 1;
-          if (!isNotable) throw new StoreError("unavailable", "full", "A test's.");
-        },
-      },
-      memory: FORGETFUL,
-      replica: REPLICA,
-    });
+    const { store, witness, setBackUs, failRecord } = await stage();
+    const one = witness();
     await one.look();
     await store.retire(REPLICA);
+    failRecord();
     await expect(one.look()).rejects.toMatchObject({ reason: "full" });
-    isNotable = true;
-    await one.look();
-    await one.look();
-    expect(told).toBe(2);
+    for (let looks = 0; looks < 2; looks++) await one.look();
+    expect(setBackUs).toHaveLength(2);
   });
 
   test("does not report a mark that was idle for so long that it was deleted", async () => {

@@ -15,6 +15,13 @@ class Rows extends FreeIndex {
   readonly rules: LimitRule[] = [];
   fails = false;
 
+  /** So many names that begin so. */
+  static of(prefix: string, count: number): Rows {
+    const rows = new Rows();
+    for (let index = 0; index < count; index++) rows.add(`${prefix}${index}`);
+    return rows;
+  }
+
   get reads(): number {
     return this.read.length;
   }
@@ -76,24 +83,18 @@ async function found(rows: Rows, prefix: string, isFree = (_: string) => true) {
 }
 
 describe("a search under a prefix", () => {
-  test("finds what is behind 8,000 other names of its folder", async () => {
-    const rows = new Rows();
-    for (let index = 0; index < 8_000; index++) rows.add(`jobs/mail-${index}`);
+  test.each([
+    ["other names of its folder", "jobs/report-", null],
+    ["names that a pattern pauses", "jobs/", "jobs/mail-"],
+  ])("finds what is behind 8,000 %s", async (_, prefix, paused) => {
+    const rows = Rows.of("jobs/mail-", 8_000);
     rows.add("jobs/report-1");
-    expect(await found(rows, "jobs/report-")).toEqual({ name: "jobs/report-1", searches: 1 });
-  });
-
-  test("finds what is behind 8,000 names that a pattern pauses", async () => {
-    const rows = new Rows();
-    for (let index = 0; index < 8_000; index++) rows.add(`jobs/mail-${index}`);
-    rows.add("jobs/report-1");
-    rows.pause("jobs/mail-");
-    expect(await found(rows, "jobs/")).toEqual({ name: "jobs/report-1", searches: 1 });
+    if (paused !== null) rows.pause(paused);
+    expect(await found(rows, prefix)).toEqual({ name: "jobs/report-1", searches: 1 });
   });
 
   test("goes on where the previous one was cut short, and reads a bounded number of entries", async () => {
-    const rows = new Rows();
-    for (let index = 0; index < 70_000; index++) rows.add(`jobs/mail-${index}`);
+    const rows = Rows.of("jobs/mail-", 70_000);
     rows.add("jobs/report-1");
     const first = search(rows, "jobs/report-");
     expect(await names(first)).toEqual([]);
@@ -127,8 +128,7 @@ describe("a search under a prefix", () => {
   });
 
   test("reads few entries if the first ones are available", async () => {
-    const rows = new Rows();
-    for (let index = 0; index < 10_000; index++) rows.add(`jobs/${index}`);
+    const rows = Rows.of("jobs/", 10_000);
     expect(await names(search(rows, "jobs/"), 3)).toEqual(["jobs/0", "jobs/1", "jobs/2"]);
     expect(rows.entriesRead).toBe(3);
   });
@@ -155,8 +155,7 @@ describe("a search under a prefix", () => {
     expect(await names(search(rows, "jobs/", null, taking))).toEqual(["jobs/199"]);
     expect(rows.reads).toBe(1);
     // No capture here takes these locks, and they are not wanted: only the search itself can skip them.
-    const unwanted = new Rows();
-    for (let index = 0; index < 1_000; index++) unwanted.add(`jobs/mail-${index}`);
+    const unwanted = Rows.of("jobs/mail-", 1_000);
     unwanted.add("jobs/report");
     expect(await names(search(unwanted, "jobs/report"))).toEqual(["jobs/report"]);
     expect(unwanted.reads).toBeLessThanOrEqual(Math.ceil(Math.log2(1_001)) + 1);
@@ -171,40 +170,36 @@ describe("a search under a prefix", () => {
   });
 });
 
-describe("a read that fails", () => {
-  test("leaves no lock behind that would never be a candidate again", async () => {
-    const rows = new Rows();
-    for (const name of ["a/1", "a/2", "a/3"]) rows.add(name);
-    const taking: Taking = new Set();
-    let reads = 0;
-    const store: CandidateStore = {
-      ...rows.store,
-      // The first read finds one lock, and the second fails.
-      freeLocks: (selector, from) => {
-        reads += 1;
-        rows.fails = reads === 2;
-        return rows.store.freeLocks(selector, from, 1);
-      },
-    };
-    const under = () => new Candidates(store, taking, { kind: "prefix", prefix: "a/" }, [], null);
-    await expect(under().next(2)).rejects.toThrow("away");
-    expect([...taking]).toEqual([]);
-    expect(await names(under(), 3)).toEqual(["a/1", "a/2", "a/3"]);
-  });
+test("a read that fails leaves no lock behind that would never be a candidate again", async () => {
+  const rows = new Rows();
+  for (const name of ["a/1", "a/2", "a/3"]) rows.add(name);
+  const taking: Taking = new Set();
+  let reads = 0;
+  const store: CandidateStore = {
+    ...rows.store,
+    // The first read finds one lock, and the second fails.
+    freeLocks: (selector, from) => {
+      reads += 1;
+      rows.fails = reads === 2;
+      return rows.store.freeLocks(selector, from, 1);
+    },
+  };
+  const under = () => new Candidates(store, taking, { kind: "prefix", prefix: "a/" }, [], null);
+  await expect(under().next(2)).rejects.toThrow("away");
+  expect([...taking]).toEqual([]);
+  expect(await names(under(), 3)).toEqual(["a/1", "a/2", "a/3"]);
 });
 
-describe("a search that wants certain statuses", () => {
-  test("reads the groups of these alone, and goes on behind those of others", async () => {
-    const rows = new Rows();
-    for (let folder = 0; folder < FREE_GROUPS_MAX; folder++) rows.add(`a/${1_000 + folder}/1`, 0, "failed");
-    rows.add("b/1", 0, "ready");
-    rows.add("c/1", 0, "failed");
-    const candidates = search(rows, "", null, new Set(), ["ready", "late"]);
-    expect(await names(candidates, 5)).toEqual(["b/1"]);
-    expect(candidates.isDone).toBe(true);
-    expect(rows.read.flat()).toEqual([{ folder: "b/", status: "ready" }]);
-    expect(await names(search(rows, ""), 1_000)).toHaveLength(FREE_GROUPS_MAX + 2);
-  });
+test("a search that wants certain statuses reads the groups of these alone, and goes on behind those of others", async () => {
+  const rows = new Rows();
+  for (let folder = 0; folder < FREE_GROUPS_MAX; folder++) rows.add(`a/${1_000 + folder}/1`, 0, "failed");
+  rows.add("b/1", 0, "ready");
+  rows.add("c/1", 0, "failed");
+  const candidates = search(rows, "", null, new Set(), ["ready", "late"]);
+  expect(await names(candidates, 5)).toEqual(["b/1"]);
+  expect(candidates.isDone).toBe(true);
+  expect(rows.read.flat()).toEqual([{ folder: "b/", status: "ready" }]);
+  expect(await names(search(rows, ""), 1_000)).toHaveLength(FREE_GROUPS_MAX + 2);
 });
 
 describe("the time of the next free lock", () => {
@@ -249,28 +244,19 @@ describe("the time of the next free lock", () => {
 });
 
 describe("limits of 0", () => {
-  test("are in the way if a pattern has one, and other limits are not", async () => {
-    const rows = new Rows();
-    rows.add("t/1");
-    rows.rules.push({ prefix: "t/", limit: 3, version: 1n, reason: "", changeMark: 0n });
-    rows.rules.push({ prefix: "u/", limit: null, version: 1n, reason: "", changeMark: 0n });
-    const [under, named] = [search(rows, "t/"), searchAmong(rows, ["t/1"])];
-    expect([await under.paused(), await named.paused()]).toEqual([false, false]);
-    rows.pause("v/");
-    expect([await under.paused(), await named.paused()]).toEqual([true, true]);
-  });
-
-  test("let the search skip a lock with its own limit of 0, and one that a known pattern pauses", async () => {
+  test("let the search skip a lock with its own limit of 0, and one that a known pattern pauses; other limits do not", async () => {
     const rows = new Rows();
     for (const name of ["a/1", "a/2", "b/1"]) rows.add(name, 1);
     Object.assign(rows.locks[1] ?? {}, { limit: 0 });
+    rows.rules.push({ prefix: "b/", limit: 2, version: 1n, reason: "", changeMark: 0n });
+    rows.rules.push({ prefix: "u/", limit: null, version: 1n, reason: "", changeMark: 0n });
     const taking: Taking = new Set();
     const candidates = search(rows, "", null, taking);
     expect(await candidates.paused()).toBe(false);
+    expect(await searchAmong(rows, ["b/1"]).paused()).toBe(false);
     expect(await names(candidates, 5)).toEqual(["a/1", "b/1"]);
     expect([...taking]).toEqual(["a/1", "b/1"]);
     rows.pause("a/");
-    rows.rules.push({ prefix: "b/", limit: 2, version: 1n, reason: "", changeMark: 0n });
     const paused = search(rows, "");
     expect(await paused.paused()).toBe(true);
     expect(await names(paused, 5)).toEqual(["b/1"]);

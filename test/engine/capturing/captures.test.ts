@@ -35,7 +35,7 @@ const pausedIn = (selector: FreeSelector | undefined) =>
 /** The outcome of an Acquire of a lock; granted by default. */
 type Answers = (name: string, command: Acquire) => OutcomeOf<"acquire"> | Error | null;
 
-function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: CLAIM })) {
+function scene(locks: number, answers: Answers = () => HELD) {
   const tried: string[] = [];
   const commands: Acquire[] = [];
   const withdrawn: string[] = [];
@@ -107,37 +107,14 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
     observer: (event) => void events.push(event),
   });
   const input: CaptureInput = {
-    target: { kind: "prefix", prefix: "t/" },
-    max: 1,
-    ttlUs: 1,
-    owner: "",
-    labels: {},
-    requestId: "",
-    terms: null,
+    ...{ target: { kind: "prefix", prefix: "t/" }, max: 1, ttlUs: 1, owner: "", labels: {} },
+    ...{ requestId: "", terms: null },
   };
+  const usual = { afterWait: false, caller: undefined, isOver: () => false };
   const capture = (asked: Partial<CaptureInput> = {}, how: Partial<CaptureTry> = {}) =>
-    captures.capture({
-      input: { ...input, ...asked },
-      afterWait: false,
-      caller: undefined,
-      isOver: () => false,
-      ...how,
-    });
-  return {
-    capture,
-    tried,
-    commands,
-    withdrawn,
-    events,
-    rules,
-    wanted,
-    earlier,
-    requestIds,
-    confirms,
-    times,
-    reads,
-    grants,
-  };
+    captures.capture({ input: { ...input, ...asked }, ...usual, ...how });
+  const seen = { tried, commands, withdrawn, events, wanted, requestIds };
+  return { capture, ...seen, rules, earlier, confirms, times, reads, grants };
 }
 
 const cancelled = (isGivenUp: boolean): Caller => ({
@@ -148,7 +125,7 @@ const cancelled = (isGivenUp: boolean): Caller => ({
 describe("a capture", () => {
   test("that is cut short reports it, and the next one of the same line goes on from there", async () => {
     const { capture, tried } = scene(CAPTURE_TRIED_MAX + 5, (name) =>
-      name === `t/${10_000 + CAPTURE_TRIED_MAX + 2}` ? { kind: "held", claim: CLAIM } : BUSY,
+      name === `t/${10_000 + CAPTURE_TRIED_MAX + 2}` ? HELD : BUSY,
     );
     expect(await capture()).toEqual({ leases: [], retryAfterUs: 0, isCutShort: true });
     expect(tried).toHaveLength(CAPTURE_TRIED_MAX);
@@ -183,14 +160,14 @@ describe("a capture", () => {
 
   test("that fails with a bug leaves all that it was taking to others", async () => {
     let isBroken = true;
-    const { capture } = scene(2, () => (isBroken ? new Error("a bug") : { kind: "held", claim: CLAIM }));
+    const { capture } = scene(2, () => (isBroken ? new Error("a bug") : HELD));
     await expect(capture({ max: 2 })).rejects.toThrow("a bug");
     isBroken = false;
     expect((await capture({ max: 2 })).leases).toHaveLength(2);
   });
 
   test("goes on behind locks that refuse it, that are gone, and that another transaction holds", async () => {
-    const answers = [BUSY, null, fault(ROW_LOCKED, false), { kind: "held", claim: CLAIM } as const];
+    const answers = [BUSY, null, fault(ROW_LOCKED, false), HELD];
     const { capture, tried } = scene(9, () => answers.shift() as (typeof answers)[number]);
     const { leases } = await capture();
     expect(leases.map(({ lockName }) => lockName)).toEqual(["t/10003"]);
@@ -215,14 +192,8 @@ describe("what a capture requests of a lock", () => {
     expect(commands).toMatchObject([
       {
         ...asked,
-        name: "t/10000",
-        mode: "permit",
-        permits: 1,
-        mayWait: false,
-        maxWaitUs: null,
-        isOneOfMany: true,
-        afterWait: true,
-        replica: null,
+        ...{ name: "t/10000", mode: "permit", permits: 1, mayWait: false, maxWaitUs: null },
+        ...{ isOneOfMany: true, afterWait: true, replica: null },
       },
     ]);
     expect(commands[0]?.caller?.getPeer()).toBe("1.2.3.4:5");
@@ -327,30 +298,25 @@ describe("a capture with an unknown outcome", () => {
     expect(withdrawn).toEqual(isWithdrawn ? ["t/10000"] : []);
   });
 
-  const oneOfTwo = () => scene(2, (name) => (name === "t/10000" ? UNKNOWN : { kind: "held", claim: CLAIM }));
-
-  test("of one lock tells nothing of another one to a client that may ask again", async () => {
-    const { capture, withdrawn } = oneOfTwo();
-    await expect(capture({ max: 2, requestId: "r" })).rejects.toBe(UNKNOWN);
-    expect(withdrawn).toEqual([]);
-  });
-
-  test("of one lock answers with another one if nobody can ask again, and withdraws the first", async () => {
-    const { capture, withdrawn } = oneOfTwo();
-    expect((await capture({ max: 2 })).leases).toHaveLength(1);
-    expect(withdrawn).toEqual(["t/10000"]);
+  test.each([
+    ["tells nothing of another one to a client that may ask again", "r"],
+    ["answers with another one if nobody can ask again, and withdraws the first", ""],
+  ])("of one lock %s", async (_, requestId) => {
+    const { capture, withdrawn } = scene(2, (name) => (name === "t/10000" ? UNKNOWN : HELD));
+    const captured = capture({ max: 2, requestId });
+    if (requestId) await expect(captured).rejects.toBe(UNKNOWN);
+    else expect((await captured).leases).toHaveLength(1);
+    expect(withdrawn).toEqual(requestId ? [] : ["t/10000"]);
   });
 });
 
-describe("a capture that fails", () => {
-  test("at one lock begins no others, and returns what it has", async () => {
-    const away = fault("connection_lost", false);
-    const answers = [HELD, away, HELD];
-    const { capture, tried, withdrawn } = scene(9, () => answers.shift() as (typeof answers)[number]);
-    expect((await capture({ max: 3 })).leases).toHaveLength(2);
-    expect(tried).toHaveLength(3);
-    expect(withdrawn).toEqual([]);
-  });
+test("a capture that fails at one lock begins no others, and returns what it has", async () => {
+  const away = fault("connection_lost", false);
+  const answers = [HELD, away, HELD];
+  const { capture, tried, withdrawn } = scene(9, () => answers.shift() as (typeof answers)[number]);
+  expect((await capture({ max: 3 })).leases).toHaveLength(2);
+  expect(tried).toHaveLength(3);
+  expect(withdrawn).toEqual([]);
 });
 
 describe("a capture whose request another attempt has answered meanwhile", () => {
@@ -401,11 +367,7 @@ describe("a capture that is repeated", () => {
   test("returns its leases in the order of their grants, without lost ones, and counts as repeated", async () => {
     const { capture, earlier, events, confirms, requestIds } = scene(3);
     for (const index of [2, 10, 0, 1])
-      earlier.push({
-        ...CLAIM,
-        ticketNumber: BigInt(100 + index),
-        requestId: keptRequestId("", "r", index),
-      });
+      earlier.push({ ...CLAIM, ticketNumber: BigInt(100 + index), requestId: keptRequestId("", "r", index) });
     confirms.ended.add("t/earlier-101");
     const { leases } = await capture({ max: 2, requestId: "r" });
     expect(leases.map(({ lockName }) => lockName)).toEqual([

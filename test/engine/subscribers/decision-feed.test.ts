@@ -150,16 +150,6 @@ describe("sweeps", () => {
     await pass(database.takesMs + WATCH_REST_MS_MAX);
     expect(began()).toEqual([TICK_MS, second, third, third + database.takesMs + WATCH_REST_MS_MAX]);
   });
-
-  test("rest after a failed one no longer than after the one before it, however long it took", async () => {
-    const { reads, database } = await begun();
-    await pass(TICK_MS);
-    Object.assign(database, { takesMs: 2_000, fails: true });
-    await pass(TICK_MS + 2_000);
-    expect(reads).toHaveLength(2);
-    await pass(POLL_REST_MS_MAX);
-    expect(reads).toHaveLength(3);
-  });
 });
 
 describe("earlier reports no longer count", () => {
@@ -260,19 +250,6 @@ describe("listeners", () => {
     },
   );
 
-  test("that come while the last sweep for others is under way are swept for by one loop", async () => {
-    const { feed, one, reads, hold } = await begun();
-    const goOn = hold();
-    await pass(TICK_MS);
-    feed.end(one);
-    const begins = feed.begin(one);
-    goOn();
-    await begins;
-    reads.length = 0;
-    await pass(10 * TICK_MS);
-    expect(reads).toHaveLength(10);
-  });
-
   test("whose feed cannot begin are swept for as soon as the database is back", async () => {
     const { feed, database, pages, failures, reads } = scene();
     const one = listener();
@@ -287,22 +264,4 @@ describe("listeners", () => {
     await pass(TICK_MS);
     expect(one.heard).toEqual(["lock 1"]);
   });
-});
-
-test("two sweeps never run at once, and stopping waits for the one under way", async () => {
-  const { feed, reads, hold } = await begun();
-  const goOn = hold();
-  await pass(10 * TICK_MS);
-  expect(reads).toHaveLength(1);
-  let isStopped = false;
-  const stopping = feed.stop().then(() => {
-    isStopped = true;
-  });
-  await pass(0);
-  expect(isStopped).toBe(false);
-  goOn();
-  await stopping;
-  await pass(10 * TICK_MS);
-  expect(reads).toHaveLength(1);
-  expect(vi.getTimerCount()).toBe(0);
 });

@@ -55,21 +55,15 @@ describe("a wait", () => {
     expect(queue(0).links).toEqual([release]);
   });
 
-  test("is not linked to calls that made no room: of another lock, before a lease that ran out, or that came to wait", () => {
-    const { commit, queue } = scene(1n, 2n, 3n);
+  test("is not linked to calls that made no room, nor to one before that: of another lock, before a lease that ran out or an untraced release, or that came to wait", () => {
+    const { commit, queue } = scene(1n, 2n, 3n, 4n);
     const released = ended({ endReason: "released" }, "held", release);
     const enqueued: Event = { kind: "enqueued", claim: claim(9n), ...caller(release) };
     commit(["other", released], granted(1n));
     commit(released, ended({ endReason: "expired" }), granted(2n));
     commit(enqueued, granted(3n));
-    for (const index of [0, 1, 2]) expect(queue(index).links).toEqual([]);
-  });
-
-  test("is not linked to a release that nobody traces, nor to the one before that", () => {
-    const { commit, queue } = scene(1n);
-    const untraced: Event = { ...ended({ endReason: "released" }), ...caller() };
-    commit(ended({ endReason: "released" }, "held", release), untraced, granted(1n));
-    expect(queue(0).links).toEqual([]);
+    commit(released, { ...released, ...caller() }, granted(4n));
+    for (const index of [0, 1, 2, 3]) expect(queue(index).links).toEqual([]);
   });
 
   test("begins once, whoever comes back to it", () => {

@@ -210,20 +210,18 @@ describe("a round of sends", () => {
   });
 });
 
-describe("a page of a snapshot", () => {
-  test("has a bounded number of locks, and fewer if they have many claims", async () => {
-    const { watches, write } = scene();
-    const name = (index: number) => `${1_000 + index}`;
-    for (let index = 0; index <= WATCH_LOCKS_MAX; index++) write(name(index));
-    expect((await snapshotOf(watches.open(""))).map((names) => names.length)).toEqual([WATCH_LOCKS_MAX, 1]);
-    const crowd = { holders: WATCH_CLAIMS_MAX / 2, waiting: WATCH_CLAIMS_MAX / 2 };
-    for (const index of [0, 2]) write(name(index), crowd);
-    expect((await snapshotOf(watches.open(""))).map((names) => names.length)).toEqual([
-      1,
-      2,
-      WATCH_LOCKS_MAX - 2,
-    ]);
-  });
+test("a page of a snapshot has a bounded number of locks, and fewer if they have many claims", async () => {
+  const { watches, write } = scene();
+  const name = (index: number) => `${1_000 + index}`;
+  for (let index = 0; index <= WATCH_LOCKS_MAX; index++) write(name(index));
+  expect((await snapshotOf(watches.open(""))).map((names) => names.length)).toEqual([WATCH_LOCKS_MAX, 1]);
+  const crowd = { holders: WATCH_CLAIMS_MAX / 2, waiting: WATCH_CLAIMS_MAX / 2 };
+  for (const index of [0, 2]) write(name(index), crowd);
+  expect((await snapshotOf(watches.open(""))).map((names) => names.length)).toEqual([
+    1,
+    2,
+    WATCH_LOCKS_MAX - 2,
+  ]);
 });
 
 test("changes are searched from the first watch on, until the last one is closed", async () => {

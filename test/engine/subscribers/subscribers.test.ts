@@ -30,8 +30,13 @@ const TICK_MS = 100;
 const LOCK = 7n;
 const NOTHING: Captured = { leases: [], retryAfterUs: null };
 
+/** Ends the reads that hang, and stops. */
+const stops: (() => Promise<void>)[] = [];
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+  vi.useRealTimers();
+});
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 /** Resolves after everything that waits for no time has gone on. */
@@ -44,15 +49,16 @@ async function scene() {
     rules: [] as LimitRule[],
     rulesRevision: 1n,
     isAway: false,
-    /** Reads of this name never end. */
+    /** Reads of this name do not end during the test. */
     hangs: "",
   };
   const statements: string[] = [];
   const advanced: bigint[] = [];
   const failures: string[] = [];
+  const over = Promise.withResolvers<void>();
   const read = async <Answer>(name: string, answer: () => Answer): Promise<Answer> => {
     statements.push(name);
-    if (database.hangs === name) await new Promise(() => {});
+    if (database.hangs === name) await over.promise;
     if (database.isAway) throw new StoreError("unavailable", "connection_lost", "A cut made by a test.");
     return answer();
   };
@@ -98,6 +104,10 @@ async function scene() {
     onFailure: (loop) => void failures.push(loop),
   });
   await subscribers.start();
+  stops.push(async () => {
+    over.resolve();
+    await subscribers.stop(new Error("stopping"));
+  });
   statements.length = 0;
 
   /** Writes the lock as another server does. */
@@ -186,7 +196,6 @@ test("a commit of this server reaches everybody without a read of the poll or a 
   await settled();
   expect(watching.sent).toEqual([["t/7"]]);
   expect(stage.statements).toEqual(["views"]);
-  await stage.subscribers.stop(new Error("stopping"));
 });
 
 test("a commit of another server reaches everybody within a tick", async () => {
@@ -197,7 +206,6 @@ test("a commit of another server reaches everybody within a tick", async () => {
   expect(follower.heard).toEqual(["held"]);
   expect(capturing.state.attempts).toBe(1);
   expect(watching.sent).toEqual([["t/7"]]);
-  await stage.subscribers.stop(new Error("stopping"));
 });
 
 test("a changed limit rule reaches everybody within a tick", async () => {
@@ -213,7 +221,6 @@ test("a changed limit rule reaches everybody within a tick", async () => {
   expect(stage.advanced).toEqual([LOCK]);
   expect(watching.sent).toEqual([["t/7"]]);
   expect(capturing.state.attempts).toBe(attempts + 1);
-  await stage.subscribers.stop(new Error("stopping"));
 });
 
 test.each([
@@ -224,7 +231,12 @@ test.each([
   const stage = await scene();
   const { follower, capturing } = await all(stage);
   stage.database.hangs = name;
-  if (name === "snapshot") void stage.subscribers.watches.open("").next();
+  // It ends with the test.
+  if (name === "snapshot")
+    stage.subscribers.watches
+      .open("")
+      .next()
+      .catch(() => {});
   stage.commit();
   await pass(2 * KNOWN_CHECKED_MS);
   expect(stage.statements).toContain(name);
@@ -280,7 +292,6 @@ test("a cut is made up for, and whoever has left during it is not called any mor
     attempts,
   ]);
   expect([await gone.watching.ended, await gone.capturing.answer]).toEqual(["left", "left"]);
-  await stage.subscribers.stop(new Error("stopping"));
 });
 
 test("a lock whose row is gone is reported to watches, and its waiters have ended", async () => {
@@ -291,7 +302,6 @@ test("a lock whose row is gone is reported to watches, and its waiters have ende
   expect(follower.heard).toEqual(["ended"]);
   await pass(2 * KNOWN_CHECKED_MS);
   expect(watching.sent).toEqual([["no t/7"]]);
-  await stage.subscribers.stop(new Error("stopping"));
 });
 
 test("at rest each tick makes one statement; with watches and captures, one more, and two each second", async () => {
@@ -318,7 +328,6 @@ test("at rest each tick makes one statement; with watches and captures, one more
   stage.statements.length = 0;
   await pass(10 * TICK_MS);
   expect(count()).toEqual({ poll: 10 });
-  await stage.subscribers.stop(new Error("stopping"));
 });
 
 test("everything ends with the stop, which can be repeated", async () => {

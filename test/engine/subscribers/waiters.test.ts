@@ -2,14 +2,12 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Claim, ClaimKey } from "../../../server/core/claim.ts";
-import { DUE_AHEAD_US, POLL_LOCKS_MAX, POLL_REST_MS_MAX } from "../../../server/engine/engine-bounds.ts";
+import { DUE_AHEAD_US, POLL_LOCKS_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Followers } from "../../../server/engine/subscribers/followers.ts";
 import { Places } from "../../../server/engine/subscribers/places.ts";
 import type { WaitersOptions } from "../../../server/engine/subscribers/waiters.ts";
 import { CLAIM } from "../../support/claims.ts";
 import { waitersOver } from "../../support/scripted-waiters.ts";
-
-const TICK_MS = 100;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -57,7 +55,6 @@ function scene(locks: number) {
   const waiters = waitersOver(followers, store, {
     places,
     advances: { start: async (lockId) => void advanced.push({ lockId, atMs: Date.now() }) },
-    intervalMs: TICK_MS,
     onFailure: (loop, error) => void failures.push([loop, error]),
   });
   const becomes = (lockId: bigint, state: Claim["state"], revision: bigint) => {
@@ -157,24 +154,5 @@ describe("a look at the end of a lease", () => {
     await vi.advanceTimersByTimeAsync(100);
     expect(stage.looks).toHaveLength(3);
     expect(vi.getTimerCount()).toBe(0);
-  });
-});
-
-describe("the ticks", () => {
-  test("rest a little longer while the database is away, and not for long after it is back", async () => {
-    const { waiters, database, looks, failures } = scene(1);
-    database.fails = true;
-    waiters.start();
-    await vi.advanceTimersByTimeAsync(10_000);
-    expect(failures.length).toBeGreaterThan(30);
-    expect(failures.length).toBeLessThan(50);
-    database.fails = false;
-    const before = looks.length;
-    await vi.advanceTimersByTimeAsync(POLL_REST_MS_MAX);
-    const after = looks.length;
-    expect(after).toBeGreaterThan(before);
-    await vi.advanceTimersByTimeAsync(10 * TICK_MS);
-    expect(looks).toHaveLength(after + 10);
-    await waiters.stop();
   });
 });

@@ -403,25 +403,23 @@ describe("a line", () => {
   });
 });
 
-describe("captures", () => {
-  const under = (prefix: string): CaptureTarget => ({ kind: "prefix", prefix });
-  const named = (...names: string[]): CaptureTarget => ({ kind: "names", names });
-  const many = (suffix: string) =>
-    named(...Array.from({ length: 1_000 }, (_, index) => `job ${index}${suffix}`));
-  const nameOf = (target: CaptureTarget, ...ifStatus: string[]) =>
-    lineOf({ target, terms: ifStatus.length === 0 ? null : { ...TERMS, ifStatus } });
+const under = (prefix: string): CaptureTarget => ({ kind: "prefix", prefix });
+const named = (...names: string[]): CaptureTarget => ({ kind: "names", names });
+const many = (suffix: string) =>
+  named(...Array.from({ length: 1_000 }, (_, index) => `job ${index}${suffix}`));
+const nameOf = (target: CaptureTarget, ...ifStatus: string[]) =>
+  lineOf({ target, terms: ifStatus.length === 0 ? null : { ...TERMS, ifStatus } });
 
-  test("that differ in their target or their statuses are in different lines, and others in one", () => {
-    const lines = [
-      ...["a", "b", ""].map((prefix) => nameOf(under(prefix))),
-      ...[named("a"), named("a", "b"), named("a,b"), many(""), many("!")].map((target) => nameOf(target)),
-      ...[["b"], ["b", "c"], ["b,c"]].map((statuses) => nameOf(under("a"), ...statuses)),
-      nameOf(many(""), "b"),
-    ];
-    expect(new Set(lines).size).toBe(lines.length);
-    expect(nameOf(under("a"), "b")).toBe(nameOf(under("a"), "b"));
-    expect(nameOf(many(""))).toBe(nameOf(many("")));
-    // A long list of names does not make the name of its line long.
-    expect(nameOf(many("")).length).toBeLessThanOrEqual(512);
-  });
+test("captures that differ in their target or their statuses are in different lines, and others in one", () => {
+  const lines = [
+    ...["a", "b", ""].map((prefix) => nameOf(under(prefix))),
+    ...[named("a"), named("a", "b"), named("a,b"), many(""), many("!")].map((target) => nameOf(target)),
+    ...[["b"], ["b", "c"], ["b,c"]].map((statuses) => nameOf(under("a"), ...statuses)),
+    nameOf(many(""), "b"),
+  ];
+  expect(new Set(lines).size).toBe(lines.length);
+  expect(nameOf(under("a"), "b")).toBe(nameOf(under("a"), "b"));
+  expect(nameOf(many(""))).toBe(nameOf(many("")));
+  // A long list of names does not make the name of its line long.
+  expect(nameOf(many("")).length).toBeLessThanOrEqual(512);
 });

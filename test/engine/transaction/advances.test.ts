@@ -9,46 +9,54 @@ import { Advances } from "../../../server/engine/transaction/advances.ts";
 import { ROW_LOCKED } from "../../../server/storage/store.ts";
 import { turn } from "../../support/scripted-transactions.ts";
 
+const away = (reason = "connection_lost") =>
+  new Fault("unavailable", reason, "A test's.", { retryAfterMs: 1 });
+
+/** Advances that end as the test says. */
+function scene() {
+  const begun: { lockId: bigint; end: PromiseWithResolvers<void> }[] = [];
+  const failures: [string, unknown][] = [];
+  const advances = new Advances({
+    submit: (lockId) => {
+      const end = Promise.withResolvers<void>();
+      begun.push({ lockId, end });
+      return end.promise;
+    },
+    onFailure: (...failure) => failures.push(failure),
+  });
+  const end = async (index: number, error?: unknown) => {
+    if (error) begun[index]?.end.reject(error);
+    else begun[index]?.end.resolve();
+    await turn();
+  };
+  return { advances, begun, failures, end, began: () => begun.map(({ lockId }) => lockId) };
+}
+
 describe("an advance", () => {
   test("runs once at a time for each lock", async () => {
-    const began: bigint[] = [];
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const advance = (lockId: bigint) => {
-      began.push(lockId);
-      return promise;
-    };
-    const advances = new Advances({ submit: advance, onFailure() {} });
+    const { advances, began, end } = scene();
     const all = [advances.start(1n), advances.start(1n), advances.start(2n)];
-    expect(began).toEqual([1n, 2n]);
-    resolve();
+    expect(began()).toEqual([1n, 2n]);
+    for (const index of [0, 1]) await end(index);
     await Promise.all(all);
-    await advances.start(1n);
-    expect(began).toEqual([1n, 2n, 1n]);
+    void advances.start(1n);
+    expect(began()).toEqual([1n, 2n, 1n]);
   });
 
   test("that is required is tried until it succeeds, even if one was running already", async () => {
-    const failures: unknown[] = [];
-    let began = 0;
-    const advance = async () => {
-      began += 1;
-      if (began === 2 || began === 3) throw new Error("A fault made by a test.");
-    };
-    const advances = new Advances({
-      submit: advance,
-      onFailure: (_loop, error) => void failures.push(error),
-    });
-    const underWay = advances.start(1n);
-    await advances.owe(1n);
-    await underWay;
-    expect(began).toBe(2);
+    const { advances, began, end, failures } = scene();
+    void advances.start(1n);
+    void advances.owe(1n);
+    await end(0);
+    for (const index of [1, 2]) {
+      expect(began()).toHaveLength(index + 1);
+      await end(index, new Error("A fault made by a test."));
+      advances.again();
+    }
+    expect(began()).toHaveLength(4);
+    await end(3);
     advances.again();
-    await advances.start(1n);
-    expect(began).toBe(3);
-    advances.again();
-    await advances.start(1n);
-    expect(began).toBe(4);
-    advances.again();
-    expect(began).toBe(4);
+    expect(began()).toHaveLength(4);
     expect(failures).toHaveLength(2);
   });
 });
@@ -56,29 +64,6 @@ describe("an advance", () => {
 describe("while the database can do nothing", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
   afterEach(() => void vi.useRealTimers());
-
-  const away = (reason = "connection_lost") =>
-    new Fault("unavailable", reason, "A test's.", { retryAfterMs: 1 });
-
-  /** Advances that end as the test says. */
-  function scene() {
-    const begun: { lockId: bigint; end: PromiseWithResolvers<void> }[] = [];
-    const failures: [string, unknown][] = [];
-    const advances = new Advances({
-      submit: (lockId) => {
-        const end = Promise.withResolvers<void>();
-        begun.push({ lockId, end });
-        return end.promise;
-      },
-      onFailure: (...failure) => failures.push(failure),
-    });
-    const end = async (index: number, error?: unknown) => {
-      if (error) begun[index]?.end.reject(error);
-      else begun[index]?.end.resolve();
-      await turn();
-    };
-    return { advances, begun, failures, end, began: () => begun.map(({ lockId }) => lockId) };
-  }
 
   test("no advance begins for a while, and then one alone checks the database", async () => {
     const { advances, began, failures, end } = scene();

@@ -1,6 +1,7 @@
 // How long a transaction is retried: until it succeeds or a retry is of no more use, and never without end.
 
 import { afterEach, describe, expect, test, vi } from "vitest";
+import type { EngineEvent } from "../../../server/engine/answers.ts";
 import { asFault, Fault, isHeldUp, mayBeDone, outcomeUnknown } from "../../../server/engine/faults.ts";
 import type { Ask } from "../../../server/engine/transaction/ask.ts";
 import { UNLESS_ROW_LOCKED, withAttempts } from "../../../server/engine/transaction/attempts.ts";
@@ -11,62 +12,61 @@ import {
 } from "../../../server/engine/transaction/transaction.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
 import { CHANGED, ROW_LOCKED, type Store, StoreError } from "../../../server/storage/store.ts";
-import { changedSince, ScriptedTransactions, turn } from "../../support/scripted-transactions.ts";
+import { changedSince, held, ScriptedTransactions, turn } from "../../support/scripted-transactions.ts";
 
 const unlucky = (kind: StoreError["kind"] = "transient") => new StoreError(kind, "deadlock", "A test's.");
 
+afterEach(() => void vi.useRealTimers());
+
+/** What becomes of a transaction whose attempts take `eachMs` each and fail as `failure` says, if it says anything. */
+async function transacted(failure: (attempt: number) => unknown, eachMs = 0, policy = ROLLED_BACK) {
+  vi.useFakeTimers({ toFake: ["performance", "setTimeout"] });
+  const causes: string[] = [];
+  let tries = 0;
+  const attempt = async () => {
+    vi.advanceTimersByTime(eachMs);
+    const error = failure(++tries);
+    if (error) throw error;
+    return "done";
+  };
+  const observer = (event: EngineEvent) => void (event.kind === "retried" && causes.push(event.cause));
+  const ending = withAttempts(attempt, observer, policy).catch((error: unknown) => error);
+  await vi.runAllTimersAsync();
+  const took = { tries, ended: await ending, causes, passedMs: performance.now() };
+  vi.useRealTimers();
+  return took;
+}
+const inOrder =
+  (...errors: readonly unknown[]) =>
+  (attempt: number) =>
+    errors[attempt - 1];
+
 describe("a transaction", () => {
-  afterEach(() => {
-    vi.useRealTimers();
-  });
-
-  /** Runs with attempts of `eachMs` each; returns how many there were and how it ended. */
-  async function attempts(eachMs: number, error: unknown, lucky = Number.POSITIVE_INFINITY) {
-    vi.useFakeTimers({ toFake: ["performance", "setTimeout"] });
-    let tries = 0;
-    const ended = withAttempts(
-      async () => {
-        tries += 1;
-        vi.advanceTimersByTime(eachMs);
-        if (tries < lucky) throw error;
-        return "done";
-      },
-      () => {},
-    ).catch((reason: unknown) => reason);
-    await vi.runAllTimersAsync();
-    const result = await ended;
-    return { tries, ended: result };
-  }
-
   test("that failed on stale data is retried immediately, because no other transaction is in the way", async () => {
-    const changed = new StoreError("transient", CHANGED, "A test's.");
-    expect((await attempts(0, changed, ROLLED_BACK.attempts)).ended).toBe("done");
+    const { ended, passedMs } = await transacted((tries) => tries < ROLLED_BACK.attempts && changedSince());
     // The fake clock moves only in pauses.
-    expect(performance.now()).toBe(0);
+    expect([ended, passedMs]).toEqual(["done", 0]);
   });
 
   test("with an unknown outcome is retried, and may have been done if it is given up", async () => {
-    expect(await attempts(1, unlucky("unknown_outcome"), 3)).toEqual({ tries: 3, ended: "done" });
-    const { ended } = await attempts(1, unlucky("unknown_outcome"));
+    const unknown = unlucky("unknown_outcome");
+    expect(await transacted(inOrder(unknown, unknown), 1)).toMatchObject({ tries: 3, ended: "done" });
+    const { ended } = await transacted(() => unknown, 1);
     expect(ended).toMatchObject({ kind: "unavailable", outcomeUnknown: true });
   });
 
-  test("that never succeeds is given up", async () => {
-    const { tries, ended } = await attempts(1, unlucky());
-    expect(tries).toBe(ROLLED_BACK.attempts);
-    expect(ended).toMatchObject({ kind: "unavailable", reason: "deadlock" });
+  test.each([
+    ["that never succeeds is given up", unlucky(), 1, ROLLED_BACK.attempts, "deadlock"],
+    ["is given up earlier if each try takes long", unlucky(), 5_000, 2, "deadlock"],
+    ["is not repeated while the database is away", unlucky("unavailable"), 1, 1, "deadlock"],
+  ])("%s", async (_, error, eachMs, tries, reason) => {
+    const ended = { kind: "unavailable", reason };
+    expect(await transacted(() => error, eachMs)).toMatchObject({ tries, ended });
   });
 
-  test("is given up earlier if each try takes long", async () => {
-    const { tries, ended } = await attempts(5_000, unlucky());
-    expect(tries).toBe(2);
-    expect(ended).toMatchObject({ kind: "unavailable" });
-  });
-
-  test("is not repeated while the database is away, nor for a bug", async () => {
-    expect((await attempts(1, unlucky("unavailable"))).tries).toBe(1);
+  test("is not repeated for a bug", async () => {
     const bug = new Error("a bug");
-    expect(await attempts(1, bug)).toEqual({ tries: 1, ended: bug });
+    expect(await transacted(() => bug)).toMatchObject({ tries: 1, ended: bug });
   });
 
   const oneLock = new Map([[1n, [{ command: { verb: "advance" } } as Ask]]]) as AsksByLock;
@@ -109,55 +109,33 @@ describe("a transaction", () => {
 });
 
 describe("a transaction that is repeated", () => {
-  const quick = async (errors: readonly StoreError[], policy = ROLLED_BACK) => {
-    vi.useFakeTimers({ toFake: ["performance", "setTimeout"] });
-    const causes: string[] = [];
-    let tries = 0;
-    const ended = withAttempts(
-      async () => {
-        const error = errors[tries++];
-        if (error) throw error;
-        return "done";
-      },
-      (event) => void (event.kind === "retried" && causes.push(event.cause)),
-      policy,
-    ).catch((error: unknown) => error);
-    await vi.runAllTimersAsync();
-    const result = { ended: await ended, causes, tries };
-    vi.useRealTimers();
-    return result;
-  };
-
   test("logs the reason each time, and nothing if the first try succeeds", async () => {
-    expect((await quick([])).causes).toEqual([]);
-    const changed = new StoreError("transient", CHANGED, "A test's.");
-    expect((await quick([changed, unlucky(), unlucky("unknown_outcome")])).causes).toEqual([
-      CHANGED,
-      "deadlock",
-      "deadlock",
-    ]);
+    expect((await transacted(inOrder())).causes).toEqual([]);
+    const errors = inOrder(changedSince(), unlucky(), unlucky("unknown_outcome"));
+    expect((await transacted(errors)).causes).toEqual([CHANGED, "deadlock", "deadlock"]);
   });
 
   test("is known not to be done if each try was rolled back, and may be if one got no answer", async () => {
-    const unavailable = unlucky("unavailable");
+    const [unknown, unavailable] = [unlucky("unknown_outcome"), unlucky("unavailable")];
     for (const [errors, outcomeUnknown] of [
       [[unavailable], false],
       [[unlucky(), unavailable], false],
-      [[unlucky("unknown_outcome"), unavailable], true],
-      [[unlucky("unknown_outcome"), unlucky(), unavailable], true],
-      [[unlucky(), unlucky("unknown_outcome"), unavailable], true],
-    ] as const)
-      expect((await quick(errors)).ended).toMatchObject({ kind: "unavailable", outcomeUnknown });
+      [[unknown, unavailable], true],
+      [[unknown, unlucky(), unavailable], true],
+      [[unlucky(), unknown, unavailable], true],
+    ] as const) {
+      const { ended } = await transacted(inOrder(...errors));
+      expect(ended).toMatchObject({ kind: "unavailable", outcomeUnknown });
+    }
   });
 
   test("fails at once if its caller has a better way on", async () => {
-    const locked = new StoreError("transient", ROW_LOCKED, "A test's.");
-    expect(await quick([unlucky(), locked], UNLESS_ROW_LOCKED)).toEqual({
-      ended: locked,
-      causes: ["deadlock", ROW_LOCKED],
-      tries: 2,
+    const locked = held();
+    expect(await transacted(inOrder(unlucky(), locked), 0, UNLESS_ROW_LOCKED)).toMatchObject({
+      ...{ ended: locked, causes: ["deadlock", ROW_LOCKED], tries: 2 },
     });
-    expect((await quick([unlucky("unavailable")], UNLESS_ROW_LOCKED)).ended).toBeInstanceOf(Fault);
+    const { ended } = await transacted(inOrder(unlucky("unavailable")), 0, UNLESS_ROW_LOCKED);
+    expect(ended).toBeInstanceOf(Fault);
   });
 });
 

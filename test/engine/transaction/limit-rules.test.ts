@@ -154,18 +154,16 @@ describe("a change of a limit for many names", () => {
   });
 });
 
-describe("a change whose commit got no answer", () => {
-  test("that was refused has changed nothing, and is refused or made by the next try", async () => {
-    const { store, begin } = scene();
-    store.limitRules = [theirs(5, 2n)];
-    const { answer } = await begin({ expectedVersion: 1n });
-    await store.at(0).commitUnheard();
-    // The outcome of this call is certain, so another client's change does not count as its own.
-    store.limitRules = [theirs(6, 3n)];
-    await vi.runAllTimersAsync();
-    await store.at(1).commit();
-    expect(await answer).toEqual({ kind: "version_mismatch", version: 3n });
-  });
+test("a change that was refused, and whose commit got no answer, has changed nothing, and is refused or made by the next try", async () => {
+  const { store, begin } = scene();
+  store.limitRules = [theirs(5, 2n)];
+  const { answer } = await begin({ expectedVersion: 1n });
+  await store.at(0).commitUnheard();
+  // The outcome of this call is certain, so another client's change does not count as its own.
+  store.limitRules = [theirs(6, 3n)];
+  await vi.runAllTimersAsync();
+  await store.at(1).commit();
+  expect(await answer).toEqual({ kind: "version_mismatch", version: 3n });
 });
 
 describe("a change that fails", () => {

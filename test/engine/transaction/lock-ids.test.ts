@@ -9,7 +9,7 @@ import {
   RESOLVE_QUEUED_MAX,
 } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import { LockIds, NewNames } from "../../../server/engine/transaction/lock-ids.ts";
+import { LockIds } from "../../../server/engine/transaction/lock-ids.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 import type { Store } from "../../../server/storage/store.ts";
 import { away, turn } from "../../support/scripted-transactions.ts";
@@ -71,26 +71,32 @@ describe("the ids of locks", () => {
   test("of new names are refused beyond the bound a second, and those of existing names are not", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     const rows = new Map([["old", 1n]]);
-    const ids = idsBy(async (part, mayMake) => {
+    const resolve: Store["resolve"] = async (part, mayMake) => {
       const missing = part.filter((name) => !rows.has(name));
       for (const name of mayMake?.(missing) ?? missing) rows.set(name, BigInt(rows.size + 1));
       return new Map(part.flatMap((name) => (rows.has(name) ? [[name, rows.get(name) as bigint]] : [])));
-    }, 1);
-    const asked = await Promise.allSettled([...names(12), "old"].map((name) => idOf(ids, name)));
-    expect(asked.map(({ status }) => status)).toEqual([
-      ...Array(10).fill("fulfilled"),
-      "rejected",
-      "rejected",
-      "fulfilled",
-    ]);
+    };
+    const ids = idsBy(resolve, 1);
+    const found = async (wanted: readonly string[], by = ids) => {
+      const asked = await Promise.allSettled(wanted.map((name) => idOf(by, name)));
+      return wanted.filter((_, index) => asked[index]?.status === "fulfilled");
+    };
+    expect(await found([...names(12), "old"])).toEqual([...names(10), "old"]);
     await expect(idOf(ids, "name 11")).rejects.toMatchObject({
       kind: "overloaded",
       reason: "names_created",
       message: "This server creates at most 1 new names of locks a second.",
     });
-    vi.advanceTimersByTime(1_000);
+    vi.advanceTimersByTime(999);
+    await expect(idOf(ids, "name 11")).rejects.toThrow(Fault);
+    vi.advanceTimersByTime(1);
     expect(await idOf(ids, "name 11")).toBe(12n);
     await expect(idOf(ids, "name 10")).rejects.toThrow(Fault);
+    // What is not used is kept for ten seconds.
+    vi.advanceTimersByTime(3_600_000);
+    expect(await found(names(23).slice(12))).toHaveLength(10);
+    const unbounded = names(200).slice(100);
+    expect(await found(unbounded, idsBy(resolve))).toEqual(unbounded);
   });
 
   /** A database that answers when the test says so. */
@@ -155,26 +161,5 @@ describe("the ids of locks", () => {
     );
     // A caller that asks for a name already being looked up waits with the others.
     expect(idOf(ids, "name 0")).toBeInstanceOf(Promise);
-  });
-});
-
-describe("new names", () => {
-  test("ten seconds of new names may come at once, and then as many as each second allows", () => {
-    let nowMs = 0;
-    const names = new NewNames(5, () => nowMs);
-    expect([names.take(30), names.take(30), names.take(1)]).toEqual([30, 20, 0]);
-    nowMs = 199;
-    expect(names.take(1)).toBe(0);
-    nowMs = 200;
-    expect(names.take(3)).toBe(1);
-    nowMs = 1_200;
-    expect(names.take(100)).toBe(5);
-    nowMs = 3_600_000;
-    expect([names.take(100), names.take(1)]).toEqual([50, 0]);
-  });
-
-  test("any number may come without a bound", () => {
-    const names = new NewNames(Number.POSITIVE_INFINITY);
-    expect([names.take(1_000_000), names.take(1_000_000)]).toEqual([1_000_000, 1_000_000]);
   });
 });

@@ -5,6 +5,7 @@ import { RULES_AWAITED_MS } from "../../../server/engine/engine-bounds.ts";
 import { CheckedStore } from "../../../server/engine/transaction/checked-store.ts";
 import { RulesInForce } from "../../../server/engine/transaction/rules-in-force.ts";
 import { REPLICA_KEPT_US, type RegisteredReplica } from "../../../server/storage/store.ts";
+import { turn } from "../../support/scripted-transactions.ts";
 import { NO_CHANGES, NO_PLAN } from "../../support/store-fixture.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -18,16 +19,15 @@ function scene() {
   const said: bigint[] = [];
   const begun: PromiseWithResolvers<void>[] = [];
   let asked = 0;
-  const transact = () => {
-    const transaction = Promise.withResolvers<void>();
-    begun.push(transaction);
-    return transaction.promise;
+  const store = {
+    transact() {
+      begun.push(Promise.withResolvers());
+      return begun.at(-1)?.promise as Promise<void>;
+    },
+    failOver: () => Promise.reject(new Error("No fail-over is expected.")),
+    levelMin: () => Promise.reject(new Error("No level is expected.")),
   };
-  const failOver = () => Promise.reject(new Error("No fail-over is expected."));
-  const checked = new CheckedStore(
-    { transact, failOver, levelMin: failOver },
-    { pauseUs: null, onFailOver() {} },
-  );
+  const checked = new CheckedStore(store, { pauseUs: null, onFailOver() {} });
   const rules = new RulesInForce({
     checked,
     store: {
@@ -54,8 +54,6 @@ function scene() {
   };
   return { rules, said, begin, register, asked: () => asked };
 }
-
-const turn = () => new Promise(setImmediate);
 
 test("rules are in force when all transactions from before they were seen are over, however they end", async () => {
   const { rules, said, begin } = scene();
@@ -137,18 +135,16 @@ test("a change is complete when each live server has confirmed it, and this one 
   register(3n, 8n);
   register(4n, -1n, NOW_US);
   const own = begin();
-  let behind: number | undefined;
-  const everywhere = rules.everywhereAfter(7n).then((count) => {
-    behind = count;
-  });
+  const told = vi.fn();
+  const everywhere = rules.everywhereAfter(7n).then(told);
   await turn();
   expect(asked()).toBe(0);
   own.resolve();
   while (asked() < 2) await turn();
-  expect(behind).toBeUndefined();
+  expect(told).not.toHaveBeenCalled();
   register(2n, 8n);
   await everywhere;
-  expect(behind).toBe(0);
+  expect(told).toHaveBeenCalledWith(0);
 });
 
 test("a server that does not confirm it is counted after a while", async () => {

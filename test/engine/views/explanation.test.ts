@@ -57,7 +57,6 @@ function known({ lock, ...overrides }: Partial<Omit<Basis, "lock">> & { lock?: P
 }
 
 const causesOf = (...asked: Parameters<typeof known>) => explain(known(...asked)).causes;
-const kindsOf = (...asked: Parameters<typeof known>) => causesOf(...asked).map(({ kind }) => kind);
 
 describe("the causes", () => {
   test.each<[string, Parameters<typeof known>[0], object]>([
@@ -109,42 +108,37 @@ describe("the causes", () => {
     expect(causesOf(rows)).toEqual([cause]);
   });
 
-  test("do not have what is over, or what the claim does not ask for", () => {
-    const over = { ...RECORD, notBeforeUs: NOW_US, attemptsLeft: 1, status: "done" };
-    expect(kindsOf({ grantsFromUs: NOW_US, lock: { record: over } })).toEqual([]);
-    const wants = waiting(1, { terms: { ...TERMS, ifStatus: ["done"] } });
-    expect(kindsOf({ claim: wants, lock: { record: over } })).toEqual([]);
-  });
-
-  test("do not have holders beside whom the claim fits", () => {
-    expect(kindsOf({ limit: limited(2), lock: HELD, holders: [held(1)] })).toEqual([]);
-    const readers = { sharedHolders: 1, holders: 1 };
-    const reader = held(1, { mode: "shared" });
-    expect(kindsOf({ lock: readers, holders: [reader], claim: waiting(2, { mode: "shared" }) })).toEqual([]);
-    expect(kindsOf({ lock: readers, holders: [reader], claim: waiting(2, { mode: "exclusive" }) })).toEqual([
-      "held",
-    ]);
-  });
-
-  test("of a lock that drains are its limit, and the holders", () => {
-    expect(kindsOf({ lock: { heldPermits: 3, holders: 3 }, holders: [held(1)] })).toEqual(["limit", "held"]);
-    expect(kindsOf({ limit: limited(0), lock: HELD, holders: [held(1)] })).toEqual(["limit", "held"]);
-  });
-
-  test("come in the order of their importance", () => {
-    const record = { ...RECORD, notBeforeUs: LATER_US, attemptsLeft: 0, status: "done" };
-    expect(
-      kindsOf({
+  const over = { ...RECORD, notBeforeUs: NOW_US, attemptsLeft: 1, status: "done" };
+  const readers = { lock: { sharedHolders: 1, holders: 1 }, holders: [held(1, { mode: "shared" })] };
+  const wants = (...ifStatus: string[]) => ({ terms: { ...TERMS, ifStatus } });
+  test.each<[string, Parameters<typeof known>[0], string[]]>([
+    ["what is over", { grantsFromUs: NOW_US, lock: { record: over } }, []],
+    ["a status that it wants", { claim: waiting(1, wants("done")), lock: { record: over } }, []],
+    ["holders beside whom it fits", { limit: limited(2), lock: HELD, holders: [held(1)] }, []],
+    ["readers beside whom it fits", { ...readers, claim: waiting(2, { mode: "shared" }) }, []],
+    ["readers before a writer", { ...readers, claim: waiting(2, { mode: "exclusive" }) }, ["held"]],
+    [
+      "more holders than the limit",
+      { lock: { heldPermits: 3, holders: 3 }, holders: [held(1)] },
+      ["limit", "held"],
+    ],
+    ["holders at a limit of 0", { limit: limited(0), lock: HELD, holders: [held(1)] }, ["limit", "held"]],
+    [
+      "all causes, in the order of their importance",
+      {
         grantsFromUs: LATER_US,
         rowsHeld: { kind: "rows_held", holder: null, forUs: 1 },
         limit: limited(0),
-        lock: { ...HELD, record },
+        lock: { ...HELD, record: { ...RECORD, notBeforeUs: LATER_US, attemptsLeft: 0, status: "done" } },
         holders: [held(1)],
         waiters: [waiting(2)],
-        claim: waiting(3, { terms: { ...TERMS, ifStatus: ["new"] } }),
+        claim: waiting(3, wants("new")),
         place: { ahead: 1, permitsAhead: 1 },
-      }),
-    ).toEqual(["failed_over", "rows_held", "limit", "not_before", "exhausted", "status", "held", "queued"]);
+      },
+      ["failed_over", "rows_held", "limit", "not_before", "exhausted", "status", "held", "queued"],
+    ],
+  ])("with %s", (_, rows, kinds) => {
+    expect(causesOf(rows).map(({ kind }) => kind)).toEqual(kinds);
   });
 
   test("name ten holders and ten waiters at most", () => {

@@ -78,22 +78,20 @@ describe("a listing", () => {
   });
 });
 
-describe("a listing of a time", () => {
-  test("begins and ends where its order allows it", async () => {
-    const store = new PastStore();
-    for (let at = 1; at <= 1_000; at++)
-      store.add("a", ended(at, { requestedAtUs: at - 1, grantedAtUs: at - 1 }));
-    const read = async (query: Partial<ClaimsQuery>) => {
-      store.reads.length = 0;
-      const { claims } = await page(store, { states: ["ended"], ...query }, 1);
-      return { claims, got: store.reads.reduce((sum, { got }) => sum + got, 0) };
-    };
-    expect(await read({ lockName: "a", heldAtUs: 100 })).toEqual({ claims: ["ended a 101"], got: 101 });
-    expect(await read({ lockName: "a", untilUs: 51 })).toEqual({ claims: ["ended a 50"], got: 51 + 1 });
-    expect(await read({ untilUs: 51 })).toEqual({ claims: ["ended a 50"], got: 50 });
-    // Nothing is found: the search ends with the first step, and not with the last claim.
-    expect(await read({ fromUs: 990, owner: "nobody" })).toEqual({ claims: [], got: 200 });
-  });
+test("a listing of a time begins and ends where its order allows it", async () => {
+  const store = new PastStore();
+  for (let at = 1; at <= 1_000; at++)
+    store.add("a", ended(at, { requestedAtUs: at - 1, grantedAtUs: at - 1 }));
+  const read = async (query: Partial<ClaimsQuery>) => {
+    store.reads.length = 0;
+    const { claims } = await page(store, { states: ["ended"], ...query }, 1);
+    return { claims, got: store.reads.reduce((sum, { got }) => sum + got, 0) };
+  };
+  expect(await read({ lockName: "a", heldAtUs: 100 })).toEqual({ claims: ["ended a 101"], got: 101 });
+  expect(await read({ lockName: "a", untilUs: 51 })).toEqual({ claims: ["ended a 50"], got: 51 + 1 });
+  expect(await read({ untilUs: 51 })).toEqual({ claims: ["ended a 50"], got: 50 });
+  // Nothing is found: the search ends with the first step, and not with the last claim.
+  expect(await read({ fromUs: 990, owner: "nobody" })).toEqual({ claims: [], got: 200 });
 });
 
 test("a search ends when it has gone through so many claims, says where, and goes on from there", async () => {

@@ -4,10 +4,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { ROW_LOCKED, type Store, StoreError } from "../../../server/storage/store.ts";
-import { changedStore } from "../../support/changed-store.ts";
 import { serverOfTest, until } from "../../support/harness.ts";
 import { isOfCapture } from "../../support/held-transactions.ts";
 import { captureOf, seconds } from "../../support/test-calls.ts";
+import { changedStore } from "../../support/wrapped-store.ts";
 
 type Transact = Store["transact"];
 type Plan = Parameters<Transact>[0];
