@@ -3,8 +3,8 @@
 import { type LimitRule, patternOf } from "../../core/limit.ts";
 import type { KeptChange, Store } from "../../storage/store.ts";
 import { CHANGES_SEARCHED_MAX, SEARCHED_PER_STEP } from "../engine-bounds.ts";
-import type { ChangesQuery, ListedChange } from "../history.ts";
-import { search } from "./search.ts";
+import type { ChangePosition, ChangesQuery, ListedChange } from "../history.ts";
+import { search, stepsAfter } from "./search.ts";
 import { inOwnTick } from "./views.ts";
 
 export type ChangesSource = Pick<Store, "changes" | "limitRules">;
@@ -14,37 +14,27 @@ export async function* listedChanges(
   store: ChangesSource,
   query: ChangesQuery,
 ): AsyncGenerator<ListedChange, void, void> {
-  const { lockName, fromUs } = query;
+  const { lockName, fromUs, untilUs, after } = query;
   const targets = lockName === null ? null : targetsOf(lockName, await inOwnTick(() => store.limitRules()));
-  for await (const { kind, item } of search(steps(store, query, targets), {
+  const steps = stepsAfter<KeptChange, ChangePosition | null>(
+    after ?? (untilUs === null ? null : { atUs: untilUs, id: 0n }),
+    SEARCHED_PER_STEP,
+    (before) => store.changes(targets, before, SEARCHED_PER_STEP),
+    (last) => last,
+  );
+  yield* search(steps, {
     isWanted: (change) => isWanted(query, change),
     isOver: ({ atUs }) => fromUs !== null && atUs < fromUs,
     max: CHANGES_SEARCHED_MAX,
-  })) {
-    if (kind === "found") yield { kind, change: item };
-    else yield { kind, at: item };
-  }
+    at: ({ atUs, id }) => ({ atUs, id }),
+    backToUs: ({ atUs }) => atUs,
+  });
 }
 
 /** The lock, and the patterns that match its name. A rule outlives its limit, so these are all that ever were. */
 function targetsOf(lockName: string, rules: readonly LimitRule[]): string[] {
   const patterns = rules.filter(({ prefix }) => lockName.startsWith(prefix)).map(patternOf);
   return [...new Set([lockName, ...patterns])];
-}
-
-async function* steps(
-  store: ChangesSource,
-  { untilUs, after }: ChangesQuery,
-  targets: readonly string[] | null,
-): AsyncGenerator<readonly KeptChange[], void, void> {
-  let before = after ?? (untilUs === null ? null : { atUs: untilUs, id: 0n });
-  for (;;) {
-    const changes = await inOwnTick(() => store.changes(targets, before, SEARCHED_PER_STEP));
-    yield changes;
-    const last = changes.at(-1);
-    if (!last || changes.length < SEARCHED_PER_STEP) return;
-    before = last;
-  }
 }
 
 function isWanted(query: ChangesQuery, change: KeptChange): boolean {

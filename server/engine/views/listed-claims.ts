@@ -4,10 +4,10 @@
 
 import { type Claim, inOrder } from "../../core/claim.ts";
 import { isOwnName } from "../../core/lock.ts";
-import type { EndedClaim, Store } from "../../storage/store.ts";
+import type { EndedClaim, EndedPosition, Store } from "../../storage/store.ts";
 import { CLAIMS_PER_STEP_MAX, CLAIMS_SEARCHED_MAX, SEARCHED_PER_STEP } from "../engine-bounds.ts";
 import type { ClaimPosition, ClaimsQuery, ListedClaim } from "../history.ts";
-import { search } from "./search.ts";
+import { search, stepsAfter } from "./search.ts";
 import { inOwnTick, viewSteps } from "./views.ts";
 
 export type ClaimsSource = Pick<
@@ -30,32 +30,28 @@ export async function* listedClaims(
   const { lockName, after } = query;
   const lockId = lockName === null ? null : await idOf(store, lockName);
   if (lockId === undefined) return;
+  const wanted = { isWanted: (named: Named) => isWanted(query, named), max: CLAIMS_SEARCHED_MAX };
   if (after?.kind !== "ended" && wantsLive(query, nowUs)) {
     const steps = lockId === null ? liveSteps(store, query, after) : liveStepsOf(store, query, lockId, after);
-    for await (const { kind, item } of search(steps, {
-      isWanted: (named) => isWanted(query, named),
-      max: CLAIMS_SEARCHED_MAX,
-    })) {
-      const { claim, lockName } = item;
-      const at: Live = { kind: "live", lockName, ticketNumber: claim.ticketNumber };
-      yield kind === "found" ? { kind, ...item, at } : { kind, at, backToUs: null };
-      if (kind === "stopped") return;
+    const at = ({ claim: { ticketNumber }, lockName }: Named): Live => ({
+      kind: "live",
+      lockName,
+      ticketNumber,
+    });
+    for await (const listed of search(steps, { ...wanted, at, backToUs: () => null })) {
+      yield listed;
+      if (listed.kind === "stopped") return;
     }
   }
   if (!wantsEnded(query)) return;
   const from = after?.kind === "ended" ? after : null;
   const steps = lockId === null ? endedSteps(store, query, from) : endedStepsOf(store, query, lockId, from);
-  for await (const { kind, item } of search(steps, {
-    isWanted: (named) => isWanted(query, named),
+  yield* search(steps, {
+    ...wanted,
     isOver: ({ claim }) => lockId === null && endOf(claim) < (query.fromUs ?? Number.NEGATIVE_INFINITY),
-    max: CLAIMS_SEARCHED_MAX,
-  })) {
-    const { claim } = item;
-    const { ticketNumber } = claim;
-    const at: Ended = { kind: "ended", endedAtUs: endOf(claim), lockId: claim.lockId, ticketNumber };
-    if (kind === "found") yield { kind, ...item, at };
-    else yield { kind, at, backToUs: lockId === null ? endOf(claim) : claim.requestedAtUs };
-  }
+    at: ({ claim }) => ({ kind: "ended", ...positionOf(claim) }),
+    backToUs: ({ claim }) => (lockId === null ? endOf(claim) : claim.requestedAtUs),
+  });
 }
 
 /** undefined: there is no such lock. */
@@ -99,6 +95,11 @@ function endOf({ endedAtUs }: Claim): number {
   return endedAtUs ?? 0;
 }
 
+function positionOf(claim: Claim): EndedPosition {
+  const { lockId, ticketNumber } = claim;
+  return { endedAtUs: endOf(claim), lockId, ticketNumber };
+}
+
 /** Live claims of busy locks. */
 async function* liveSteps(store: ClaimsSource, { prefix, isSeen }: ClaimsQuery, after: Live | null): Steps {
   if (after) {
@@ -113,7 +114,7 @@ async function* liveSteps(store: ClaimsSource, { prefix, isSeen }: ClaimsQuery, 
     for await (const { lock, holders, waiters } of viewSteps(store, seen)) {
       const shown = inOrder([...holders, ...waiters]);
       if (shown.length < lock.holders + lock.waiting) yield* liveClaims(store, lock.id, lock.name, 0n);
-      else yield shown.map((claim) => ({ claim, lockName: lock.name }));
+      else yield named(shown, lock.name);
     }
     afterName = next;
   } while (afterName !== null);
@@ -128,31 +129,23 @@ function liveStepsOf(
   return liveClaims(store, lockId, lockName as string, after?.ticketNumber ?? 0n);
 }
 
-async function* liveClaims(
-  store: ClaimsSource,
-  lockId: bigint,
-  lockName: string,
-  afterTicket: bigint,
-): Steps {
-  for (let after = afterTicket; ; ) {
-    const claims = await inOwnTick(() => store.liveClaimsOf(lockId, after, CLAIMS_PER_STEP_MAX));
-    yield claims.map((claim) => ({ claim, lockName }));
-    const last = claims.at(-1);
-    if (!last || claims.length < CLAIMS_PER_STEP_MAX) return;
-    after = last.ticketNumber;
-  }
+function liveClaims(store: ClaimsSource, lockId: bigint, lockName: string, afterTicket: bigint): Steps {
+  return stepsAfter(
+    afterTicket,
+    CLAIMS_PER_STEP_MAX,
+    async (after) => named(await store.liveClaimsOf(lockId, after, CLAIMS_PER_STEP_MAX), lockName),
+    ({ claim }) => claim.ticketNumber,
+  );
 }
 
 /** Ended claims of all locks, by their ends. */
-async function* endedSteps(store: ClaimsSource, { untilUs }: ClaimsQuery, from: Ended | null): Steps {
-  let position = from ?? (untilUs === null ? null : { endedAtUs: untilUs, lockId: 0n, ticketNumber: 0n });
-  for (;;) {
-    const claims = await inOwnTick(() => store.endedClaims(position, SEARCHED_PER_STEP));
-    yield claims;
-    const last = claims.at(-1)?.claim;
-    if (!last || claims.length < SEARCHED_PER_STEP) return;
-    position = { endedAtUs: endOf(last), lockId: last.lockId, ticketNumber: last.ticketNumber };
-  }
+function endedSteps(store: ClaimsSource, { untilUs }: ClaimsQuery, from: Ended | null): Steps {
+  return stepsAfter<Named, EndedPosition | null>(
+    from ?? (untilUs === null ? null : { endedAtUs: untilUs, lockId: 0n, ticketNumber: 0n }),
+    SEARCHED_PER_STEP,
+    (after) => store.endedClaims(after, SEARCHED_PER_STEP),
+    ({ claim }) => positionOf(claim),
+  );
 }
 
 /** Ended claims of one lock, by their ticket numbers. What ended before a time was requested before it, too. */
@@ -165,11 +158,14 @@ async function* endedStepsOf(
   const atUs = heldAtUs ?? untilUs;
   let below = from?.ticketNumber ?? null;
   if (!from && atUs !== null) below = await inOwnTick(() => store.ticketAfter(lockId, atUs));
-  for (;;) {
-    const claims = await inOwnTick(() => store.endedClaimsOf(lockId, below, SEARCHED_PER_STEP));
-    yield claims.map((claim) => ({ claim, lockName: lockName as string }));
-    const last = claims.at(-1);
-    if (!last || claims.length < SEARCHED_PER_STEP) return;
-    below = last.ticketNumber;
-  }
+  yield* stepsAfter<Named, bigint | null>(
+    below,
+    SEARCHED_PER_STEP,
+    async (after) => named(await store.endedClaimsOf(lockId, after, SEARCHED_PER_STEP), lockName as string),
+    ({ claim }) => claim.ticketNumber,
+  );
+}
+
+function named(claims: readonly Claim[], lockName: string): readonly Named[] {
+  return claims.map((claim) => ({ claim, lockName }));
 }

@@ -14,7 +14,7 @@ import { changeMessage } from "../messages/messages.ts";
 import { timestampMessage } from "../messages/times.ts";
 import { maySeeAllUnder, seenUnder } from "../shown.ts";
 import { checkEnums, checkInstant, checkListedLocks, checkText, type Violations } from "./fields.ts";
-import { checkPageSize, FOREIGN_TOKEN, Page, placeOfToken, requestMark, tokenAfter } from "./page.ts";
+import { checkPageSize, FOREIGN_TOKEN, pageOf, placeOfToken, requestMark, tokenAfter } from "./page.ts";
 
 interface CheckedListChanges {
   readonly query: ChangesQuery;
@@ -33,26 +33,17 @@ export async function listChanges(
 ) {
   const isSeen = seenBy(call, query);
   const { changesUs } = await engine.historyBegins(query, call);
-  const completeFrom = timestampMessage(changesUs);
-  const page = new Page(ListChangesResponseSchema, pageSize);
-  let after: ChangePosition | null = null;
-  for await (const listed of engine.changes({ ...query, isSeen }, call)) {
-    call.signal.throwIfAborted();
-    if (listed.kind === "stopped") {
-      const { at } = listed;
-      return page.answer({
-        nextPageToken: tokenAfter(mark, textOf(at)),
-        completeFrom,
-        searchedBackTo: timestampMessage(at.atUs),
-      });
-    }
-    const isTaken = page.take({ changes: [changeMessage(listed.change)] });
-    if (isTaken) after = listed.change;
-    // Whether there is another one may take a long search.
-    if (after && (!isTaken || page.isFull))
-      return page.answer({ nextPageToken: tokenAfter(mark, textOf(after)), completeFrom });
-  }
-  return page.answer({ completeFrom });
+  return await pageOf(
+    {
+      schema: ListChangesResponseSchema,
+      pageSize,
+      items: engine.changes({ ...query, isSeen }, call),
+      shown: (change) => ({ changes: [changeMessage(change)] }),
+      token: ({ atUs, id }) => tokenAfter(mark, `${atUs} ${id}`),
+      rest: { completeFrom: timestampMessage(changesUs) },
+    },
+    call,
+  );
 }
 
 /**
@@ -94,10 +85,6 @@ const KIND_OF: Readonly<Record<number, ChangeKind>> = {
 const KIND_NAMES = Object.values(KIND_OF)
   .map((kind) => `CHANGE_KIND_${kind.toUpperCase()}`)
   .join(", ");
-
-function textOf({ atUs, id }: ChangePosition): string {
-  return `${atUs} ${id}`;
-}
 
 const POSITION = /^(\d{1,16}) (\d{1,20})$/;
 

@@ -22,7 +22,7 @@ import {
   checkText,
   type Violations,
 } from "./fields.ts";
-import { checkPageSize, FOREIGN_TOKEN, Page, placeOfToken, requestMark, tokenAfter } from "./page.ts";
+import { checkPageSize, FOREIGN_TOKEN, pageOf, placeOfToken, requestMark, tokenAfter } from "./page.ts";
 
 interface CheckedListClaims {
   readonly query: ClaimsQuery;
@@ -40,23 +40,17 @@ export async function listClaims(
   const seen = query.lockName === null ? seenUnder(call, "ListClaims", query.prefix) : {};
   // First, so that no page says that something is kept which was forgotten while it was read.
   const { claimsUs } = await engine.historyBegins(query, call);
-  const completeFrom = timestampMessage(claimsUs);
-  const page = new Page(ListClaimsResponseSchema, pageSize);
-  let after: ClaimPosition | null = null;
-  for await (const listed of engine.claims({ ...query, ...seen }, call)) {
-    call.signal.throwIfAborted();
-    if (listed.kind === "stopped") {
-      const { at, backToUs } = listed;
-      const searchedBackTo = backToUs === null ? {} : { searchedBackTo: timestampMessage(backToUs) };
-      return page.answer({ nextPageToken: tokenAfter(mark, textOf(at)), completeFrom, ...searchedBackTo });
-    }
-    const isTaken = page.take({ claims: [claimMessage(listed.claim, listed.lockName)] });
-    if (isTaken) after = listed.at;
-    // Whether there is another one may take a long search.
-    if (after && (!isTaken || page.isFull))
-      return page.answer({ nextPageToken: tokenAfter(mark, textOf(after)), completeFrom });
-  }
-  return page.answer({ completeFrom });
+  return await pageOf(
+    {
+      schema: ListClaimsResponseSchema,
+      pageSize,
+      items: engine.claims({ ...query, ...seen }, call),
+      shown: ({ claim, lockName }) => ({ claims: [claimMessage(claim, lockName)] }),
+      token: (at) => tokenAfter(mark, textOf(at)),
+      rest: { completeFrom: timestampMessage(claimsUs) },
+    },
+    call,
+  );
 }
 
 export function checkListClaims(message: ListClaimsRequest, violations: Violations): CheckedListClaims {

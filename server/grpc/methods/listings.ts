@@ -3,62 +3,63 @@
 import {
   type GetLockRequest,
   type ListLimitsRequest,
+  ListLimitsResponseSchema,
   type ListLocksRequest,
   ListLocksResponseSchema,
   ListOrder,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery } from "../../engine/answers.ts";
+import type { Listed } from "../../engine/history.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { limitSettingMessage, lockMessage } from "../messages/messages.ts";
 import { seenUnder, shownLock } from "../shown.ts";
 import { checkEnum, checkName, checkText, type Violations } from "./fields.ts";
-import { checkPageSize, FOREIGN_TOKEN, Page } from "./page.ts";
+import { checkPageSize, FOREIGN_TOKEN, pageOf } from "./page.ts";
 
 /** Describes a lock, even if nobody has used the name. */
 export async function getLock({ engine }: MethodContext, name: string, call: Call) {
   return { lock: lockMessage(shownLock(call, await engine.view(name, call))) };
 }
 
-/** Answers with one page. The orders by waiters have no further pages. Throws ClientGone if the client hangs up. */
-export async function listLocks(
+/** Answers with one page. The orders by waiters have no further pages: no token can say where the next one would begin. */
+export function listLocks(
   { engine }: MethodContext,
   { pageSize, ...query }: Paged<LocksQuery>,
   call: Call,
-) {
-  const page = new Page(ListLocksResponseSchema, pageSize);
-  let lastName = "";
-  // One more than the page holds shows whether another page follows.
-  for await (const description of engine.views(
-    { ...query, ...seenUnder(call, "ListLocks", query.prefix), max: pageSize + 1 },
+): Promise<Buffer> {
+  const asked = { ...query, ...seenUnder(call, "ListLocks", query.prefix), max: pageSize + 1 };
+  return pageOf(
+    {
+      ...{ schema: ListLocksResponseSchema, pageSize, looksAhead: true },
+      items: found(engine.views(asked, call)),
+      shown: (view) => ({ locks: [lockMessage(shownLock(call, view))] }),
+      token: ({ lock }) => (query.order === "name" ? pageTokenAfter(lock.name) : ""),
+    },
     call,
-  )) {
-    call.signal.throwIfAborted();
-    if (page.take({ locks: [lockMessage(shownLock(call, description))] })) lastName = description.lock.name;
-    // In an order by waiters, no token can say where the next page would begin.
-    else return page.answer(query.order === "name" ? { nextPageToken: pageTokenAfter(lastName) } : {});
-  }
-  return page.answer();
+  );
 }
 
-export async function listLimits(
+export function listLimits(
   { engine }: MethodContext,
   { pageSize, ...query }: Paged<LimitsQuery>,
   call: Call,
-) {
-  const settings: LimitSetting[] = [];
-  // One more than the page holds shows whether another page follows.
-  for await (const setting of engine.limits(
-    { ...query, ...seenUnder(call, "ListLimits", query.prefix), max: pageSize + 1 },
+): Promise<Buffer> {
+  const asked = { ...query, ...seenUnder(call, "ListLimits", query.prefix), max: pageSize + 1 };
+  return pageOf(
+    {
+      ...{ schema: ListLimitsResponseSchema, pageSize, looksAhead: true },
+      items: found(engine.limits(asked, call)),
+      shown: (setting) => ({ limits: [limitSettingMessage(setting)] }),
+      token: limitsTokenAfter,
+    },
     call,
-  )) {
-    if (settings.length === pageSize) {
-      const nextPageToken = limitsTokenAfter(settings.at(-1) as LimitSetting);
-      return { limits: settings.map(limitSettingMessage), nextPageToken };
-    }
-    settings.push(setting);
-  }
-  return { limits: settings.map(limitSettingMessage) };
+  );
+}
+
+/** The items of a listing, each of which is a place. */
+async function* found<Item>(items: AsyncIterable<Item>): AsyncGenerator<Listed<Item, Item>, void, void> {
+  for await (const item of items) yield { kind: "found", item, at: item };
 }
 
 const ORDERS: Record<ListOrder, LocksQuery["order"]> = {

@@ -35,7 +35,7 @@ async function page(store: PastStore, query: Partial<ClaimsQuery>, size = Number
       stopped = listed;
       return { claims, next, stopped };
     }
-    claims.push(textOf(store, listed.claim));
+    claims.push(textOf(store, listed.item.claim));
     if (claims.length === size) return { claims, next, stopped };
   }
   return { claims, next: null, stopped };
