@@ -3,9 +3,9 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type AccessFiles, accessConfig } from "./access-config.ts";
+import { formatListenAddress, isLoopback } from "./addresses.ts";
 import { type CheckedFiles, checkedFiles, FILE_KEYS } from "./checked-files.ts";
 import { type DatabaseLogin, type DatabasePlace, readDatabaseLogin } from "./database-login.ts";
-import { formatListenAddress, isLoopback } from "./listen-address.ts";
 import { Refusal } from "./setting-kinds.ts";
 import {
   type Checked,

@@ -6,9 +6,8 @@ import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import { type Gate, type Loss, OPEN_GATE } from "../access/access.ts";
 import { certificateRevoked } from "../access/access-error.ts";
 import { Usage } from "../access/usage.ts";
-import type { ListenAddress } from "../config/listen-address.ts";
-import { formatListenAddress } from "../config/listen-address.ts";
-import { blockListOf, type Network } from "../config/networks.ts";
+import { blockListOf, formatListenAddress, type ListenAddress, type Network } from "../config/addresses.ts";
+
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { Rate } from "../core/allowance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
@@ -19,10 +18,9 @@ import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
 import { SharedAdmission } from "./admission.ts";
 import { ArrivingRequests } from "./arriving-requests.ts";
-import type { Served } from "./call-frame.ts";
+import { ConnectionCalls, type Served } from "./call-frame.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
-import { ConnectionCalls } from "./connection-calls.ts";
 import { ConnectionDoor } from "./connection-door.ts";
 import { FrontDoor } from "./front-door.ts";
 import {

@@ -18,8 +18,7 @@ import { acquire, checkAcquire } from "./methods/acquire.ts";
 import { capture, checkCapture } from "./methods/capture.ts";
 import { checkExplainWait, explainWait, touchedByExplainWait } from "./methods/explain-wait.ts";
 import { Violations } from "./methods/fields.ts";
-import { checkListChanges, listChanges } from "./methods/list-changes.ts";
-import { checkListClaims, listClaims } from "./methods/list-claims.ts";
+import { checkListChanges, checkListClaims, listChanges, listClaims } from "./methods/history.ts";
 import {
   checkGetLock,
   checkListLimits,

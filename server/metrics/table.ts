@@ -272,7 +272,7 @@ export const METRICS = {
     { known: { event: ["sent", "lost", "received"] } },
   ),
 
-  // The state of the whole database, as lock-gauges.ts counts it.
+  // The state of the whole database, as gauges.ts counts it.
   busyLocks: gauge("rowlock_busy_locks", "Locks that are held or waited for. The same at every replica.", [
     "class",
   ]),
@@ -325,7 +325,7 @@ export const METRICS = {
     [],
   ),
 
-  // The bounds of this server, as bound-gauges.ts collects them. Both have the same series.
+  // The bounds of this server, as gauges.ts collects them. Both have the same series.
   boundUsed: gauge(
     "rowlock_bound_used",
     "What is used of a bound of this server. kind: room, beyond which the server refuses more; turns, beyond which work " +

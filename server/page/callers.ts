@@ -13,7 +13,7 @@ import {
 } from "../access/access-error.ts";
 import { EVERYTHING } from "../access/policy.ts";
 import type { Right } from "../access/rights.ts";
-import { isLoopback } from "../config/listen-address.ts";
+import { isLoopback } from "../config/addresses.ts";
 
 /** The tokens that open the metrics. */
 export interface MetricsTokens {

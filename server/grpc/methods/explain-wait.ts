@@ -2,11 +2,10 @@
 
 import type { ExplainWaitRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { WaitTarget } from "../../engine/history.ts";
-import type { Touched } from "../authorize.ts";
+import { shownExplanation, type Touched } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { notWaiting } from "../messages/call-error.ts";
 import { explanationMessage } from "../messages/explanation.ts";
-import { shownExplanation } from "../shown.ts";
 import { checkClaimId, checkClaimReference, checkName, NO_CLAIM, type Violations } from "./fields.ts";
 
 /** Throws UNKNOWN_CLAIM if the claim does not wait. */

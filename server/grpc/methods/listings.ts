@@ -11,9 +11,9 @@ import {
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery } from "../../engine/answers.ts";
 import type { Listed } from "../../engine/history.ts";
+import { seenUnder, shownLock } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { limitSettingMessage, lockMessage } from "../messages/messages.ts";
-import { seenUnder, shownLock } from "../shown.ts";
 import { checkEnum, checkName, checkText, type Violations } from "./fields.ts";
 import { checkPageSize, FOREIGN_TOKEN, pageOf } from "./page.ts";
 

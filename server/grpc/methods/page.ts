@@ -11,6 +11,13 @@ import { PAGE_BYTES_MAX } from "../grpc-bounds.ts";
 import { timestampMessage } from "../messages/times.ts";
 import type { Violations } from "./fields.ts";
 
+/** A checked request for a page; `mark`: for the tokens of further pages. */
+export interface PageAsked<Query> {
+  readonly query: Query;
+  readonly pageSize: number;
+  readonly mark: string;
+}
+
 export interface Listing<Answer extends DescMessage, Item, Position> {
   readonly schema: Answer;
   readonly pageSize: number;
@@ -98,16 +105,20 @@ export function tokenAfter(mark: string, place: string): string {
   return mark + Buffer.from(place).toString("base64url");
 }
 
-/** Returns the place that the token was made for; null: there is none, or the token is refused. */
-export function placeOfToken(token: string, mark: string, violations: Violations): string | null {
+/** Returns the place that the token was made for, as `read` reads it; null: there is none, or the token is refused. */
+export function placeOfToken<Place>(
+  token: string,
+  mark: string,
+  read: (place: string) => Place | null,
+  violations: Violations,
+): Place | null {
   if (token === "") return null;
-  const place = Buffer.from(token.slice(MARK_CHARS), "base64url").toString();
+  const text = Buffer.from(token.slice(MARK_CHARS), "base64url").toString();
   // The decoder is not strict, so a token counts only if encoding its place gives the same token again.
-  if (tokenAfter(token.slice(0, MARK_CHARS), place) !== token || place === "") {
-    violations.add("page_token", FOREIGN_TOKEN);
-    return null;
-  }
-  if (!token.startsWith(mark)) {
+  const isOurs = tokenAfter(token.slice(0, MARK_CHARS), text) === token;
+  const place = isOurs ? read(text) : null;
+  if (place === null) violations.add("page_token", FOREIGN_TOKEN);
+  if (isOurs && text !== "" && !token.startsWith(mark)) {
     violations.add(
       "page_token",
       "belongs to another request: change nothing else in it, or begin without a token",

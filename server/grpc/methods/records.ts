@@ -6,10 +6,10 @@ import { DELAY_US_MAX } from "../../core/bounds.ts";
 import type { DeleteRecord, UpdateRecord } from "../../core/command.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { admitted } from "../admission.ts";
+import { shownRecord } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { lockInUse, recordVersionMismatch } from "../messages/call-error.ts";
 import { recordMessage } from "../messages/messages.ts";
-import { shownRecord } from "../shown.ts";
 import {
   checkAttempts,
   checkDuration,

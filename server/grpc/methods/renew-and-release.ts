@@ -17,14 +17,13 @@ import type { LockEngine } from "../../engine/engine.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "../../engine/engine-bounds.ts";
 import { Fault } from "../../engine/faults.ts";
 import { admitted } from "../admission.ts";
-import { authorize } from "../authorize.ts";
+import { authorize, shownClaim, shownEnd } from "../authorize.ts";
 import type { Call, MethodContext, Reply } from "../call.ts";
 import { RENEWED_AT_ONCE_MAX, RENEWED_LATER_MS_MAX } from "../grpc-bounds.ts";
 import { CallError, leaseLost, notGrantedYet, unknownClaim, unknownLock } from "../messages/call-error.ts";
 import { claimMessage, leaseMessage } from "../messages/messages.ts";
 import { failureOf } from "../messages/status.ts";
 import { costOfRenewal } from "../renewal-bounds.ts";
-import { shownClaim, shownEnd } from "../shown.ts";
 import {
   checkAttempts,
   checkClaimId,

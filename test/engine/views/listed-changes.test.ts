@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { LimitRule } from "../../../server/core/limit.ts";
 import { CHANGES_SEARCHED_MAX } from "../../../server/engine/engine-bounds.ts";
 import type { ChangePosition, ChangesQuery } from "../../../server/engine/history.ts";
-import { listedChanges } from "../../../server/engine/views/listed-changes.ts";
+import { listedChanges } from "../../../server/engine/views/past.ts";
 import type { KeptChange } from "../../../server/storage/store.ts";
 import { PastStore } from "../../support/past-store.ts";
 

@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import { formatClaimId } from "../../../server/core/claim.ts";
-import { HeldLeases } from "../../../server/engine/subscribers/held-leases.ts";
+import { HeldLeases } from "../../../server/engine/subscribers/followers.ts";
 import { LEASE_FORGOTTEN_AFTER_MS } from "../../../server/grpc/grpc-bounds.ts";
 import { leaseMessage } from "../../../server/grpc/messages/messages.ts";
 import { SessionLeases } from "../../../server/grpc/session/session-leases.ts";

@@ -1,14 +1,91 @@
-// The queues as they are now, by class. Each scrape makes the database count all busy locks, in pages, so that the
-// count does not hold others up. After a count, none begins for nine times as long as it took, and scrapes get the
-// last one. The gauges are about the whole database, so every replica reports the same: take the maximum over
-// replicas, not the sum. If the database is away they are left out; the scrape must not fail.
+// What is read at each scrape, and counted by nobody before: what is used of each bound, and the queues as they are now, by
+// class. Each scrape makes the database count all busy locks, in pages, so that the count does not hold others up. After a
+// count, none begins for nine times as long as it took, and scrapes get the last one. These gauges are about the whole
+// database, so every replica reports the same: take the maximum over replicas, not the sum. If the database is away they
+// are left out; the scrape must not fail.
 
+import type { BoundUse } from "../core/bound-use.ts";
 import { effectiveLimit, type LimitRule } from "../core/limit.ts";
 import { isOwnName, totalHeld } from "../core/lock.ts";
 import { type BusyLock, type HistoryStats, REPLICAS_MAX, type Store } from "../storage/store.ts";
-import { type LabelCount, LabelCounts } from "./label-counts.ts";
 import { ByClass, type LockClasses } from "./series.ts";
 import type { AllSeries } from "./table.ts";
+
+/** Reports the bounds that a part of the server keeps. */
+export type BoundSource = () => readonly BoundUse[];
+
+export class BoundGauges {
+  readonly #series: AllSeries;
+  readonly #sources: BoundSource[] = [];
+  /** The bounds of the last scrape. */
+  #shown: readonly BoundUse[] = [];
+
+  constructor(series: AllSeries) {
+    this.#series = series;
+  }
+
+  add(source: BoundSource): void {
+    this.#sources.push(source);
+  }
+
+  refresh(): void {
+    const { boundUsed, boundMax } = this.#series;
+    // A quota that nobody uses any more is not reported.
+    for (const { bound, kind } of this.#shown)
+      for (const gauge of [boundUsed, boundMax]) gauge.of(bound).of(kind).leaveOut();
+    this.#shown = this.#sources.flatMap((source) => source()).filter(({ max }) => Number.isFinite(max));
+    for (const { bound, kind, used, max } of this.#shown) {
+      boundUsed.of(bound).of(kind).set(used);
+      boundMax.of(bound).of(kind).set(max);
+    }
+  }
+}
+
+/** Distinct values that are counted apart: some hundred kilobytes, while a count lasts. */
+const COUNTED_MAX = 10_000;
+/** Values that are shown: those with the most claims. */
+const SHOWN_MAX = 50;
+const OTHER = "other";
+
+export interface LabelCount {
+  readonly value: string;
+  readonly holders: number;
+  readonly waiters: number;
+}
+
+export class LabelCounts {
+  readonly #key: string;
+  readonly #counts = new Map<string, { holders: number; waiters: number }>();
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  /** Claims without the label are not counted. */
+  add(labels: Readonly<Record<string, string>>, what: "holders" | "waiters"): void {
+    if (!Object.hasOwn(labels, this.#key)) return;
+    const value = labels[this.#key] as string;
+    const isNew = !this.#counts.has(value);
+    const counted = isNew && this.#counts.size >= COUNTED_MAX ? OTHER : value;
+    const counts = this.#counts.get(counted) ?? { holders: 0, waiters: 0 };
+    counts[what] += 1;
+    this.#counts.set(counted, counts);
+  }
+
+  /** The values with the most claims first, and OTHER last. */
+  get most(): readonly LabelCount[] {
+    const all = [...this.#counts].map(([value, counts]) => ({ value, ...counts }));
+    const known = all.filter(({ value }) => value !== OTHER).sort((a, b) => totalOf(b) - totalOf(a));
+    const rest = [...known.slice(SHOWN_MAX), ...all.filter(({ value }) => value === OTHER)];
+    const sum = (what: "holders" | "waiters") => rest.reduce((total, count) => total + count[what], 0);
+    const other = { value: OTHER, holders: sum("holders"), waiters: sum("waiters") };
+    return [...known.slice(0, SHOWN_MAX), ...(rest.length > 0 ? [other] : [])];
+  }
+}
+
+function totalOf({ holders, waiters }: LabelCount): number {
+  return holders + waiters;
+}
 
 /** Several scrapers share a count for this time. */
 const FRESH_MS = 3_000;

@@ -1,14 +1,76 @@
-// Lists claims: live ones by the names of their locks, then ended ones, newest first. Reads along the order of the
-// listing in small steps, and begins and ends where the order allows it; everything else is a filter. A claim that ends
-// while its listing is read is not lost: the ended ones are read after the live ones, from the newest on.
+// Lists what the history keeps, in small steps. Claims: live ones by the names of their locks, then ended ones, newest first,
+// along the order of the listing: it begins and ends where the order allows it, and everything else is a filter. A claim
+// that ends while its listing is read is not lost: the ended ones are read after the live ones, from the newest on. Changes:
+// newest first, and those of one lock by an index.
 
 import { type Claim, inOrder } from "../../core/claim.ts";
+import { type LimitRule, patternOf } from "../../core/limit.ts";
 import { isOwnName } from "../../core/lock.ts";
-import type { EndedClaim, EndedPosition, Store } from "../../storage/store.ts";
-import { CLAIMS_PER_STEP_MAX, CLAIMS_SEARCHED_MAX, SEARCHED_PER_STEP } from "../engine-bounds.ts";
-import type { ClaimPosition, ClaimsQuery, ListedClaim } from "../history.ts";
-import { search, stepsAfter } from "./search.ts";
+import type { EndedClaim, EndedPosition, KeptChange, Store } from "../../storage/store.ts";
+import {
+  CHANGES_SEARCHED_MAX,
+  CLAIMS_PER_STEP_MAX,
+  CLAIMS_SEARCHED_MAX,
+  SEARCHED_PER_STEP,
+} from "../engine-bounds.ts";
+import type {
+  ChangePosition,
+  ChangesQuery,
+  ClaimPosition,
+  ClaimsQuery,
+  Listed,
+  ListedChange,
+  ListedClaim,
+} from "../history.ts";
 import { inOwnTick, viewSteps } from "./views.ts";
+
+export interface Search<Item, Position> {
+  readonly isWanted: (item: Item) => boolean;
+  /** Whether neither this item nor any after it is wanted. */
+  readonly isOver?: (item: Item) => boolean;
+  /** Searches about as many items. */
+  readonly max: number;
+  /** Where a listing continues after the item. */
+  readonly at: (item: Item) => Position;
+  /** As in `Listed`, if the search stops at the item. */
+  readonly backToUs: (item: Item) => number | null;
+}
+
+/** The wanted items. If the bound is met, the last one is what the search stopped at, wanted or not. */
+export async function* search<Item, Position>(
+  steps: AsyncIterable<readonly Item[]>,
+  { isWanted, isOver = () => false, max, at, backToUs }: Search<Item, Position>,
+): AsyncGenerator<Listed<Item, Position>, void, void> {
+  let searched = 0;
+  for await (const step of steps) {
+    for (const item of step) {
+      if (isOver(item)) return;
+      if (isWanted(item)) yield { kind: "found", item, at: at(item) };
+    }
+    searched += step.length;
+    const last = step.at(-1);
+    if (searched >= max && last !== undefined) {
+      yield { kind: "stopped", at: at(last), backToUs: backToUs(last) };
+      return;
+    }
+  }
+}
+
+/** Steps of up to `max` items, each in its own tick, and each after the last item of the one before. */
+export async function* stepsAfter<Item, Position>(
+  first: Position,
+  max: number,
+  read: (after: Position) => Promise<readonly Item[]>,
+  at: (last: Item) => Position,
+): AsyncGenerator<readonly Item[], void, void> {
+  for (let after = first; ; ) {
+    const items = await inOwnTick(() => read(after));
+    yield items;
+    const last = items.at(-1);
+    if (last === undefined || items.length < max) return;
+    after = at(last);
+  }
+}
 
 export type ClaimsSource = Pick<
   Store,
@@ -168,4 +230,44 @@ async function* endedStepsOf(
 
 function named(claims: readonly Claim[], lockName: string): readonly Named[] {
   return claims.map((claim) => ({ claim, lockName }));
+}
+
+export type ChangesSource = Pick<Store, "changes" | "limitRules">;
+
+/** Throws StoreErrors. */
+export async function* listedChanges(
+  store: ChangesSource,
+  query: ChangesQuery,
+): AsyncGenerator<ListedChange, void, void> {
+  const { lockName, fromUs, untilUs, after } = query;
+  const targets = lockName === null ? null : targetsOf(lockName, await inOwnTick(() => store.limitRules()));
+  const steps = stepsAfter<KeptChange, ChangePosition | null>(
+    after ?? (untilUs === null ? null : { atUs: untilUs, id: 0n }),
+    SEARCHED_PER_STEP,
+    (before) => store.changes(targets, before, SEARCHED_PER_STEP),
+    (last) => last,
+  );
+  yield* search(steps, {
+    isWanted: (change) => isWantedChange(query, change),
+    isOver: ({ atUs }) => fromUs !== null && atUs < fromUs,
+    max: CHANGES_SEARCHED_MAX,
+    at: ({ atUs, id }) => ({ atUs, id }),
+    backToUs: ({ atUs }) => atUs,
+  });
+}
+
+/** The lock, and the patterns that match its name. A rule outlives its limit, so these are all that ever were. */
+function targetsOf(lockName: string, rules: readonly LimitRule[]): string[] {
+  const patterns = rules.filter(({ prefix }) => lockName.startsWith(prefix)).map(patternOf);
+  return [...new Set([lockName, ...patterns])];
+}
+
+function isWantedChange(query: ChangesQuery, change: KeptChange): boolean {
+  const { lockName, prefix, kinds, untilUs, changedBy, isSeen } = query;
+  // Another lock may be named as a pattern is written.
+  if (lockName !== null && !change.isPattern && change.target !== lockName) return false;
+  if (lockName === null && !change.target.startsWith(prefix)) return false;
+  if (kinds.length > 0 && !kinds.includes(change.kind)) return false;
+  if (changedBy !== "" && change.by !== changedBy) return false;
+  return (untilUs === null || change.atUs < untilUs) && (isSeen?.(change) ?? true);
 }
