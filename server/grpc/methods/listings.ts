@@ -1,6 +1,7 @@
-// GetLock, ListLocks and ListLimits: reads for people and tools. They never show secret ids.
+// GetLock, ListLocks, ListLimits and ExplainWait: reads for people and tools. They never show secret ids.
 
 import {
+  type ExplainWaitRequest,
   type GetLockRequest,
   type ListLimitsRequest,
   ListLimitsResponseSchema,
@@ -10,11 +11,21 @@ import {
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery } from "../../engine/answers.ts";
-import type { Listed } from "../../engine/history.ts";
-import { seenUnder, shownLock } from "../authorize.ts";
+import type { Listed, WaitTarget } from "../../engine/history.ts";
+import { seenUnder, shownExplanation, shownLock, type Touched } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
+import { notWaiting } from "../messages/call-error.ts";
+import { explanationMessage } from "../messages/explanation.ts";
 import { limitSettingMessage, lockMessage } from "../messages/messages.ts";
-import { checkEnum, checkName, checkText, type Violations } from "./fields.ts";
+import {
+  checkClaimId,
+  checkClaimReference,
+  checkEnum,
+  checkName,
+  checkText,
+  NO_CLAIM,
+  type Violations,
+} from "./fields.ts";
 import { checkPageSize, FOREIGN_TOKEN, pageOf } from "./page.ts";
 
 /** Describes a lock, even if nobody has used the name. */
@@ -169,4 +180,33 @@ export function settingOfPageToken(token: string): Pick<LimitSetting, "kind" | "
   const target = text?.slice(1) ?? "";
   if (text?.startsWith(LETTERS.name)) return { kind: "name", target };
   return text?.startsWith(LETTERS.pattern) && target.endsWith("*") ? { kind: "pattern", target } : null;
+}
+
+/** Throws UNKNOWN_CLAIM if the claim does not wait. */
+export async function explainWait({ engine }: MethodContext, target: WaitTarget, call: Call) {
+  const explained = await engine.explain(target, call);
+  if (!explained) throw notWaiting();
+  return explanationMessage(shownExplanation(call, explained));
+}
+
+/** A ticket id proves that its caller may ask about it, so the right to use the lock is enough. */
+export function touchedByExplainWait(target: WaitTarget): Touched {
+  return target.kind === "ticket" ? { lockId: target.ref.lockId, right: "use" } : { names: [target.name] };
+}
+
+export function checkExplainWait({ target }: ExplainWaitRequest, violations: Violations): WaitTarget {
+  switch (target.case) {
+    case "name":
+      return { kind: "name", name: checkName(target.value, "name", violations) };
+    case "ticketId":
+      return { kind: "ticket", ref: checkClaimId(target.value, "ticket_id", violations) };
+    case "claim":
+      return { kind: "claim", ...checkClaimReference(target.value, "claim", violations) };
+    case undefined:
+      violations.add(
+        "target",
+        "is required: set name for a request that would come now, ticket_id or claim for a waiter",
+      );
+      return { kind: "ticket", ref: NO_CLAIM };
+  }
 }

@@ -1,45 +1,13 @@
-// What is read at each scrape, and counted by nobody before: what is used of each bound, and the queues as they are now, by
-// class. Each scrape makes the database count all busy locks, in pages, so that the count does not hold others up. After a
-// count, none begins for nine times as long as it took, and scrapes get the last one. These gauges are about the whole
-// database, so every replica reports the same: take the maximum over replicas, not the sum. If the database is away they
-// are left out; the scrape must not fail.
+// The queues as they are now, by class. Each scrape makes the database count all busy locks, in pages, so that the
+// count does not hold others up. After a count, none begins for nine times as long as it took, and scrapes get the
+// last one. The gauges are about the whole database, so every replica reports the same: take the maximum over
+// replicas, not the sum. If the database is away they are left out; the scrape must not fail.
 
-import type { BoundUse } from "../core/bound-use.ts";
 import { effectiveLimit, type LimitRule } from "../core/limit.ts";
 import { isOwnName, totalHeld } from "../core/lock.ts";
 import { type BusyLock, type HistoryStats, REPLICAS_MAX, type Store } from "../storage/store.ts";
 import { ByClass, type LockClasses } from "./series.ts";
 import type { AllSeries } from "./table.ts";
-
-/** Reports the bounds that a part of the server keeps. */
-export type BoundSource = () => readonly BoundUse[];
-
-export class BoundGauges {
-  readonly #series: AllSeries;
-  readonly #sources: BoundSource[] = [];
-  /** The bounds of the last scrape. */
-  #shown: readonly BoundUse[] = [];
-
-  constructor(series: AllSeries) {
-    this.#series = series;
-  }
-
-  add(source: BoundSource): void {
-    this.#sources.push(source);
-  }
-
-  refresh(): void {
-    const { boundUsed, boundMax } = this.#series;
-    // A quota that nobody uses any more is not reported.
-    for (const { bound, kind } of this.#shown)
-      for (const gauge of [boundUsed, boundMax]) gauge.of(bound).of(kind).leaveOut();
-    this.#shown = this.#sources.flatMap((source) => source()).filter(({ max }) => Number.isFinite(max));
-    for (const { bound, kind, used, max } of this.#shown) {
-      boundUsed.of(bound).of(kind).set(used);
-      boundMax.of(bound).of(kind).set(max);
-    }
-  }
-}
 
 /** Distinct values that are counted apart: some hundred kilobytes, while a count lasts. */
 const COUNTED_MAX = 10_000;
@@ -137,7 +105,7 @@ export class LockGauges {
     this.#classes = classes;
     this.#source = source;
     this.#label = label;
-    this.#leaveOut();
+    this.#show(null);
   }
 
   /** Counts again unless a count is recent. Scrapes at the same time share one count. Never fails. */
@@ -156,24 +124,12 @@ export class LockGauges {
     try {
       this.#asked ??= this.#ask();
       const seen = await Promise.race([this.#asked, timeout.promise]);
-      if (seen === null && performance.now() - this.#shownMs > SHOWN_MS_MAX) this.#leaveOut();
+      if (seen === null && performance.now() - this.#shownMs > SHOWN_MS_MAX) this.#show(null);
     } catch {
-      this.#leaveOut();
+      this.#show(null);
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  /** An outage of the database shows in /readyz and the log. Old numbers here would look like new ones. */
-  #leaveOut(): void {
-    const { busyLocks, waiters, heldPermits, limitPermits, oldestWaiterSeconds } = this.#series;
-    for (const gauge of [busyLocks, waiters, heldPermits, limitPermits, oldestWaiterSeconds])
-      for (const ofClass of gauge.all) ofClass.leaveOut();
-    for (const gauge of [this.#series.holdersByLabel, this.#series.waitersByLabel]) gauge.replace([]);
-    for (const gauge of [this.#series.historyRows, this.#series.historyOverdueSeconds]) gauge.leaveOut();
-    this.#series.replicas.set(0);
-    this.#series.gaugesComplete.set(0);
-    this.#shownMs = Number.NEGATIVE_INFINITY;
   }
 
   #ask(): Promise<Seen> {
@@ -181,7 +137,7 @@ export class LockGauges {
     const asked = this.#count();
     // The scrape that waited for this count may have gone on with the last one.
     asked
-      .then((seen) => this.#set(seen))
+      .then((seen) => this.#show(seen))
       .catch(() => {})
       .finally(() => {
         this.#asked = undefined;
@@ -218,28 +174,32 @@ export class LockGauges {
     return { states: states.all, replicas: alive, byLabel: byLabel?.most ?? [], history };
   }
 
-  #set({ states, replicas, byLabel, history }: Seen): void {
+  /** null: leaves all out. An outage shows in /readyz and the log; old numbers here would look like new ones. */
+  #show(seen: Seen | null): void {
     const series = this.#series;
     const nowUs = Date.now() * 1_000;
-    for (const [index, state] of states.entries()) {
-      const { oldestSinceUs } = state;
-      series.busyLocks.all[index]?.set(state.locks);
-      series.waiters.all[index]?.set(state.waiting);
-      series.heldPermits.all[index]?.set(state.heldPermits);
-      series.limitPermits.all[index]?.set(state.limitPermits);
-      const ageSeconds = oldestSinceUs === null ? 0 : Math.max(0, (nowUs - oldestSinceUs) / 1e6);
-      series.oldestWaiterSeconds.all[index]?.set(ageSeconds);
-    }
+    const byClass = (show: (state: ClassState) => number) =>
+      (seen?.states ?? []).map((state, index) => {
+        return { labels: { class: this.#classes.labels[index] as string }, value: show(state) };
+      });
+    series.busyLocks.replace(byClass(({ locks }) => locks));
+    series.waiters.replace(byClass(({ waiting }) => waiting));
+    series.heldPermits.replace(byClass(({ heldPermits }) => heldPermits));
+    series.limitPermits.replace(byClass(({ limitPermits }) => limitPermits));
+    const ageSeconds = byClass(({ oldestSinceUs }) => Math.max(0, (nowUs - (oldestSinceUs ?? nowUs)) / 1e6));
+    series.oldestWaiterSeconds.replace(ageSeconds);
     const label = this.#label ?? "";
-    const samples = (what: "holders" | "waiters") =>
-      byLabel.map(({ value, ...counts }) => ({ labels: { label, value }, value: counts[what] }));
-    series.holdersByLabel.replace(samples("holders"));
-    series.waitersByLabel.replace(samples("waiters"));
-    series.historyRows.set(history.rows);
-    series.historyOverdueSeconds.set(history.overdueUs / 1e6);
-    series.replicas.set(replicas);
-    series.gaugesComplete.set(1);
-    this.#shownMs = performance.now();
+    const byLabel = (what: "holders" | "waiters") =>
+      (seen?.byLabel ?? []).map((count) => ({ labels: { label, value: count.value }, value: count[what] }));
+    series.holdersByLabel.replace(byLabel("holders"));
+    series.waitersByLabel.replace(byLabel("waiters"));
+    const history = (show: (stats: HistoryStats) => number) =>
+      seen ? [{ labels: {}, value: show(seen.history) }] : [];
+    series.historyRows.replace(history(({ rows }) => rows));
+    series.historyOverdueSeconds.replace(history(({ overdueUs }) => overdueUs / 1e6));
+    series.replicas.set(seen?.replicas ?? 0);
+    series.gaugesComplete.set(seen ? 1 : 0);
+    this.#shownMs = seen ? performance.now() : Number.NEGATIVE_INFINITY;
   }
 }
 
