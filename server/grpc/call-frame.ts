@@ -89,9 +89,13 @@ export interface Asking {
   readonly callers?: Callers;
 }
 
-/** What the calls outside sessions share. */
-export interface Served extends Frame, Asking {
+/** What all calls share. */
+export interface Shared extends Frame, Asking {
   readonly methods: MethodContext;
+}
+
+/** What the calls outside sessions share. */
+export interface Served extends Shared {
   readonly connections: ConnectionCalls;
 }
 

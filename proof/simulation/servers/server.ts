@@ -129,7 +129,7 @@ export class SimServer {
       connections: new ConnectionCalls(2_000, admission, this.#openWaits, usage),
     };
     const bounds = { waitsMax: 1_000, commandsMax: 1_000, messageBytesMax: 65_536 };
-    const shared = { methods, admission, openWaits: this.#openWaits, frame, gate: OPEN_GATE, usage };
+    const shared = { ...frame, methods, admission, openWaits: this.#openWaits, gate: OPEN_GATE, usage };
     this.sessions = new Sessions({ ...shared, ...bounds, replica: String(this.replica) }, ROOM);
   }
 
