@@ -51,6 +51,8 @@ export interface Call<Message = Answer> extends Caller, Reply<Message> {
   readonly signal: AbortSignal;
   /** Whether the signal is aborted, without making it. */
   readonly isCancelled: boolean;
+  /** As the signal, for the one wait of the call: the listener hears of it, at once if it is so already; null: none does. */
+  whenGone(listener: ((why: Error) => void) | null): void;
   /** In a session: how a lease has ended that the call was given or has kept, and that no answer has reported yet. */
   endOf?(lease: ClaimRef): Claim | undefined;
   /** In a session: the call's answer reports that the lease has ended; `how`: the ended claim, if known. */

@@ -34,6 +34,7 @@ export abstract class OpenCall implements Call {
   #gone: Error | undefined;
   /** Made only when somebody asks for the signal: most calls end before that. */
   #controller: AbortController | undefined;
+  #whenGone: ((why: Error) => void) | null = null;
 
   /** `verb` undefined: a command of a session that asks for nothing. */
   constructor({ observer, tracer }: Frame, verb: AnyVerb | undefined, via: Via, parent: () => TraceParent) {
@@ -59,6 +60,11 @@ export abstract class OpenCall implements Call {
 
   get isCancelled(): boolean {
     return this.#gone !== undefined;
+  }
+
+  whenGone(listener: ((why: Error) => void) | null): void {
+    this.#whenGone = listener;
+    if (this.#gone) listener?.(this.#gone);
   }
 
   get principal(): string {
@@ -94,6 +100,7 @@ export abstract class OpenCall implements Call {
     if (this.#gone) return;
     this.#gone = why;
     this.#controller?.abort(why);
+    this.#whenGone?.(why);
   }
 
   /** It has ended for its client. `reason`: why it failed; undefined: it did not. */

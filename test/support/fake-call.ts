@@ -16,6 +16,7 @@ export function fakeCall(more: Partial<Call> = {}): FakeCall {
   const cancelled = new AbortController();
   const { promise: replied, resolve: answer, reject: fail } = Promise.withResolvers<unknown>();
   replied.catch(() => {});
+  let whenGone: Parameters<Call["whenGone"]>[0] = null;
   return {
     client: {
       identity: NOBODY,
@@ -33,9 +34,16 @@ export function fakeCall(more: Partial<Call> = {}): FakeCall {
     get isCancelled() {
       return cancelled.signal.aborted;
     },
+    whenGone(listener) {
+      whenGone = listener;
+      if (cancelled.signal.aborted) listener?.(cancelled.signal.reason);
+    },
     getPeer: () => "one:1",
     ...more,
-    cancel: (isGivenUp = false) => cancelled.abort(new ClientGone(isGivenUp)),
+    cancel(isGivenUp = false) {
+      cancelled.abort(new ClientGone(isGivenUp));
+      whenGone?.(cancelled.signal.reason);
+    },
   };
 }
 

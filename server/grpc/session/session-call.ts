@@ -31,7 +31,7 @@ export class SessionCall extends OpenCall {
   readonly isWait: boolean;
   readonly client: SessionClient;
   /** The lease that it gives back. */
-  leaseId: string | undefined;
+  givenBack: SessionLease | undefined;
   /** Its method has finished. */
   #isOver = false;
   /** Leases that its answer is to report. */

@@ -294,7 +294,7 @@ export class Session {
       if (timeoutMs !== undefined) call.limitTo(timeoutMs, () => this.#fail(call, timedOut()));
       this.#complete(asked);
       call.begin(verb, asked.value, this.#context.methods, () => {
-        if (asked.case === "release") this.#givesBack(call, asked.value.leaseId);
+        if (asked.case === "release") call.givenBack = this.#leases.givesBack(asked.value.leaseId);
       });
     } catch (error) {
       call.fail(error);
@@ -319,21 +319,16 @@ export class Session {
     }
   }
 
-  #givesBack(call: SessionCall, leaseId: string): void {
-    call.leaseId = leaseId;
-    this.#leases.givesBack(leaseId);
-  }
-
   /** The method is over, and has no error. A stream has sent everything by then. */
   #answered(call: SessionCall, message: Answer | Buffer | undefined): void {
-    if (call.leaseId !== undefined) this.#leases.gaveBack(call.leaseId, true);
+    if (call.givenBack) this.#leases.gaveBack(call.givenBack, true);
     if (message !== undefined) this.#send(call, message);
     this.#workIsOver(call);
     if (this.#isOpen(call)) this.#close(call, status.OK);
   }
 
   #failed(call: SessionCall, error: unknown): void {
-    if (call.leaseId !== undefined) this.#leases.gaveBack(call.leaseId, false);
+    if (call.givenBack) this.#leases.gaveBack(call.givenBack, false);
     this.#workIsOver(call);
     this.#fail(call, error);
   }
