@@ -9,7 +9,7 @@ import { join } from "node:path";
 import protobuf from "protobufjs";
 import { build, type Plugin } from "rolldown";
 import { versionOf } from "../server/config/version.ts";
-import { pageFiles } from "../server/page/page-files.ts";
+import { pageFiles } from "../server/page/assets.ts";
 
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "build");

@@ -61,7 +61,7 @@ export function startAccess(
     }
   });
   const { access, fetchedKeys } = accessFromFiles(where, files, onFetched, (text) => policies.read(text));
-  const count = async () => {
+  const countAll = async () => {
     if (access.boundsClaims) usage.counted(await store().claimsOfPrincipals());
     // If the quota is gone, nothing is kept of what was counted before.
     usage.recordsCounted(access.boundsRecords ? await store().recordsOfPrincipals() : []);
@@ -71,7 +71,7 @@ export function startAccess(
     intervalMs: COUNT_EVERY_MS,
     jitter: 0.1,
     restMsAfter: (runMs) => COUNT_REST_SHARE * runMs,
-    run: count,
+    run: countAll,
     onFailure: (loop, error) => log.debug({ loop, err: error }, "what quotas are about could not be counted"),
   });
   let ending: NodeJS.Timeout | undefined;
@@ -79,12 +79,11 @@ export function startAccess(
     access,
     usage,
     async begin() {
-      await Promise.all([fetchedKeys?.start(), count()]);
+      await Promise.all([fetchedKeys?.start(), countAll()]);
       counting.start();
     },
     observe(event) {
-      countClaims(usage, event);
-      if (access.boundsRecords) countRecords(usage, event);
+      count(usage, event, access.boundsRecords);
     },
     watch(endLost) {
       access.onLoss = endLost;
@@ -98,21 +97,15 @@ export function startAccess(
   };
 }
 
-/** What this server has decided changes the number of live claims. */
-function countClaims(usage: Usage, reported: EngineEvent): void {
+/** What this server has decided changes the number of live claims, and, if those are counted, of records. */
+function count(usage: Usage, reported: EngineEvent, boundsRecords: boolean): void {
   if (reported.kind !== "event") return;
   const { event } = reported;
   if (event.kind === "enqueued") usage.decided(event.claim.principal, 1, 1);
   else if (event.kind === "granted")
     usage.decided(event.claim.principal, event.queued ? 0 : 1, event.queued ? -1 : 0);
   else if (event.kind === "ended") usage.decided(event.claim.principal, -1, event.was === "waiting" ? -1 : 0);
-}
-
-/** What this server has decided changes the number of records. */
-function countRecords(usage: Usage, reported: EngineEvent): void {
-  if (reported.kind !== "event") return;
-  const { event } = reported;
-  if (event.kind !== "ended" && event.kind !== "record_changed") return;
+  if (!boundsRecords || (event.kind !== "ended" && event.kind !== "record_changed")) return;
   const { record, isNewRecord = false } = event;
   const isDeleted = event.kind === "record_changed" && event.change === "deleted";
   if (record && (isNewRecord || isDeleted)) usage.recordsDecided(record.principal, isDeleted ? -1 : 1);

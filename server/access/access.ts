@@ -12,7 +12,8 @@ import {
 } from "./access-error.ts";
 import { bearerToken } from "./bearer.ts";
 import { type CertificateNames, principalOfCertificate } from "./certificate.ts";
-import { type JwtRules, type KeySet, looksLikeJwt, principalOfJwt } from "./jwt.ts";
+import { type JwtRules, looksLikeJwt, principalOfJwt } from "./jwt.ts";
+import type { KeySet } from "./key-sets.ts";
 import { type Allowed, EVERYTHING, type Policy, type Quota } from "./policy.ts";
 import type { Principal } from "./principal.ts";
 import { hashOf, type Tokens } from "./tokens-file.ts";

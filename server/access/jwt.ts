@@ -1,8 +1,8 @@
 // JWTs: whether somebody trusted has signed one for this server, and whom it names. `jose` does the cryptography.
 
-import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from "jose";
+import { createLocalJWKSet, errors, jwtVerify } from "jose";
 import { credentialsExpired, credentialsWrong, keysUnavailable } from "./access-error.ts";
-import { hasKey, thumbprintOf } from "./key-thumbprints.ts";
+import { hasKey, type KeySet, thumbprintOf } from "./key-sets.ts";
 import { type Principal, principalName } from "./principal.ts";
 
 /** Algorithms with public keys. With a shared secret, everybody who can check a token could make one. */
@@ -27,14 +27,6 @@ export interface JwtRules {
   readonly algorithms: readonly string[];
   /** How far the clocks of the issuer and of this server may differ. */
   readonly clockSkewMs: number;
-}
-
-/** Whose signatures count, in the moment. */
-export interface KeySet {
-  /** The key set in force; null: none was loaded yet. */
-  current(): JSONWebKeySet | null;
-  /** Asks for newer keys because a token names an unknown one. Resolves when they are there, or there are none. */
-  refresh(): Promise<void>;
 }
 
 /** Three parts of base64url: it is either a JWT or nothing. */

@@ -1,11 +1,20 @@
 // Key sets for JWTs, from a file or from a URL. A URL that cannot be reached, or that answers with something else, leaves
-// the last keys in force.
+// the last keys in force. Says whether a key is in a set by the key itself: its id says nothing, as an issuer that
+// withdraws a key may give its id to the next one, or give none.
 
+import { createHash, createPublicKey, KeyObject, type webcrypto } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { JSONWebKeySet } from "jose";
-import type { KeySet } from "./jwt.ts";
+import type { CryptoKey, JSONWebKeySet } from "jose";
 
 export type { JSONWebKeySet };
+
+/** Whose signatures count, in the moment. */
+export interface KeySet {
+  /** The key set in force; null: none was loaded yet. */
+  current(): JSONWebKeySet | null;
+  /** Asks for newer keys because a token names an unknown one. Resolves when they are there, or there are none. */
+  refresh(): Promise<void>;
+}
 
 export type ReadKeys = { readonly value: JSONWebKeySet } | { readonly faults: readonly string[] };
 
@@ -142,4 +151,38 @@ async function textOf(url: string): Promise<string> {
     if (text.length > BYTES_MAX) throw new Error(`it answered with more than ${BYTES_MAX} bytes`);
   }
   return Buffer.from(text, "latin1").toString();
+}
+
+const THUMBPRINTS = new WeakMap<JSONWebKeySet, ReadonlySet<string>>();
+
+/** `key`: as jose returns it beside what it has verified. */
+export function thumbprintOf(key: CryptoKey | Uint8Array): string {
+  if (key instanceof Uint8Array) throw new Error("A public key has signed each JWT that is accepted.");
+  return hashOf(KeyObject.from(key));
+}
+
+/** null: there is no set. */
+export function hasKey(set: JSONWebKeySet | null, thumbprint: string): boolean {
+  if (!set) return false;
+  let known = THUMBPRINTS.get(set);
+  if (!known) {
+    known = new Set(set.keys.flatMap(hashOfJwk));
+    THUMBPRINTS.set(set, known);
+  }
+  return known.has(thumbprint);
+}
+
+function hashOfJwk(jwk: object): readonly string[] {
+  try {
+    return [hashOf(createPublicKey({ key: jwk as webcrypto.JsonWebKey, format: "jwk" }))];
+  } catch {
+    // Key sets may have keys of kinds that nobody here can use: none of them has signed anything.
+    return [];
+  }
+}
+
+function hashOf(key: KeyObject): string {
+  return createHash("sha256")
+    .update(key.export({ type: "spki", format: "der" }))
+    .digest("base64");
 }

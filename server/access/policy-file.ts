@@ -3,8 +3,7 @@
 
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from "yaml";
 import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../core/bounds.ts";
-import { type Pattern, parsePattern } from "./pattern.ts";
-import { Policy, type Quota, type QuotaRule, type Rule } from "./policy.ts";
+import { type Pattern, Policy, parsePattern, type Quota, type QuotaRule, type Rule } from "./policy.ts";
 import { SOURCES } from "./principal.ts";
 import { RIGHTS, VERB_NAMES } from "./rights.ts";
 

@@ -6,7 +6,7 @@ import { type JSONWebKeySet, readKeys } from "../access/key-sets.ts";
 import type { Policy } from "../access/policy.ts";
 import { readPolicy } from "../access/policy-file.ts";
 import { readTokens, type Tokens } from "../access/tokens-file.ts";
-import { formatListenAddress, isLoopback } from "./listen-address.ts";
+import { formatListenAddress, isLoopback } from "./addresses.ts";
 import type { Checked as CheckedFile, FileGroup, ReadFile } from "./reloaded-files.ts";
 import type { Checked } from "./settings.ts";
 import { reasonOf } from "./sources.ts";

@@ -1,11 +1,12 @@
 // Puts the configuration of a server together: file < environment < flag. Checks each value that takes effect and each
-// name in every source, and reports all faults at once. Reads files only through its caller.
+// name in every source, and reports all faults at once. Reads files only through its caller. A new kind of file that a
+// server reads again has an entry here, for `rowlock doctor`, which checks them without a server.
 
 import { isDeepStrictEqual } from "node:util";
-import { type AccessFiles, accessConfig } from "./access-config.ts";
-import { type CheckedFiles, checkedFiles, FILE_KEYS } from "./checked-files.ts";
+import { type AccessFiles, accessConfig, keysFile, policyFile, tokensFile } from "./access-config.ts";
+import { formatListenAddress, isLoopback } from "./addresses.ts";
 import { type DatabaseLogin, type DatabasePlace, readDatabaseLogin } from "./database-login.ts";
-import { formatListenAddress, isLoopback } from "./listen-address.ts";
+import type { FileGroup } from "./reloaded-files.ts";
 import { Refusal } from "./setting-kinds.ts";
 import {
   type Checked,
@@ -17,8 +18,27 @@ import {
   type SettingValues,
 } from "./settings.ts";
 import { readSources, type SourcesInput } from "./sources.ts";
-import { readTlsMaterial, type TlsMaterial } from "./tls-files.ts";
+import { readTlsMaterial, type TlsMaterial, tlsFiles } from "./tls-files.ts";
 import { metricsTokenFile } from "./token-file.ts";
+
+export type CheckedFiles = Omit<FileGroup<unknown>, "onNew">;
+
+/** The settings that name them. */
+export const FILE_KEYS = [
+  "tlsCert",
+  "tlsKey",
+  "tlsClientCa",
+  "tlsClientCrl",
+  "metricsTokenFile",
+  "tokensFile",
+  "policyFile",
+  "jwtKeys",
+] as const satisfies readonly SettingKey[];
+
+export function checkedFiles(values: Partial<SettingValues>): CheckedFiles[] {
+  const files = [tlsFiles, metricsTokenFile, tokensFile, policyFile, keysFile].map((of) => of(values));
+  return files.filter((each) => each !== null);
+}
 
 /** A checked configuration. Durations are in milliseconds, the contents of files are read. */
 export interface Config extends Omit<SettingValues, ReadSetting> {

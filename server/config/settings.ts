@@ -5,8 +5,7 @@
 import { CERTIFICATE_NAMES } from "../access/certificate.ts";
 import { JWT_ALGORITHMS } from "../access/jwt.ts";
 import { LABEL_KEY_BYTES_MAX, NAME_BYTES_MAX } from "../core/bounds.ts";
-import { listenAddress } from "./listen-address.ts";
-import { networks } from "./networks.ts";
+import { listenAddress, networks } from "./addresses.ts";
 import {
   count,
   duration,

@@ -38,7 +38,7 @@ export const UNAVAILABLE_RETRY_AFTER_MS = 1_000;
 /** When a client may retry after a bound was reached. */
 export const OVERLOADED_RETRY_AFTER_MS = 250;
 
-/** Principals whose marks are remembered (request-marks.ts), at about 300 bytes each. */
+/** Principals whose marks are remembered (secrets.ts), at about 300 bytes each. */
 export const PRINCIPALS_REMEMBERED_MAX = 10_000;
 /**
  * Locks that a server remembers apart from their rows, at about 400 bytes each: their names and ids, and their last

@@ -37,12 +37,11 @@ import type {
   WaitTarget,
 } from "./history.ts";
 import { connect, type EngineOptions, type Parts } from "./parts.ts";
-import { markOf } from "./request-marks.ts";
+import { markOf } from "./secrets.ts";
 import { promised } from "./transaction/ask.ts";
 import { withoutRepeating } from "./transaction/attempts.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
-import { listedChanges } from "./views/listed-changes.ts";
-import { listedClaims } from "./views/listed-claims.ts";
+import { listedChanges, listedClaims } from "./views/past.ts";
 
 /** Of a capture whose caller may hold no more leases now. It goes on waiting, and the others of its line are served. */
 const NO_ROOM: Captured = { leases: [], retryAfterUs: null, isWithoutRoom: true };

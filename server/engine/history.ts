@@ -39,20 +39,18 @@ export type ClaimPosition =
   | { readonly kind: "live"; readonly lockName: string; readonly ticketNumber: bigint }
   | ({ readonly kind: "ended" } & EndedPosition);
 
-/** The next claim of a listing, or where it has stopped because it has searched enough for one page. */
-export type ListedClaim =
-  | {
-      readonly kind: "found";
-      readonly claim: Claim;
-      readonly lockName: string;
-      readonly at: ClaimPosition;
-    }
+/** The next item of a listing, or where it has stopped because it has searched enough for one page. */
+export type Listed<Item, Position> =
+  | { readonly kind: "found"; readonly item: Item; readonly at: Position }
   | {
       readonly kind: "stopped";
-      readonly at: ClaimPosition;
-      /** When the last ended claim was requested (of one lock) or ended; null: it has searched live claims only. */
+      readonly at: Position;
+      /** How far back it has searched; null: it has searched nothing that has ended. */
       readonly backToUs: number | null;
     };
+
+/** `backToUs`: when the last ended claim was requested (of one lock) or ended. */
+export type ListedClaim = Listed<{ readonly claim: Claim; readonly lockName: string }, ClaimPosition>;
 
 /** Which changes to list, newest first. */
 export interface ChangesQuery {
@@ -71,10 +69,7 @@ export interface ChangesQuery {
   readonly after: ChangePosition | null;
 }
 
-/** The next change of a listing, or where it has stopped because it has searched enough for one page. */
-export type ListedChange =
-  | { readonly kind: "found"; readonly change: KeptChange }
-  | { readonly kind: "stopped"; readonly at: ChangePosition };
+export type ListedChange = Listed<KeptChange, ChangePosition>;
 
 /** Whose wait to explain. */
 export type WaitTarget =

@@ -13,7 +13,7 @@ import { InvariantChecks } from "./background/invariant-checks.ts";
 import { ReturnedWaiters } from "./background/returned-waiters.ts";
 import { FORGETFUL, Witness, type WitnessMemory } from "./background/witness.ts";
 import { Captures } from "./capturing/captures.ts";
-import { secretMaker } from "./random.ts";
+import { secretMaker } from "./secrets.ts";
 import { Subscribers } from "./subscribers/subscribers.ts";
 import { Advances } from "./transaction/advances.ts";
 import { CheckedStore } from "./transaction/checked-store.ts";

@@ -1,21 +1,86 @@
-// The frame around each call outside sessions, whatever carries it: finds out who calls, counts it among the calls of its
-// connection, begins it, and reports how it ended. What carries the call, gRPC or the page, decodes the request, encodes
+// The frame around each call outside sessions, whatever carries it: finds out who calls, counts it among the open calls of
+// its connection, begins it, and reports how it ended. What carries the call, gRPC or the page, decodes the request, encodes
 // what the method answers, and sends it. Nothing here waits unless the caller's identity or the name of the lock must be
 // looked up.
 
 import type { Message } from "@bufbuild/protobuf";
 import { type ServerUnaryCall, status } from "@grpc/grpc-js";
 import { type Gate, type Identity, NOBODY, OPEN_GATE } from "../access/access.ts";
+import type { Usage } from "../access/usage.ts";
+import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import type { TraceParent } from "../core/span.ts";
 import { ClientGone } from "../engine/faults.ts";
-import type { Answer, MethodContext } from "./call.ts";
+import { type Admission, admissionOf, type SharedAdmission } from "./admission.ts";
+import type { Answer, Client, MethodContext } from "./call.ts";
 import type { Frame, Via } from "./call-observer.ts";
-import type { Connection, ConnectionCalls } from "./connection-calls.ts";
 import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
+import { tooMuchUnderWay } from "./messages/call-error.ts";
 import { type Failure, failureOf } from "./messages/status.ts";
 import { OpenCall } from "./open-call.ts";
+import type { OpenWaits } from "./open-waits.ts";
 import type { Callers } from "./standing.ts";
 import type { AnyVerb } from "./verbs.ts";
+
+const BOUND = "calls_on_connection";
+
+export interface Connection extends Client {
+  readonly admission: Pick<Admission, "enter" | "retryAfterIfLate">;
+  readonly key: string;
+  calls: number;
+}
+
+export class ConnectionCalls {
+  readonly #callsMax: number;
+  readonly #admission: SharedAdmission;
+  readonly #waits: Pick<OpenWaits, "enter">;
+  readonly #usage: Usage;
+  /** By the client's address and port, and by its principal: a proxy's connection carries the calls of many. */
+  readonly #open = new Map<string, Connection>();
+
+  constructor(callsMax: number, admission: SharedAdmission, waits: Pick<OpenWaits, "enter">, usage: Usage) {
+    this.#callsMax = callsMax;
+    this.#admission = admission;
+    this.#waits = waits;
+    this.#usage = usage;
+  }
+
+  get bound(): BoundUse {
+    const calls = this.#open.values().map((connection) => connection.calls);
+    return mostUsed(BOUND, calls, this.#callsMax);
+  }
+
+  /** As in Admission, for the connection; undefined for one whose calls bring credentials. */
+  retryAfterIfLate(peer: string): number | undefined {
+    return this.#open.get(peer)?.admission.retryAfterIfLate();
+  }
+
+  /** Connections with open calls. */
+  get connections(): number {
+    return this.#open.size;
+  }
+
+  /** Counts a call, which must leave. Throws OVERLOADED if the connection already has `callsMax` open calls. */
+  enter(peer: string, identity: Identity): Connection {
+    const { principal } = identity;
+    const key = principal === "" ? peer : `${peer} ${principal}`;
+    let connection = this.#open.get(key);
+    if (!connection) {
+      const admission = admissionOf(this.#admission, BOUND, principal);
+      const renewals = this.#admission.renewals.of(principal || peer);
+      const shared = { waits: this.#waits, usage: this.#usage };
+      connection = { ...shared, key, identity, admission, renewals, calls: 0 };
+      this.#open.set(key, connection);
+    }
+    if (connection.calls >= this.#callsMax) throw tooMuchUnderWay(BOUND);
+    connection.calls += 1;
+    return connection;
+  }
+
+  leave(connection: Connection): void {
+    connection.calls -= 1;
+    if (connection.calls === 0) this.#open.delete(connection.key);
+  }
+}
 
 /** Who finds out who calls, and who hears how that turned out. */
 export interface Asking {
@@ -24,9 +89,13 @@ export interface Asking {
   readonly callers?: Callers;
 }
 
-/** What the calls outside sessions share. */
-export interface Served extends Frame, Asking {
+/** What all calls share. */
+export interface Shared extends Frame, Asking {
   readonly methods: MethodContext;
+}
+
+/** What the calls outside sessions share. */
+export interface Served extends Shared {
   readonly connections: ConnectionCalls;
 }
 

@@ -1,9 +1,8 @@
 // What the gRPC layer reports: calls and sessions to the metrics, and failed calls to the log.
 
 import type { Span, Tracer } from "../core/span.ts";
-import { type Logger, Seldom } from "../log/log.ts";
+import { type Logger, Seldom, traceIds } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
-import { traceIds } from "../log/trace-ids.ts";
 import { DeniedCalls, isDenial } from "./denied-calls.ts";
 import { FAULT_LOG_INTERVAL_MS } from "./grpc-bounds.ts";
 import type { Reason } from "./messages/call-error.ts";

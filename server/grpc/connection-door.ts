@@ -14,9 +14,9 @@ import {
   SPACED_MS,
   WASTED_CONNECTIONS,
 } from "./grpc-bounds.ts";
-import { peerOf } from "./peer.ts";
 import { proxyHeaderOf, type Source } from "./proxy-protocol.ts";
 import type { HowItGoesOn } from "./reading-turns.ts";
+import { peerOf } from "./standing.ts";
 import type { Listener } from "./transport-limits.ts";
 
 export interface ConnectionDoorOptions {

@@ -8,8 +8,7 @@ import { Allowance, type Rate } from "../core/allowance.ts";
 import { networkOf } from "../core/by-address.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import type { Span } from "../core/span.ts";
-import type { Logger } from "../log/log.ts";
-import { traceIds } from "../log/trace-ids.ts";
+import { type Logger, traceIds } from "../log/log.ts";
 import {
   AUDITED_DENIALS_ALL,
   AUDITED_DENIALS_EACH,

@@ -3,7 +3,7 @@
 // none takes the room of the others, and those of the whole server, so that they fit into its memory. Owns no claim and
 // answers nobody.
 
-import type { Identity, Loss } from "../access/access.ts";
+import type { Identity } from "../access/access.ts";
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import {
   connectionTooOld,
@@ -48,7 +48,7 @@ type Stop = (why: Error) => void;
 
 export class OpenWaits {
   /** How to end each wait, whose it is, and its connection; null: it belongs to a session. */
-  readonly #open = new Map<Stop, { readonly identity: Identity; readonly connection: string | null }>();
+  readonly #open = new Map<Stop, { readonly identity: Identity; readonly peer: string | null }>();
   readonly #perConnectionMax: number;
   readonly #capacity: ServerCapacity;
   /** By the client's address and port; a missing entry means no waits. */
@@ -123,23 +123,18 @@ export class OpenWaits {
     for (const stop of this.#open.keys()) stop(shuttingDown());
   }
 
-  /** Ends the waits whose callers have lost what they came with. */
-  endLost(loss: Loss): void {
-    for (const [stop, { identity }] of this.#open) {
-      const why = loss(identity);
+  /** Ends each wait for which there is a reason. `peer`: its connection; null: it belongs to a session. */
+  endEach(whyEnd: (of: { readonly identity: Identity; readonly peer: string | null }) => Error | null): void {
+    for (const [stop, wait] of this.#open) {
+      const why = whyEnd(wait);
       if (why) stop(why);
     }
-  }
-
-  /** Ends the waits of one connection with the error. */
-  endOn(connection: string, why: Error): void {
-    for (const [stop, wait] of this.#open) if (wait.connection === connection) stop(why);
   }
 
   /** Ends the waits of one connection, and every later one as it begins, until the connection has `gone`. */
   leave(connection: string): void {
     this.#leaving.add(connection);
-    for (const [stop, wait] of this.#open) if (wait.connection === connection) stop(connectionTooOld());
+    this.endEach(({ peer }) => (peer === connection ? connectionTooOld() : null));
   }
 
   gone(connection: string): void {
@@ -161,7 +156,7 @@ export class OpenWaits {
   /** Returns a function that ends the watch, and that returns false if the watch had already ended. */
   #watch(call: WaitingCall, stop: Stop, connection: string | null): () => boolean {
     const { identity } = call.client;
-    this.#open.set(stop, { identity, connection });
+    this.#open.set(stop, { identity, peer: connection });
     const { principal } = identity;
     count(this.#ofPrincipal, principal, 1);
     call.whenGone(stop);

@@ -6,9 +6,8 @@ import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import { type Gate, type Loss, OPEN_GATE } from "../access/access.ts";
 import { certificateRevoked } from "../access/access-error.ts";
 import { Usage } from "../access/usage.ts";
-import type { ListenAddress } from "../config/listen-address.ts";
-import { formatListenAddress } from "../config/listen-address.ts";
-import { blockListOf, type Network } from "../config/networks.ts";
+import { blockListOf, formatListenAddress, type ListenAddress, type Network } from "../config/addresses.ts";
+
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { Rate } from "../core/allowance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
@@ -19,10 +18,9 @@ import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
 import { SharedAdmission } from "./admission.ts";
 import { ArrivingRequests } from "./arriving-requests.ts";
-import type { Served } from "./call-frame.ts";
+import { ConnectionCalls, type Served, type Shared } from "./call-frame.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
-import { ConnectionCalls } from "./connection-calls.ts";
 import { ConnectionDoor } from "./connection-door.ts";
 import { FrontDoor } from "./front-door.ts";
 import {
@@ -200,15 +198,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       if (tls?.clientCrls && "setSecureContext" in listener) listener.setSecureContext(secureOptions(tls));
     },
   });
+  const shared: Shared = { ...frame, methods, gate, callers: standing };
   const sessions = new Sessions(
     {
-      methods,
-      admission,
-      openWaits,
-      frame,
-      gate,
-      callers: standing,
-      usage,
+      ...{ ...shared, admission, openWaits, usage },
       replica: options.replica,
       waitsMax: options.sessionWaitsMax,
       commandsMax: options.sessionCommandsMax,
@@ -216,12 +209,18 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
     capacity,
   );
-  const served: Served = { ...frame, methods, connections, gate, callers: standing };
+  const served: Served = { ...shared, connections };
   server.addService(lockServiceDefinition, lockServiceHandlers(served, sessions));
   if (options.pokes) server.addService(pokeServiceDefinition, pokeServiceHandlers(options.pokes, observer));
   const standard = new StandardServices(server, options.reflection);
   let bound: ListenAddress | undefined;
   let draining: Promise<void> | undefined;
+
+  /** Ends the sessions and the waits for which there is a reason. */
+  function endEach(whyEnd: Parameters<OpenWaits["endEach"]>[0]): void {
+    sessions.endEach(whyEnd);
+    openWaits.endEach(whyEnd);
+  }
 
   async function drain(deadlineMs: number): Promise<void> {
     standard.setServing(false);
@@ -248,10 +247,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
         if ("setSecureContext" in listener) listener.setSecureContext(secureOptions(renewed));
       // Places and leases stay.
       const why = certificateRevoked();
-      for (const peer of standing.endRevoked(renewed.clientCrls ?? [])) {
-        sessions.endOn(peer, why);
-        openWaits.endOn(peer, why);
-      }
+      const revoked = new Set<string | null>(standing.endRevoked(renewed.clientCrls ?? []));
+      endEach(({ peer }) => (revoked.has(peer) ? why : null));
     },
     bounds: (): readonly BoundUse[] => {
       const waits = openWaits.count + arriving.count;
@@ -276,8 +273,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       if (!draining) standard.setServing(serving);
     },
     endLost(loss) {
-      sessions.endLost(loss);
-      openWaits.endLost(loss);
+      endEach(({ identity }) => loss(identity));
     },
     sendElsewhere() {
       if (!draining) sessions.sendElsewhere();

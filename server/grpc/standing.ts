@@ -4,6 +4,7 @@
 // one, and goes on. grpc-js's own option for the age would cut sessions off in mid-stream. Looks at no call itself.
 
 import { constants, type ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { type Certified, chainOf, hasRevoked } from "../config/revoked-certificates.ts";
 import { Allowance } from "../core/allowance.ts";
@@ -16,7 +17,10 @@ import {
   LEAVES_MS,
   UNKNOWN_STREAMS_MAX,
 } from "./grpc-bounds.ts";
-import { peerOf } from "./peer.ts";
+
+export function peerOf(socket: Pick<Socket, "remoteAddress" | "remotePort"> | undefined): string {
+  return `${socket?.remoteAddress}:${socket?.remotePort}`;
+}
 
 /** As grpc-js has it: all stream ids are below. */
 const LAST_STREAM_ID = 2 ** 31 - 1;

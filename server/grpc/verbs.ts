@@ -16,30 +16,37 @@ import { NOTHING, type Touched } from "./authorize.ts";
 import type { Answer, Call, MethodContext, Send } from "./call.ts";
 import { acquire, checkAcquire } from "./methods/acquire.ts";
 import { capture, checkCapture } from "./methods/capture.ts";
-import { checkExplainWait, explainWait, touchedByExplainWait } from "./methods/explain-wait.ts";
 import { Violations } from "./methods/fields.ts";
-import { checkListChanges, listChanges } from "./methods/list-changes.ts";
-import { checkListClaims, listClaims } from "./methods/list-claims.ts";
+import { checkListChanges, checkListClaims, listChanges, listClaims } from "./methods/history.ts";
 import {
+  checkExplainWait,
   checkGetLock,
   checkListLimits,
   checkListLocks,
+  explainWait,
   getLock,
   listLimits,
   listLocks,
+  touchedByExplainWait,
 } from "./methods/listings.ts";
-import { checkDeleteRecord, checkUpdateRecord, deleteRecord, updateRecord } from "./methods/records.ts";
 import {
+  checkDeleteRecord,
   checkForceRelease,
+  checkSetLimit,
+  checkUpdateRecord,
+  deleteRecord,
+  forceRelease,
+  setLimit,
+  updateRecord,
+} from "./methods/operators.ts";
+import {
   checkRelease,
   checkRenew,
   checkRenewLeases,
-  forceRelease,
   release,
   renew,
   renewLeases,
 } from "./methods/renew-and-release.ts";
-import { checkSetLimit, setLimit } from "./methods/set-limit.ts";
 import { checkWaitInQueue, waitInQueue } from "./methods/wait-in-queue.ts";
 import { checkWatchLocks, watchLocks } from "./methods/watch-locks.ts";
 

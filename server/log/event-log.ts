@@ -9,9 +9,8 @@ import { patternOf } from "../core/limit.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import type { LockRecord } from "../core/record.ts";
 import type { CheckEvent, EngineObserver } from "../engine/answers.ts";
-import { type Log, Seldom } from "./log.ts";
+import { type Log, Seldom, traceIds } from "./log.ts";
 import type { OutageLog } from "./outage-log.ts";
-import { traceIds } from "./trace-ids.ts";
 
 /** A loop that keeps failing for the same reason is logged again after this time: some loops run ten times a second. */
 const LOOP_FAILURE_INTERVAL_MS = 10_000;

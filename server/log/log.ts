@@ -1,8 +1,8 @@
 // Sets up the log: one line of JSON for each event that an operator would look for. Secrets are struck out of the
 // finished line, so that none gets through in an unforeseen field or error.
 
-import type { Logger as Log } from "pino";
-import { pino } from "pino";
+import { type Logger as Log, pino } from "pino";
+import type { Span } from "../core/span.ts";
 import { escapeObeyed, strikeSecrets } from "./lines.ts";
 
 /** The log of a process. */
@@ -60,4 +60,9 @@ export class Seldom {
     this.#muted.set(what, { untilMs: nowMs + this.#intervalMs, suppressed: 0 });
     return muted?.suppressed ?? 0;
   }
+}
+
+/** undefined: the line belongs to no traced call. */
+export function traceIds(span: Span | undefined) {
+  return span && { trace_id: span.traceId, span_id: span.spanId };
 }

@@ -6,9 +6,54 @@
 import { effectiveLimit, type LimitRule } from "../core/limit.ts";
 import { isOwnName, totalHeld } from "../core/lock.ts";
 import { type BusyLock, type HistoryStats, REPLICAS_MAX, type Store } from "../storage/store.ts";
-import { type LabelCount, LabelCounts } from "./label-counts.ts";
 import { ByClass, type LockClasses } from "./series.ts";
 import type { AllSeries } from "./table.ts";
+
+/** Distinct values that are counted apart: some hundred kilobytes, while a count lasts. */
+const COUNTED_MAX = 10_000;
+/** Values that are shown: those with the most claims. */
+const SHOWN_MAX = 50;
+const OTHER = "other";
+
+export interface LabelCount {
+  readonly value: string;
+  readonly holders: number;
+  readonly waiters: number;
+}
+
+export class LabelCounts {
+  readonly #key: string;
+  readonly #counts = new Map<string, { holders: number; waiters: number }>();
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  /** Claims without the label are not counted. */
+  add(labels: Readonly<Record<string, string>>, what: "holders" | "waiters"): void {
+    if (!Object.hasOwn(labels, this.#key)) return;
+    const value = labels[this.#key] as string;
+    const isNew = !this.#counts.has(value);
+    const counted = isNew && this.#counts.size >= COUNTED_MAX ? OTHER : value;
+    const counts = this.#counts.get(counted) ?? { holders: 0, waiters: 0 };
+    counts[what] += 1;
+    this.#counts.set(counted, counts);
+  }
+
+  /** The values with the most claims first, and OTHER last. */
+  get most(): readonly LabelCount[] {
+    const all = [...this.#counts].map(([value, counts]) => ({ value, ...counts }));
+    const known = all.filter(({ value }) => value !== OTHER).sort((a, b) => totalOf(b) - totalOf(a));
+    const rest = [...known.slice(SHOWN_MAX), ...all.filter(({ value }) => value === OTHER)];
+    const sum = (what: "holders" | "waiters") => rest.reduce((total, count) => total + count[what], 0);
+    const other = { value: OTHER, holders: sum("holders"), waiters: sum("waiters") };
+    return [...known.slice(0, SHOWN_MAX), ...(rest.length > 0 ? [other] : [])];
+  }
+}
+
+function totalOf({ holders, waiters }: LabelCount): number {
+  return holders + waiters;
+}
 
 /** Several scrapers share a count for this time. */
 const FRESH_MS = 3_000;
@@ -60,7 +105,7 @@ export class LockGauges {
     this.#classes = classes;
     this.#source = source;
     this.#label = label;
-    this.#leaveOut();
+    this.#show(null);
   }
 
   /** Counts again unless a count is recent. Scrapes at the same time share one count. Never fails. */
@@ -79,24 +124,12 @@ export class LockGauges {
     try {
       this.#asked ??= this.#ask();
       const seen = await Promise.race([this.#asked, timeout.promise]);
-      if (seen === null && performance.now() - this.#shownMs > SHOWN_MS_MAX) this.#leaveOut();
+      if (seen === null && performance.now() - this.#shownMs > SHOWN_MS_MAX) this.#show(null);
     } catch {
-      this.#leaveOut();
+      this.#show(null);
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  /** An outage of the database shows in /readyz and the log. Old numbers here would look like new ones. */
-  #leaveOut(): void {
-    const { busyLocks, waiters, heldPermits, limitPermits, oldestWaiterSeconds } = this.#series;
-    for (const gauge of [busyLocks, waiters, heldPermits, limitPermits, oldestWaiterSeconds])
-      for (const ofClass of gauge.all) ofClass.leaveOut();
-    for (const gauge of [this.#series.holdersByLabel, this.#series.waitersByLabel]) gauge.replace([]);
-    for (const gauge of [this.#series.historyRows, this.#series.historyOverdueSeconds]) gauge.leaveOut();
-    this.#series.replicas.set(0);
-    this.#series.gaugesComplete.set(0);
-    this.#shownMs = Number.NEGATIVE_INFINITY;
   }
 
   #ask(): Promise<Seen> {
@@ -104,7 +137,7 @@ export class LockGauges {
     const asked = this.#count();
     // The scrape that waited for this count may have gone on with the last one.
     asked
-      .then((seen) => this.#set(seen))
+      .then((seen) => this.#show(seen))
       .catch(() => {})
       .finally(() => {
         this.#asked = undefined;
@@ -141,28 +174,32 @@ export class LockGauges {
     return { states: states.all, replicas: alive, byLabel: byLabel?.most ?? [], history };
   }
 
-  #set({ states, replicas, byLabel, history }: Seen): void {
+  /** null: leaves all out. An outage shows in /readyz and the log; old numbers here would look like new ones. */
+  #show(seen: Seen | null): void {
     const series = this.#series;
     const nowUs = Date.now() * 1_000;
-    for (const [index, state] of states.entries()) {
-      const { oldestSinceUs } = state;
-      series.busyLocks.all[index]?.set(state.locks);
-      series.waiters.all[index]?.set(state.waiting);
-      series.heldPermits.all[index]?.set(state.heldPermits);
-      series.limitPermits.all[index]?.set(state.limitPermits);
-      const ageSeconds = oldestSinceUs === null ? 0 : Math.max(0, (nowUs - oldestSinceUs) / 1e6);
-      series.oldestWaiterSeconds.all[index]?.set(ageSeconds);
-    }
+    const byClass = (show: (state: ClassState) => number) =>
+      (seen?.states ?? []).map((state, index) => {
+        return { labels: { class: this.#classes.labels[index] as string }, value: show(state) };
+      });
+    series.busyLocks.replace(byClass(({ locks }) => locks));
+    series.waiters.replace(byClass(({ waiting }) => waiting));
+    series.heldPermits.replace(byClass(({ heldPermits }) => heldPermits));
+    series.limitPermits.replace(byClass(({ limitPermits }) => limitPermits));
+    const ageSeconds = byClass(({ oldestSinceUs }) => Math.max(0, (nowUs - (oldestSinceUs ?? nowUs)) / 1e6));
+    series.oldestWaiterSeconds.replace(ageSeconds);
     const label = this.#label ?? "";
-    const samples = (what: "holders" | "waiters") =>
-      byLabel.map(({ value, ...counts }) => ({ labels: { label, value }, value: counts[what] }));
-    series.holdersByLabel.replace(samples("holders"));
-    series.waitersByLabel.replace(samples("waiters"));
-    series.historyRows.set(history.rows);
-    series.historyOverdueSeconds.set(history.overdueUs / 1e6);
-    series.replicas.set(replicas);
-    series.gaugesComplete.set(1);
-    this.#shownMs = performance.now();
+    const byLabel = (what: "holders" | "waiters") =>
+      (seen?.byLabel ?? []).map((count) => ({ labels: { label, value: count.value }, value: count[what] }));
+    series.holdersByLabel.replace(byLabel("holders"));
+    series.waitersByLabel.replace(byLabel("waiters"));
+    const history = (show: (stats: HistoryStats) => number) =>
+      seen ? [{ labels: {}, value: show(seen.history) }] : [];
+    series.historyRows.replace(history(({ rows }) => rows));
+    series.historyOverdueSeconds.replace(history(({ overdueUs }) => overdueUs / 1e6));
+    series.replicas.set(seen?.replicas ?? 0);
+    series.gaugesComplete.set(seen ? 1 : 0);
+    this.#shownMs = seen ? performance.now() : Number.NEGATIVE_INFINITY;
   }
 }
 

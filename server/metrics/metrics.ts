@@ -4,10 +4,10 @@
 import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
 import type { CertificateEnd } from "../config/certificate-ends.ts";
 import type { FilesOutcome } from "../config/reloaded-files.ts";
+import type { BoundUse } from "../core/bound-use.ts";
 import type { EngineObserver } from "../engine/answers.ts";
 import type { CallObserver } from "../grpc/call-observer.ts";
 import type { Store, StoreObserver } from "../storage/store.ts";
-import { BoundGauges, type BoundSource } from "./bound-gauges.ts";
 import { LockGauges, type LockSource } from "./lock-gauges.ts";
 import { callObserver, engineObserver, storeObserver } from "./observers.ts";
 import { LockClasses, liveSeries } from "./series.ts";
@@ -21,6 +21,9 @@ export interface MetricsOptions {
   /** Whether Node's own metrics (memory, event loop, garbage collection) are included. */
   readonly nodeMetrics: boolean;
 }
+
+/** Reports what is used of the bounds that a part of the server keeps, at each scrape: nothing is counted for it before. */
+export type BoundSource = () => readonly BoundUse[];
 
 export interface BuildInfo {
   readonly version: string;
@@ -46,15 +49,14 @@ export class Metrics {
   readonly #series: AllSeries;
   /** Set the gauges that are read at each scrape. */
   readonly #gauges: (() => void | Promise<void>)[] = [];
-  readonly #bounds: BoundGauges;
+  readonly #bounds: BoundSource[] = [];
 
   constructor(options: MetricsOptions) {
     this.#classes = new LockClasses(options.classes);
     this.#label = options.label ?? null;
     this.#openRegistry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
     this.#series = liveSeries(METRICS, [this.#registry, this.#openRegistry], this.#classes);
-    this.#bounds = new BoundGauges(this.#series);
-    this.#gauges.push(() => this.#bounds.refresh());
+    this.#gauges.push(() => this.#setBounds());
     this.engine = engineObserver(this.#series);
     this.store = storeObserver(this.#series);
     this.calls = callObserver(this.#series);
@@ -63,21 +65,30 @@ export class Metrics {
 
   /** Adds the gauges that a scrape reads from the store. Call it once. */
   observeStore(source: StoreSource, { version, node, database }: BuildInfo): void {
-    this.#series.buildInfo.of(version).of(node).of(database).set(1);
+    this.#series.buildInfo.set(1, { version, node, database });
     const locks = new LockGauges(this.#series, this.#classes, source, this.#label);
     this.#gauges.push(() => locks.refresh());
     this.observeBounds(() => source.bounds());
     this.#gauges.push(() => {
       for (const { address, isChosen, isUsable } of source.servers()) {
-        this.#series.databaseChosen.of(address).set(Number(isChosen));
-        this.#series.databaseUsable.of(address).set(Number(isUsable));
+        this.#series.databaseChosen.set(Number(isChosen), { address });
+        this.#series.databaseUsable.set(Number(isUsable), { address });
       }
     });
   }
 
   /** Adds gauges of what is used of bounds. */
   observeBounds(source: BoundSource): void {
-    this.#bounds.add(source);
+    this.#bounds.push(source);
+  }
+
+  /** A quota that nobody uses any more is not reported. */
+  #setBounds(): void {
+    const shown = this.#bounds.flatMap((source) => source()).filter(({ max }) => Number.isFinite(max));
+    const samples = (what: "used" | "max") =>
+      shown.map(({ bound, kind, [what]: value }) => ({ labels: { bound, kind }, value }));
+    this.#series.boundUsed.replace(samples("used"));
+    this.#series.boundMax.replace(samples("max"));
   }
 
   /** Adds the gauge of the latest readiness answer: a scrape does not wait for a database. Call it once. */
@@ -88,14 +99,14 @@ export class Metrics {
   /** Shows whether files that the server reads again are in force. */
   filesRead({ kind, what }: FilesOutcome): void {
     const { reloadFailed, reloadSuccessSeconds } = this.#series;
-    reloadFailed.of(what).set(kind === "failed" ? 1 : 0);
-    if (kind !== "failed") reloadSuccessSeconds.of(what).set(Date.now() / 1e3);
+    reloadFailed.set(kind === "failed" ? 1 : 0, { file: what });
+    if (kind !== "failed") reloadSuccessSeconds.set(Date.now() / 1e3, { file: what });
   }
 
   /** Shows until when certificates are valid that are in force from now on. */
   certificatesInForce(ends: readonly CertificateEnd[]): void {
     for (const { file, end } of ends)
-      this.#series.certificateExpiresSeconds.of(file).set(end.getTime() / 1e3);
+      this.#series.certificateExpiresSeconds.set(end.getTime() / 1e3, { file });
   }
 
   /** The page of a scrape. `accept`: what the scraper takes, as HTTP says it. */

@@ -4,7 +4,7 @@ import type { Acquire, Command, Event, Outcome } from "../core/command.ts";
 import type { EngineObserver } from "../engine/answers.ts";
 import type { CallObserver } from "../grpc/call-observer.ts";
 import type { StoreObserver } from "../storage/store.ts";
-import type { AllSeries } from "./table.ts";
+import { type AllSeries, INVARIANTS } from "./table.ts";
 
 export function engineObserver(series: AllSeries): EngineObserver {
   return (event) => {
@@ -50,7 +50,7 @@ export function engineObserver(series: AllSeries): EngineObserver {
         checked(series, event.findings);
         return;
       case "not_checked":
-        for (const gauge of series.invariantFindings.all()) gauge.leaveOut();
+        series.invariantFindings.replace([]);
         return;
       case "loop_failed":
         series.loopFailures.of(event.loop).inc();
@@ -60,8 +60,9 @@ export function engineObserver(series: AllSeries): EngineObserver {
 }
 
 function checked({ invariantFindings }: AllSeries, findings: readonly { readonly check: string }[]): void {
-  for (const gauge of invariantFindings.all()) gauge.set(0);
-  for (const { check } of findings) invariantFindings.of(check).inc();
+  const counts = new Map(INVARIANTS.map((check) => [check, 0]));
+  for (const { check } of findings) counts.set(check, (counts.get(check) ?? 0) + 1);
+  invariantFindings.replace([...counts].map(([check, value]) => ({ labels: { check }, value })));
 }
 
 function answered(series: AllSeries, command: Command, outcome: Outcome, lockName: string): void {

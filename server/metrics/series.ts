@@ -12,8 +12,7 @@ const LABEL_VALUES_MAX = 100;
 /** The value that stands for all values beyond the bound. */
 const OVERFLOW = "other";
 
-/** `snapshot`: a gauge whose series are all replaced at once. */
-type Kind = "counter" | "gauge" | "histogram" | "snapshot";
+type Kind = "counter" | "gauge" | "histogram";
 
 /** A row of the table. */
 interface Definition<Of extends Kind = Kind, Labels extends readonly string[] = readonly string[]> {
@@ -34,7 +33,6 @@ interface Definition<Of extends Kind = Kind, Labels extends readonly string[] = 
 export const counter = definer("counter");
 export const gauge = definer("gauge");
 export const histogram = definer("histogram");
-export const snapshot = definer("snapshot");
 
 function definer<Of extends Kind>(kind: Of) {
   return <const Labels extends readonly string[]>(
@@ -46,10 +44,8 @@ function definer<Of extends Kind>(kind: Of) {
 }
 
 interface Series {
-  readonly counter: Pick<Value, "inc">;
-  readonly gauge: Value;
+  readonly counter: Pick<Counter, "inc">;
   readonly histogram: Pick<Buckets, "observe">;
-  readonly snapshot: never;
 }
 
 /** What finds a series by the values of its labels, one after the other. */
@@ -65,9 +61,9 @@ type Labelled<Labels extends readonly string[], One> = Labels extends readonly [
 /** For each row of a table its series: `live.acquires.of(lockName).of(mode).of(outcome).inc()`. */
 export type Live<Table> = {
   readonly [Key in keyof Table]: Table[Key] extends Definition<infer Of, infer Labels>
-    ? Of extends "snapshot"
-      ? Pick<Snapshot, "replace">
-      : Labelled<Labels, Series[Of]>
+    ? Of extends keyof Series
+      ? Labelled<Labels, Series[Of]>
+      : Gauge<Labels>
     : never;
 };
 
@@ -92,8 +88,8 @@ export function liveSeries<Table extends Readonly<Record<string, Definition>>>(
 ): Live<Table> {
   const made = Object.entries(table).map(([key, definition]) => {
     const { name, help, kind, labels, known = {}, buckets = [] } = definition;
-    const all: (Value | Buckets | Snapshot)[] = [];
-    const described = { name, help, type: kind === "snapshot" ? "gauge" : kind, aggregator: "sum" };
+    const all: (Counter | Buckets | Gauge)[] = [];
+    const described = { name, help, type: kind, aggregator: "sum" };
     for (const registry of registries) {
       const own = nameIn(registry, kind, name);
       const metric = {
@@ -104,15 +100,13 @@ export function liveSeries<Table extends Readonly<Record<string, Definition>>>(
       // A registry uses no more of its metrics than this.
       registry.registerMetric(metric as unknown as Metric);
     }
-    if (kind === "snapshot") {
-      const one = new Snapshot();
+    if (kind === "gauge") {
+      const one = new Gauge(labels);
       all.push(one);
       return [key, one];
     }
     const make = (values: LabelValues) => {
-      // A gauge with labels says nothing before it is set.
-      const isLeftOut = kind === "gauge" && labels.length > 0;
-      const one = kind === "histogram" ? new Buckets(values, buckets) : new Value(values, isLeftOut);
+      const one = kind === "histogram" ? new Buckets(values, buckets) : new Counter(values);
       all.push(one);
       return one;
     };
@@ -141,10 +135,6 @@ export class ByLabel<Child> {
   constructor(make: (value: string) => Child, known: readonly string[] = []) {
     this.#make = make;
     for (const value of known) this.of(value);
-  }
-
-  all(): Iterable<Child> {
-    return this.#children.values();
   }
 
   of(value: string): Child {
@@ -205,49 +195,59 @@ export class LockClasses {
 }
 
 type LabelValues = Readonly<Record<string, string>>;
-type Make = (values: LabelValues) => Value | Buckets;
+type Make = (values: LabelValues) => Counter | Buckets;
 
-/** One series of a counter or a gauge. */
-class Value {
+/** One series of a counter. */
+class Counter {
   readonly #labels: LabelValues;
   #value = 0;
-  #isLeftOut: boolean;
 
-  constructor(labels: LabelValues, isLeftOut: boolean) {
+  constructor(labels: LabelValues) {
     this.#labels = labels;
-    this.#isLeftOut = isLeftOut;
   }
 
   inc(by = 1): void {
     this.#value += by;
   }
 
-  set(value: number): void {
-    this.#value = value;
-    this.#isLeftOut = false;
-  }
-
-  /** Leaves the series out until it is set again. */
-  leaveOut(): void {
-    this.#isLeftOut = true;
-  }
-
   samples(metricName: string): MetricValueWithName<string>[] {
-    return this.#isLeftOut ? [] : [{ metricName, labels: this.#labels, value: this.#value }];
+    return [{ metricName, labels: this.#labels, value: this.#value }];
   }
 }
 
-/** The series of a gauge as of one count: those that the next count does not find are gone. */
-class Snapshot {
-  #samples: readonly { readonly labels: LabelValues; readonly value: number }[] = [];
+/** One value of a gauge. */
+interface Sample<Labels extends readonly string[]> {
+  readonly labels: Readonly<Record<Labels[number], string>>;
+  readonly value: number;
+}
 
-  /** The caller bounds how many there are. */
-  replace(samples: readonly { readonly labels: LabelValues; readonly value: number }[]): void {
-    this.#samples = samples;
+/** All series of a gauge. The caller bounds how many there are. */
+class Gauge<Labels extends readonly string[] = readonly string[]> {
+  /** By the values of their labels. */
+  readonly #samples = new Map<string, Sample<Labels>>();
+
+  /** Without labels it is 0 at first; with labels it says nothing before it is set. */
+  constructor(labels: Labels) {
+    if (labels.length === 0) this.set(0);
+  }
+
+  set(value: number, labels = {} as Sample<Labels>["labels"]): void {
+    this.#samples.set(Object.values(labels).join("\0"), { labels, value });
+  }
+
+  /** Of a gauge without labels. */
+  inc(by = 1): void {
+    this.set((this.#samples.get("")?.value ?? 0) + by);
+  }
+
+  /** Sets all of it at once: series that are not among these are gone. */
+  replace(samples: readonly Sample<Labels>[]): void {
+    this.#samples.clear();
+    for (const { labels, value } of samples) this.set(value, labels);
   }
 
   samples(metricName: string): MetricValueWithName<string>[] {
-    return this.#samples.map((sample) => ({ metricName, ...sample }));
+    return [...this.#samples.values()].map((sample) => ({ metricName, ...sample }));
   }
 }
 

@@ -9,7 +9,7 @@ import { createServer } from "node:http";
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
-import type { ListenAddress } from "../config/listen-address.ts";
+import type { ListenAddress } from "../config/addresses.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import { Connections } from "./connections.ts";

@@ -3,8 +3,8 @@
 
 import type { IncomingMessage } from "node:http";
 import type { Identity } from "../access/access.ts";
+import { seenUnder } from "../grpc/authorize.ts";
 import { badRequest } from "../grpc/messages/call-error.ts";
-import { seenUnder } from "../grpc/shown.ts";
 import type { Ready } from "../ops/readiness.ts";
 import type { Callers } from "./callers.ts";
 import type { Rates, RatesBody } from "./rates.ts";

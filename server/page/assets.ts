@@ -1,9 +1,11 @@
-// The files of the page: read once, and the same for everybody. They contain no data, so they are open to all who reach
-// the port. The browser lets nothing else run, load or frame them.
+// The files of the page: read once, and the same for everybody. They contain no data, so they are open to all who reach the
+// port. The browser lets nothing else run, load or frame them. `npm run generate` makes them in a checkout, beside the server;
+// a build has a copy, and the executable has them in this place.
 
 import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { extname } from "node:path";
+import { extname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 /** Contents by name, such as `index.html`. */
@@ -79,4 +81,10 @@ export class Assets {
     response.writeHead(200, { "content-type": type, "content-length": body.length });
     response.end(method === "HEAD" ? undefined : body);
   }
+}
+
+/** Throws if there are none. */
+export function pageFiles(): Files {
+  const folder = join(import.meta.dirname, "../../clients/page/dist");
+  return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
 }

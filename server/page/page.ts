@@ -8,13 +8,11 @@ import type { Served } from "../grpc/call-frame.ts";
 import { tooManyOfPages } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
 import { About, type AboutOptions, type Enter } from "./about.ts";
-import { sendFailure, sendJson, sendRefusal } from "./answers.ts";
 import { Assets, type Files } from "./assets.ts";
-import { Callers, type CallersOptions } from "./callers.ts";
+import { Callers, type CallersOptions, refusalOf } from "./callers.ts";
+import { peerOf, sendFailure, sendJson, sendRefusal } from "./http.ts";
 import { OpenPages } from "./open-pages.ts";
-import { refusalOf } from "./other-sites.ts";
 import { PAGE_CALLS, PAGE_WATCHES } from "./page-bounds.ts";
-import { peerOf } from "./page-call.ts";
 import { PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
 
 export interface PageOptions extends CallersOptions, Omit<AboutOptions, "callers"> {

@@ -9,11 +9,9 @@ import type { Answer } from "../grpc/call.ts";
 import { type Carrier, perform, type Served } from "../grpc/call-frame.ts";
 import { CallError, tooManyOfPages } from "../grpc/messages/call-error.ts";
 import { type AnyVerb, VERBS } from "../grpc/verbs.ts";
-import { failureBody, sendFailure, sendText } from "./answers.ts";
 import type { Callers } from "./callers.ts";
-import { EventStream } from "./event-stream.ts";
+import { bodyOf, EventStream, failureBody, fromBody, PageCall, sendFailure, sendText } from "./http.ts";
 import type { OpenPages } from "./open-pages.ts";
-import { bodyOf, fromBody, PageCall } from "./page-call.ts";
 
 const { getLock, listLocks, listLimits, listClaims, listChanges, explainWait, watchLocks } = VERBS;
 const { setLimit, forceRelease, updateRecord } = VERBS;

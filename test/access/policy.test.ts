@@ -1,8 +1,7 @@
 // What a policy allows, and what is said of a file with faults.
 
 import { describe, expect, test } from "vitest";
-import { PatternSet } from "../../server/access/pattern.ts";
-import type { Policy } from "../../server/access/policy.ts";
+import { PatternSet, type Policy } from "../../server/access/policy.ts";
 import { boundsOf, readPolicy } from "../../server/access/policy-file.ts";
 import type { Needed } from "../../server/access/rights.ts";
 

@@ -2,7 +2,7 @@
 
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { checkedFiles, FILE_KEYS } from "../../server/config/checked-files.ts";
+import { checkedFiles, FILE_KEYS } from "../../server/config/config.ts";
 import type { ReadFile } from "../../server/config/reloaded-files.ts";
 import { SETTINGS } from "../../server/config/settings.ts";
 import { tlsFiles } from "../../server/config/tls-files.ts";

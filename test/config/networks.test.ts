@@ -1,7 +1,7 @@
 // Lists of addresses and networks in settings.
 
 import { expect, test } from "vitest";
-import { blockListOf, networks } from "../../server/config/networks.ts";
+import { blockListOf, networks } from "../../server/config/addresses.ts";
 import { Refusal } from "../../server/config/setting-kinds.ts";
 
 const { read } = networks(3);

@@ -9,7 +9,7 @@ import {
   keptRequestId,
   SERVER_MADE_PREFIX,
 } from "../../server/core/claim.ts";
-import { markOf } from "../../server/engine/request-marks.ts";
+import { markOf } from "../../server/engine/secrets.ts";
 import { OneLock } from "./one-lock.ts";
 
 /** See migrations/0001-tables.ts. */

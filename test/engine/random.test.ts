@@ -1,7 +1,7 @@
 // Secrets of claims are long enough, use only characters valid in ids, and never repeat.
 
 import { expect, test } from "vitest";
-import { secretMaker } from "../../server/engine/random.ts";
+import { secretMaker } from "../../server/engine/secrets.ts";
 
 test("secrets have 22 characters of base64url and do not repeat, beyond one draw of random bytes", () => {
   const newSecret = secretMaker();

@@ -8,8 +8,7 @@ import { CROWDED_FOR_MS } from "../../server/engine/engine-bounds.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
 import { Admission, admitted, SharedAdmission } from "../../server/grpc/admission.ts";
 import type { Call, MethodContext } from "../../server/grpc/call.ts";
-import { perform } from "../../server/grpc/call-frame.ts";
-import { ConnectionCalls } from "../../server/grpc/connection-calls.ts";
+import { ConnectionCalls, perform } from "../../server/grpc/call-frame.ts";
 import {
   COMMANDS_AT_ONCE,
   COMMANDS_PER_TICK_MAX,

@@ -1,7 +1,7 @@
 // Which values of a label are counted apart.
 
 import { expect, test } from "vitest";
-import { LabelCounts } from "../../server/metrics/label-counts.ts";
+import { LabelCounts } from "../../server/metrics/lock-gauges.ts";
 
 function counted(...values: readonly string[]): LabelCounts {
   const counts = new LabelCounts("team");

@@ -1,7 +1,7 @@
 // Who may read what on the page, and who may change something.
 
 import { describe, expect, test } from "vitest";
-import { isLoopback } from "../../server/config/listen-address.ts";
+import { isLoopback } from "../../server/config/addresses.ts";
 import { lasting } from "../support/lasting.ts";
 import { knownCallers, knownPolicy, type PageServer, startPageServer } from "./page-stage.ts";
 import { posted } from "./requests.ts";

@@ -2,8 +2,7 @@
 
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { sendJson } from "../../server/page/answers.ts";
-import { EventStream } from "../../server/page/event-stream.ts";
+import { EventStream, sendJson } from "../../server/page/http.ts";
 import { READ_MS_MAX, SIGN_OF_LIFE_MS } from "../../server/page/page-bounds.ts";
 
 beforeEach(() => {

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadConfig } from "../../server/config/config.ts";
-import { pageFiles } from "../../server/page/page-files.ts";
+import { pageFiles } from "../../server/page/assets.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { reportLeftOut, testServers } from "../support/database.ts";
 import { OtlpReceiver } from "../support/otlp-receiver.ts";

@@ -3,7 +3,7 @@
 
 import type { Claim } from "../../server/core/claim.ts";
 import type { GuardRow, Lock } from "../../server/core/lock.ts";
-import type { ClaimsSource } from "../../server/engine/views/listed-claims.ts";
+import type { ClaimsSource } from "../../server/engine/views/past.ts";
 import type {
   ChangePosition,
   EndedPosition,

@@ -9,9 +9,14 @@ import type { Policy } from "../../../server/core/rows.ts";
 import { Engine } from "../../../server/engine/engine.ts";
 import { SharedAdmission } from "../../../server/grpc/admission.ts";
 import type { Answer } from "../../../server/grpc/call.ts";
-import { type CarriedCall, type Ended, perform, type Served } from "../../../server/grpc/call-frame.ts";
+import {
+  type CarriedCall,
+  ConnectionCalls,
+  type Ended,
+  perform,
+  type Served,
+} from "../../../server/grpc/call-frame.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
-import { ConnectionCalls } from "../../../server/grpc/connection-calls.ts";
 import type { Failure } from "../../../server/grpc/messages/status.ts";
 import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
 import { OpenWaits } from "../../../server/grpc/open-waits.ts";
@@ -124,7 +129,7 @@ export class SimServer {
       connections: new ConnectionCalls(2_000, admission, this.#openWaits, usage),
     };
     const bounds = { waitsMax: 1_000, commandsMax: 1_000, messageBytesMax: 65_536 };
-    const shared = { methods, admission, openWaits: this.#openWaits, frame, gate: OPEN_GATE, usage };
+    const shared = { ...frame, methods, admission, openWaits: this.#openWaits, gate: OPEN_GATE, usage };
     this.sessions = new Sessions({ ...shared, ...bounds, replica: String(this.replica) }, ROOM);
   }
 

@@ -3,7 +3,7 @@
 // that a restarted server notices too.
 
 import { type Store, WITNESS_KEPT_US } from "../../storage/store.ts";
-import { newMark } from "../random.ts";
+import { newMark } from "../secrets.ts";
 import type { CheckedStore } from "../transaction/checked-store.ts";
 
 /** What a witness knows about the database. */

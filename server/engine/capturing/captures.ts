@@ -14,7 +14,7 @@ import type { Captured, CapturedLease, CaptureEvent, CaptureInput } from "../ans
 import * as bounds from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
 import { Fault, isGivenUp, isHeldUp, mayBeDone } from "../faults.ts";
-import { markOf } from "../request-marks.ts";
+import { markOf } from "../secrets.ts";
 import { lineOf } from "../subscribers/waiting-captures.ts";
 import { withoutRepeating } from "../transaction/attempts.ts";
 import type { Commands } from "../transaction/commands.ts";

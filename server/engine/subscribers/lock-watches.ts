@@ -18,8 +18,7 @@ import { Loop } from "../loop.ts";
 import { withoutRepeating } from "../transaction/attempts.ts";
 import type { Views } from "../views/views.ts";
 import type { DecisionFeed, DecisionListener, Gap } from "./decision-feed.ts";
-import { ReportedLocks } from "./reported-locks.ts";
-import { type SnapshotPage, WatchedPrefix, type WatchSource } from "./watched-prefix.ts";
+import { ReportedLocks, type SnapshotPage, WatchedPrefix, type WatchSource } from "./watched-prefix.ts";
 
 export interface LockWatchesOptions {
   readonly store: Pick<Store, "poll">;

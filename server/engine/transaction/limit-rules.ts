@@ -20,7 +20,7 @@ import {
 } from "../../storage/store.ts";
 import type { EngineObserver, LimitRuleAnswer } from "../answers.ts";
 import { Fault, outcomeUnknown } from "../faults.ts";
-import { newMark } from "../random.ts";
+import { newMark } from "../secrets.ts";
 import { lockSteps } from "../views/views.ts";
 import type { Advances } from "./advances.ts";
 import { UNLESS_ROW_LOCKED, withAttempts } from "./attempts.ts";

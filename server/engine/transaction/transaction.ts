@@ -21,7 +21,7 @@ import { isInDoubt } from "../../storage/store.ts";
 import type { EngineObserver } from "../answers.ts";
 import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
 import { mayBeDone, outcomeUnknown } from "../faults.ts";
-import { newMark } from "../random.ts";
+import { newMark } from "../secrets.ts";
 import type { Ask } from "./ask.ts";
 import { UNLESS_ROW_LOCKED, withAttempts, withoutRepeating } from "./attempts.ts";
 import { TransactionSpan } from "./transaction-span.ts";

@@ -10,9 +10,9 @@ import type { EffectiveLimit } from "../../core/limit.ts";
 import type { Answer, Follower } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { admitted } from "../admission.ts";
+import { maySeeHolders, shownEnd, shownLimit } from "../authorize.ts";
 import type { Call } from "../call.ts";
 import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
-import { maySeeHolders, shownEnd, shownLimit } from "../shown.ts";
 
 /** A claim as it was when it was granted or ended, and the time of that by the database's clock. */
 export interface Settled {

@@ -1,64 +1,76 @@
-// GetLock, ListLocks and ListLimits: reads for people and tools. They never show secret ids.
+// GetLock, ListLocks, ListLimits and ExplainWait: reads for people and tools. They never show secret ids.
 
 import {
+  type ExplainWaitRequest,
   type GetLockRequest,
   type ListLimitsRequest,
+  ListLimitsResponseSchema,
   type ListLocksRequest,
   ListLocksResponseSchema,
   ListOrder,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery } from "../../engine/answers.ts";
+import type { Listed, WaitTarget } from "../../engine/history.ts";
+import { seenUnder, shownExplanation, shownLock, type Touched } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
+import { notWaiting } from "../messages/call-error.ts";
+import { explanationMessage } from "../messages/explanation.ts";
 import { limitSettingMessage, lockMessage } from "../messages/messages.ts";
-import { seenUnder, shownLock } from "../shown.ts";
-import { checkEnum, checkName, checkText, type Violations } from "./fields.ts";
-import { checkPageSize, FOREIGN_TOKEN, Page } from "./page.ts";
+import {
+  checkClaimId,
+  checkClaimReference,
+  checkEnum,
+  checkName,
+  checkText,
+  NO_CLAIM,
+  type Violations,
+} from "./fields.ts";
+import { checkPageSize, FOREIGN_TOKEN, pageOf } from "./page.ts";
 
 /** Describes a lock, even if nobody has used the name. */
 export async function getLock({ engine }: MethodContext, name: string, call: Call) {
   return { lock: lockMessage(shownLock(call, await engine.view(name, call))) };
 }
 
-/** Answers with one page. The orders by waiters have no further pages. Throws ClientGone if the client hangs up. */
-export async function listLocks(
+/** Answers with one page. The orders by waiters have no further pages: no token can say where the next one would begin. */
+export function listLocks(
   { engine }: MethodContext,
   { pageSize, ...query }: Paged<LocksQuery>,
   call: Call,
-) {
-  const page = new Page(ListLocksResponseSchema, pageSize);
-  let lastName = "";
-  // One more than the page holds shows whether another page follows.
-  for await (const description of engine.views(
-    { ...query, ...seenUnder(call, "ListLocks", query.prefix), max: pageSize + 1 },
+): Promise<Buffer> {
+  const asked = { ...query, ...seenUnder(call, "ListLocks", query.prefix), max: pageSize + 1 };
+  return pageOf(
+    {
+      ...{ schema: ListLocksResponseSchema, pageSize, looksAhead: true },
+      items: found(engine.views(asked, call)),
+      shown: (view) => ({ locks: [lockMessage(shownLock(call, view))] }),
+      token: ({ lock }) => (query.order === "name" ? pageTokenAfter(lock.name) : ""),
+    },
     call,
-  )) {
-    call.signal.throwIfAborted();
-    if (page.take({ locks: [lockMessage(shownLock(call, description))] })) lastName = description.lock.name;
-    // In an order by waiters, no token can say where the next page would begin.
-    else return page.answer(query.order === "name" ? { nextPageToken: pageTokenAfter(lastName) } : {});
-  }
-  return page.answer();
+  );
 }
 
-export async function listLimits(
+export function listLimits(
   { engine }: MethodContext,
   { pageSize, ...query }: Paged<LimitsQuery>,
   call: Call,
-) {
-  const settings: LimitSetting[] = [];
-  // One more than the page holds shows whether another page follows.
-  for await (const setting of engine.limits(
-    { ...query, ...seenUnder(call, "ListLimits", query.prefix), max: pageSize + 1 },
+): Promise<Buffer> {
+  const asked = { ...query, ...seenUnder(call, "ListLimits", query.prefix), max: pageSize + 1 };
+  return pageOf(
+    {
+      ...{ schema: ListLimitsResponseSchema, pageSize, looksAhead: true },
+      items: found(engine.limits(asked, call)),
+      shown: (setting) => ({ limits: [limitSettingMessage(setting)] }),
+      token: limitsTokenAfter,
+    },
     call,
-  )) {
-    if (settings.length === pageSize) {
-      const nextPageToken = limitsTokenAfter(settings.at(-1) as LimitSetting);
-      return { limits: settings.map(limitSettingMessage), nextPageToken };
-    }
-    settings.push(setting);
-  }
-  return { limits: settings.map(limitSettingMessage) };
+  );
+}
+
+/** The items of a listing, each of which is a place. */
+async function* found<Item>(items: AsyncIterable<Item>): AsyncGenerator<Listed<Item, Item>, void, void> {
+  for await (const item of items) yield { kind: "found", item, at: item };
 }
 
 const ORDERS: Record<ListOrder, LocksQuery["order"]> = {
@@ -168,4 +180,33 @@ export function settingOfPageToken(token: string): Pick<LimitSetting, "kind" | "
   const target = text?.slice(1) ?? "";
   if (text?.startsWith(LETTERS.name)) return { kind: "name", target };
   return text?.startsWith(LETTERS.pattern) && target.endsWith("*") ? { kind: "pattern", target } : null;
+}
+
+/** Throws UNKNOWN_CLAIM if the claim does not wait. */
+export async function explainWait({ engine }: MethodContext, target: WaitTarget, call: Call) {
+  const explained = await engine.explain(target, call);
+  if (!explained) throw notWaiting();
+  return explanationMessage(shownExplanation(call, explained));
+}
+
+/** A ticket id proves that its caller may ask about it, so the right to use the lock is enough. */
+export function touchedByExplainWait(target: WaitTarget): Touched {
+  return target.kind === "ticket" ? { lockId: target.ref.lockId, right: "use" } : { names: [target.name] };
+}
+
+export function checkExplainWait({ target }: ExplainWaitRequest, violations: Violations): WaitTarget {
+  switch (target.case) {
+    case "name":
+      return { kind: "name", name: checkName(target.value, "name", violations) };
+    case "ticketId":
+      return { kind: "ticket", ref: checkClaimId(target.value, "ticket_id", violations) };
+    case "claim":
+      return { kind: "claim", ...checkClaimReference(target.value, "claim", violations) };
+    case undefined:
+      violations.add(
+        "target",
+        "is required: set name for a request that would come now, ticket_id or claim for a waiter",
+      );
+      return { kind: "ticket", ref: NO_CLAIM };
+  }
 }

@@ -5,42 +5,62 @@
 import { createHash } from "node:crypto";
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/bounds.ts";
+import type { Listed } from "../../engine/history.ts";
+import type { Call } from "../call.ts";
 import { PAGE_BYTES_MAX } from "../grpc-bounds.ts";
+import { timestampMessage } from "../messages/times.ts";
 import type { Violations } from "./fields.ts";
 
-export class Page<Answer extends DescMessage> {
-  readonly #schema: Answer;
-  readonly #parts: Uint8Array[] = [];
-  readonly #sizeMax: number;
-  #bytes = 0;
+/** A checked request for a page; `mark`: for the tokens of further pages. */
+export interface PageAsked<Query> {
+  readonly query: Query;
+  readonly pageSize: number;
+  readonly mark: string;
+}
 
-  constructor(schema: Answer, sizeMax: number) {
-    this.#schema = schema;
-    this.#sizeMax = sizeMax;
-  }
+export interface Listing<Answer extends DescMessage, Item, Position> {
+  readonly schema: Answer;
+  readonly pageSize: number;
+  readonly items: AsyncIterable<Listed<Item, Position>>;
+  /** An answer with the item alone. */
+  readonly shown: (item: Item) => MessageInitShape<Answer>;
+  /** The token of the page that begins after this place. */
+  readonly token: (at: Position) => string;
+  /** What every answer says beside its items. */
+  readonly rest?: MessageInitShape<Answer>;
+  /** Looks whether anything follows a full page. Otherwise that may take a long search, and is left to the next call. */
+  readonly looksAhead?: boolean;
+}
 
-  get isFull(): boolean {
-    return this.#parts.length === this.#sizeMax;
+/** Answers with one page. Throws ClientGone if the client hangs up. */
+export async function pageOf<Answer extends DescMessage, Item, Position>(
+  { schema, pageSize, items, shown, token, rest, looksAhead = false }: Listing<Answer, Item, Position>,
+  { signal }: Pick<Call, "signal">,
+): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  const encoded = (part: object) => toBinary(schema, create(schema, part as MessageInitShape<Answer>));
+  const answer = (more: object) => Buffer.concat([...parts, encoded({ ...rest, ...more })]);
+  let after: { readonly at: Position } | undefined;
+  for await (const listed of items) {
+    signal.throwIfAborted();
+    if (listed.kind === "stopped") {
+      const { at, backToUs } = listed;
+      const searchedBackTo = backToUs === null ? {} : { searchedBackTo: timestampMessage(backToUs) };
+      return answer({ nextPageToken: token(at), ...searchedBackTo });
+    }
+    const part = encoded(shown(listed.item));
+    // There is room for the first, so that a listing advances.
+    const hasRoom = parts.length < pageSize && bytes + part.length <= PAGE_BYTES_MAX;
+    if (hasRoom || !after) {
+      parts.push(part);
+      bytes += part.length;
+      after = listed;
+      if (parts.length < pageSize || looksAhead) continue;
+    }
+    return answer({ nextPageToken: token(after.at) });
   }
-
-  /** Takes an answer with one item. Returns false if there is no room for it; there is for the first, so that a listing advances. */
-  take(item: MessageInitShape<Answer>): boolean {
-    if (this.isFull) return false;
-    const part = this.#encoded(item);
-    if (this.#bytes + part.length > PAGE_BYTES_MAX && this.#parts.length > 0) return false;
-    this.#parts.push(part);
-    this.#bytes += part.length;
-    return true;
-  }
-
-  /** The answer with the items, and with what else it says. */
-  answer(rest?: MessageInitShape<Answer>): Buffer {
-    return Buffer.concat(rest ? [...this.#parts, this.#encoded(rest)] : this.#parts);
-  }
-
-  #encoded(part: MessageInitShape<Answer>): Uint8Array {
-    return toBinary(this.#schema, create(this.#schema, part));
-  }
+  return answer({});
 }
 
 export function checkPageSize(pageSize: number, violations: Violations): number {
@@ -85,16 +105,20 @@ export function tokenAfter(mark: string, place: string): string {
   return mark + Buffer.from(place).toString("base64url");
 }
 
-/** Returns the place that the token was made for; null: there is none, or the token is refused. */
-export function placeOfToken(token: string, mark: string, violations: Violations): string | null {
+/** Returns the place that the token was made for, as `read` reads it; null: there is none, or the token is refused. */
+export function placeOfToken<Place>(
+  token: string,
+  mark: string,
+  read: (place: string) => Place | null,
+  violations: Violations,
+): Place | null {
   if (token === "") return null;
-  const place = Buffer.from(token.slice(MARK_CHARS), "base64url").toString();
+  const text = Buffer.from(token.slice(MARK_CHARS), "base64url").toString();
   // The decoder is not strict, so a token counts only if encoding its place gives the same token again.
-  if (tokenAfter(token.slice(0, MARK_CHARS), place) !== token || place === "") {
-    violations.add("page_token", FOREIGN_TOKEN);
-    return null;
-  }
-  if (!token.startsWith(mark)) {
+  const isOurs = tokenAfter(token.slice(0, MARK_CHARS), text) === token;
+  const place = isOurs ? read(text) : null;
+  if (place === null) violations.add("page_token", FOREIGN_TOKEN);
+  if (isOurs && text !== "" && !token.startsWith(mark)) {
     violations.add(
       "page_token",
       "belongs to another request: change nothing else in it, or begin without a token",

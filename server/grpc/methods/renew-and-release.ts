@@ -1,37 +1,27 @@
-// Renew, Release and ForceRelease: the methods about existing claims.
+// Renew and Release: the methods by which a client keeps its leases, or gives them back.
 
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
-import type {
-  ForceReleaseRequest,
-  ReleaseRequest,
-  RenewLeases,
-  RenewRequest,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import type { ReleaseRequest, RenewLeases, RenewRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { AccessError } from "../../access/access-error.ts";
 import type { Needed } from "../../access/rights.ts";
 import type { ClaimRef } from "../../core/claim.ts";
-import type { ForceRelease, Outcome, Release, Renew } from "../../core/command.ts";
+import type { Outcome, Release, Renew } from "../../core/command.ts";
 import type { RunResult } from "../../core/record.ts";
 import type { AnswerTo } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "../../engine/engine-bounds.ts";
 import { Fault } from "../../engine/faults.ts";
-import { admitted } from "../admission.ts";
-import { authorize } from "../authorize.ts";
+import { authorize, shownEnd } from "../authorize.ts";
 import type { Call, MethodContext, Reply } from "../call.ts";
 import { RENEWED_AT_ONCE_MAX, RENEWED_LATER_MS_MAX } from "../grpc-bounds.ts";
-import { CallError, leaseLost, notGrantedYet, unknownClaim, unknownLock } from "../messages/call-error.ts";
-import { claimMessage, leaseMessage } from "../messages/messages.ts";
+import { CallError, leaseLost, notGrantedYet, unknownClaim } from "../messages/call-error.ts";
+import { leaseMessage } from "../messages/messages.ts";
 import { failureOf } from "../messages/status.ts";
 import { costOfRenewal } from "../renewal-bounds.ts";
-import { shownClaim, shownEnd } from "../shown.ts";
 import {
   checkAttempts,
   checkClaimId,
-  checkClaimReference,
   checkDuration,
-  checkName,
-  checkReason,
   checkStatus,
   DELAY,
   TTL,
@@ -199,27 +189,8 @@ class Releasing extends Keeping<Release, ReleaseMessage> {
   }
 }
 
-/**
- * Ends one claim, or the first holders of a lock; `remaining`: holders that are left for further calls. Throws
- * UNKNOWN_LOCK.
- */
-export async function forceRelease(
-  { engine }: MethodContext,
-  { name, ticketNumber, reason }: CheckedForceRelease,
-  call: Call,
-) {
-  const { outcome } = await admitted(call.client.admission, call, () =>
-    engine.ask({ verb: "force_release", name, ticketNumber, reason, caller: call }),
-  );
-  if (outcome.kind === "unknown_lock") throw unknownLock(name);
-  const ended = outcome.ended.map((claim) => claimMessage(shownClaim(call, claim, name), name));
-  const remaining = ticketNumber === null ? outcome.holdersLeft : 0;
-  return { ended, remaining };
-}
-
 type CheckedRenew = Pick<Renew, "ref" | "ttlUs">;
 type CheckedRelease = Required<Pick<Release, "ref" | "result">>;
-type CheckedForceRelease = Pick<ForceRelease, "name" | "ticketNumber" | "reason">;
 
 export function checkRenew({ leaseId, ttl }: RenewRequest, violations: Violations): CheckedRenew {
   const ref = checkClaimId(leaseId, "lease_id", violations);
@@ -252,27 +223,4 @@ function checkResult(message: ReleaseRequest, violations: Violations): RunResult
     ...(status !== undefined && { status }),
     ...(attemptsLeft !== undefined && { attemptsLeft }),
   };
-}
-
-export function checkForceRelease(
-  { target, reason }: ForceReleaseRequest,
-  violations: Violations,
-): CheckedForceRelease {
-  return { ...checkTarget(target, violations), reason: checkReason(reason, true, violations) };
-}
-
-function checkTarget(
-  target: ForceReleaseRequest["target"],
-  violations: Violations,
-): Pick<CheckedForceRelease, "name" | "ticketNumber"> {
-  switch (target.case) {
-    case "name":
-      return { name: checkName(target.value, "name", violations), ticketNumber: null };
-    case "claim": {
-      return checkClaimReference(target.value, "claim", violations);
-    }
-    case undefined:
-      violations.add("target", "is required: set name for all holders of a lock, or claim for one");
-      return { name: "", ticketNumber: null };
-  }
 }

@@ -6,10 +6,10 @@ import { type Lock, LockSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { WatchLocksRequest, WatchLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import type { WatchUpdate } from "../../engine/answers.ts";
+import { type Seen, seenUnder, shownLock } from "../authorize.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
 import { WATCH_BYTES_MAX } from "../grpc-bounds.ts";
 import { lockMessage } from "../messages/messages.ts";
-import { type Seen, seenUnder, shownLock } from "../shown.ts";
 import { checkText, type Violations } from "./fields.ts";
 
 type Message = Omit<WatchLocksResponse, "$typeName">;

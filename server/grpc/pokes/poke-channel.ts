@@ -6,7 +6,7 @@ import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import type { ClientOptions } from "@grpc/grpc-js";
 import { Client, credentials } from "@grpc/grpc-js";
 import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
-import { parseListenAddress } from "../../config/listen-address.ts";
+import { parseListenAddress } from "../../config/addresses.ts";
 import type { TlsMaterial } from "../../config/tls-files.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import { POKE_TIMEOUT_MS } from "../grpc-bounds.ts";

@@ -6,10 +6,10 @@ import {
   isAnyHost,
   type ListenAddress,
   parseListenAddress,
-} from "../../config/listen-address.ts";
+} from "../../config/addresses.ts";
 import type { TlsMaterial } from "../../config/tls-files.ts";
 import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../core/rows.ts";
-import { secretMaker } from "../../engine/random.ts";
+import { secretMaker } from "../../engine/secrets.ts";
 import { OTHERS_ASKED_MAX } from "../grpc-bounds.ts";
 import { decidesThere } from "./poke-channel.ts";
 

@@ -14,9 +14,9 @@ import type { Usage } from "../../access/usage.ts";
 import { TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import { ClientGone } from "../../engine/faults.ts";
 import { admissionOf, admitted, type SharedAdmission } from "../admission.ts";
-import type { Answer, MethodContext } from "../call.ts";
-import type { Asking } from "../call-frame.ts";
-import type { Frame } from "../call-observer.ts";
+import { shownEnd } from "../authorize.ts";
+import type { Answer } from "../call.ts";
+import type { Shared } from "../call-frame.ts";
 import { toComeBack } from "../early-refusal.ts";
 import {
   COMMANDS_PER_TICK_MAX,
@@ -41,17 +41,14 @@ import { failureOf, packedStatus } from "../messages/status.ts";
 import { durationMessage } from "../messages/times.ts";
 import { checkDuration, checkLabels, checkText, Violations, WAIT } from "../methods/fields.ts";
 import type { OpenWaits } from "../open-waits.ts";
-import { shownEnd } from "../shown.ts";
 import { inOrder, isRefusable, ROWS, resultField } from "../verbs.ts";
 import { Outbox } from "./outbox.ts";
 import { SessionCall, type SessionClient } from "./session-call.ts";
 import { SessionLeases } from "./session-leases.ts";
 
-export interface SessionContext extends Asking {
-  readonly methods: MethodContext;
+export interface SessionContext extends Shared {
   readonly admission: SharedAdmission;
   readonly openWaits: OpenWaits;
-  readonly frame: Frame;
   readonly usage: Usage;
   /** This server's id, as clients get it. */
   readonly replica: string;
@@ -105,7 +102,7 @@ export class Session {
   #next: readonly SessionCommand[] = [];
 
   constructor(context: SessionContext, stream: Stream, identity: Identity) {
-    const { methods, admission, openWaits, frame, usage, waitsMax } = context;
+    const { methods, admission, openWaits, usage, waitsMax, observer, faultLog } = context;
     const graceMs = methods.graceUs / 1_000;
     const { engine } = methods;
     const ownAdmission = admissionOf(admission, "session_commands", identity.principal);
@@ -115,7 +112,7 @@ export class Session {
       unreadMax: SESSION_UNREAD_BYTES_MAX,
       heard: () => this.#heard,
       write: (message, written) => this.#write(message, written),
-      onSent: (results, bytes) => frame.observer.sessionMessage("sent", results, bytes),
+      onSent: (results, bytes) => observer.sessionMessage("sent", results, bytes),
       onUnread: () => this.#end(unreadResults()),
     });
     this.#leases = new SessionLeases({
@@ -124,7 +121,7 @@ export class Session {
       confirmAfterMs: graceMs * CONFIRM_PER_GRACE,
       say: (part) => this.#outbox.add(part),
       shown: (ended, lockName) => shownEnd({ client: this.#client }, ended, lockName),
-      onBug: (error) => frame.faultLog.failed("Session", failureOf(error), error),
+      onBug: (error) => faultLog.failed("Session", failureOf(error), error),
     });
     const waits = openWaits.ofSession(waitsMax);
     this.#waits = waits;
@@ -133,7 +130,7 @@ export class Session {
       identity,
       usage,
       peer: stream.getPeer(),
-      frame,
+      frame: context,
       admission: ownAdmission,
       waits,
       renewals: admission.renewals.of(identity.principal || this),
@@ -141,8 +138,7 @@ export class Session {
       answered: (call, message) => this.#answered(call, message),
       failed: (call, error) => this.#failed(call, error),
       send: (call, message, written) => this.#send(call, message, written),
-      denied: ({ method, span }, why) =>
-        frame.faultLog.failed(method, failureOf(why), why, span, stream.getPeer()),
+      denied: ({ method, span }, why) => faultLog.failed(method, failureOf(why), why, span, stream.getPeer()),
     };
     this.#silenceMs = graceMs * SILENCE_PER_GRACE;
     this.#silenceTimer = setInterval(() => this.#listen(), this.#silenceMs / LOOKS);
@@ -215,7 +211,7 @@ export class Session {
     const request = decode(SessionRequestSchema, bytes);
     const open = checkOpen(request.open, this.#heard === 1);
     if (open) this.#open(open.owner, open.labels);
-    this.#context.frame.observer.sessionMessage("received", request.commands.length, bytes.length);
+    this.#context.observer.sessionMessage("received", request.commands.length, bytes.length);
     this.#leases.acknowledged(request.received);
     this.#next = inOrder(request.commands);
     this.#beginSome();
@@ -282,7 +278,7 @@ export class Session {
       const bound = this.identity.principal === "" ? "session_commands" : "principal_commands";
       const refusal = toComeBack(bound, retryAfterMs);
       this.#outbox.addResult(number, ERROR, refusal.packed);
-      refusal.note(this.#context.frame, verb.of.name, "session");
+      refusal.note(this.#context, verb.of.name, "session");
       return;
     }
     const isWait = asked.case ? (verb?.isWait(asked.value) ?? false) : false;
@@ -348,7 +344,7 @@ export class Session {
   #fail(call: SessionCall, error: unknown, isGivenUp = false): void {
     if (!this.#isOpen(call)) return;
     const failure = failureOf(error);
-    this.#context.frame.faultLog.failed(call.method, failure, error, call.span, this.peer);
+    this.#context.faultLog.failed(call.method, failure, error, call.span, this.peer);
     this.#outbox.addResult(call.number, ERROR, packedStatus(failure.status));
     this.#close(call, failure.status.code, isGivenUp, failure.reason);
   }

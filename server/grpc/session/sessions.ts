@@ -2,7 +2,7 @@
 
 import type { handleBidiStreamingCall, ServerDuplexStream } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
-import type { Identity, Loss } from "../../access/access.ts";
+import type { Identity } from "../../access/access.ts";
 import { type BoundUse, mostUsed } from "../../core/bound-use.ts";
 import { ClientGone } from "../../engine/faults.ts";
 import { identified } from "../call-frame.ts";
@@ -28,15 +28,28 @@ export class Sessions {
 
   /** Serves one Session call. Refuses it if the server has no room for it, or does not know who calls. */
   readonly handler: handleBidiStreamingCall<Buffer, Buffer> = async (stream) => {
+    const { observer, faultLog } = this.#context;
+    const openedMs = performance.now();
+    const closed = (code: status) =>
+      observer.sessionClosed(status[code], (performance.now() - openedMs) / 1e3);
+    let session: Session | undefined;
     try {
       const found = identified(this.#context, stream);
       // In the same tick if it is known already: the stream may end, and the server may stop, in between.
-      const session = this.#begun(stream, found instanceof Promise ? await found : found);
-      await this.#serve(stream, session);
+      session = this.#begun(stream, found instanceof Promise ? await found : found);
+      if (this.#isDraining) session.drain();
+      await session.run();
+      closed(status.OK);
+      stream.end();
     } catch (error) {
       const failure = failureOf(error);
-      this.#context.frame.faultLog.failed("Session", failure, error, undefined, stream.getPeer());
-      stream.emit("error", failure.status);
+      const isGone = error instanceof ClientGone;
+      if (!isGone) faultLog.failed("Session", failure, error, undefined, stream.getPeer());
+      if (session) closed(isGone ? status.CANCELLED : failure.status.code);
+      // In grpc-js, this ends a stream with a status. After a cancellation, nobody would receive it.
+      if (!stream.cancelled) stream.emit("error", failure.status);
+    } finally {
+      if (session) this.#left(session);
     }
   };
 
@@ -56,29 +69,6 @@ export class Sessions {
     ];
   }
 
-  async #serve(stream: Stream, session: Session): Promise<void> {
-    const { observer, faultLog } = this.#context.frame;
-    const openedMs = performance.now();
-    const closed = (code: status) =>
-      observer.sessionClosed(status[code], (performance.now() - openedMs) / 1e3);
-    try {
-      if (this.#isDraining) session.drain();
-      await session.run();
-      closed(status.OK);
-      stream.end();
-    } catch (error) {
-      const failure = failureOf(error);
-      const isGone = error instanceof ClientGone;
-      if (!isGone) faultLog.failed("Session", failure, error, undefined, session.peer);
-      closed(isGone ? status.CANCELLED : failure.status.code);
-      // In grpc-js, this ends a stream with a status. After a cancellation, nobody would receive it.
-      if (!stream.cancelled) stream.emit("error", failure.status);
-    } finally {
-      this.#open.get(session)?.();
-      this.#open.delete(session);
-    }
-  }
-
   #begun(stream: Stream, identity: Identity): Session {
     if (this.#open.size >= this.#capacity.sessions || this.#capacity.isShort())
       throw serverIsFull("sessions");
@@ -88,17 +78,17 @@ export class Sessions {
     return session;
   }
 
-  /** Ends the sessions whose callers have lost what they came with. */
-  endLost(loss: Loss): void {
-    for (const session of this.#open.keys()) {
-      const why = loss(session.identity);
-      if (why) session.end(why);
-    }
+  #left(session: Session): void {
+    this.#open.get(session)?.();
+    this.#open.delete(session);
   }
 
-  /** Ends the sessions on one connection with the error. */
-  endOn(peer: string, why: Error): void {
-    for (const session of this.#open.keys()) if (session.peer === peer) session.end(why);
+  /** Ends each session for which there is a reason. */
+  endEach(whyEnd: (of: Pick<Session, "identity" | "peer">) => Error | null): void {
+    for (const session of this.#open.keys()) {
+      const why = whyEnd(session);
+      if (why) session.end(why);
+    }
   }
 
   /** Sends the clients of open sessions to another server. Still accepts new sessions. */

@@ -6,7 +6,7 @@ import { existsSync, globSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { pageFiles } from "../../../server/page/page-files.ts";
+import { pageFiles } from "../../../server/page/assets.ts";
 import { RowlockProcess, screenOf, serveArgs } from "../../process/server-process.ts";
 import { processStage } from "../../process/stage.ts";
 import { reportLeftOut, testServers } from "../../support/database.ts";

@@ -1,7 +1,7 @@
 // How a change of a lock is recognised, and in which turns all known locks are checked.
 
 import { beforeEach, expect, test } from "vitest";
-import { ReportedLocks } from "../../../server/engine/subscribers/reported-locks.ts";
+import { ReportedLocks } from "../../../server/engine/subscribers/watched-prefix.ts";
 import type { DecidedLock } from "../../../server/storage/store.ts";
 
 const lock = (name: string, id: bigint, revision = 1n): DecidedLock => {

@@ -6,7 +6,7 @@ import { QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../../server/core/bounds.ts
 import { SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
 import type { Command } from "../../../server/core/command.ts";
 import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../../../server/engine/engine-bounds.ts";
-import { newMark } from "../../../server/engine/random.ts";
+import { newMark } from "../../../server/engine/secrets.ts";
 import { Attempt } from "../../../server/engine/transaction/transaction.ts";
 import { ACQUIRE, CLAIM } from "../../support/claims.ts";
 import { lockRow, ScriptedTransactions } from "../../support/scripted-transactions.ts";

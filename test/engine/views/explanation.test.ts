@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { EffectiveLimit } from "../../../server/core/limit.ts";
 import type { Lock } from "../../../server/core/lock.ts";
-import { type Basis, explain } from "../../../server/engine/views/explanation.ts";
+import { type Basis, explain } from "../../../server/engine/views/explaining.ts";
 import type { KeptChange } from "../../../server/storage/store.ts";
 import { CLAIM, FREE_LOCK, RECORD, TERMS } from "../../support/claims.ts";
 

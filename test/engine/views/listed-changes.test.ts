@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { LimitRule } from "../../../server/core/limit.ts";
 import { CHANGES_SEARCHED_MAX } from "../../../server/engine/engine-bounds.ts";
 import type { ChangePosition, ChangesQuery } from "../../../server/engine/history.ts";
-import { listedChanges } from "../../../server/engine/views/listed-changes.ts";
+import { listedChanges } from "../../../server/engine/views/past.ts";
 import type { KeptChange } from "../../../server/storage/store.ts";
 import { PastStore } from "../../support/past-store.ts";
 
@@ -35,8 +35,8 @@ async function page(store: PastStore, query: Partial<ChangesQuery> = {}, size = 
   const source = { changes: store.changes.bind(store), limitRules: async () => RULES };
   for await (const listed of listedChanges(source, { ...ALL, ...query })) {
     if (listed.kind === "stopped") return { ids, next: listed.at, stopped: true };
-    ids.push(Number(listed.change.id));
-    if (ids.length === size) return { ids, next: listed.change as ChangePosition };
+    ids.push(Number(listed.item.id));
+    if (ids.length === size) return { ids, next: listed.at };
   }
   return { ids, next: null };
 }

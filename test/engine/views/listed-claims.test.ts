@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import { CLAIMS_SEARCHED_MAX } from "../../../server/engine/engine-bounds.ts";
 import type { ClaimPosition, ClaimsQuery, ListedClaim } from "../../../server/engine/history.ts";
-import { listedClaims } from "../../../server/engine/views/listed-claims.ts";
+import { listedClaims } from "../../../server/engine/views/past.ts";
 import { PastStore } from "../../support/past-store.ts";
 
 const NOW_US = 1_000_000;
@@ -35,7 +35,7 @@ async function page(store: PastStore, query: Partial<ClaimsQuery>, size = Number
       stopped = listed;
       return { claims, next, stopped };
     }
-    claims.push(textOf(store, listed.claim));
+    claims.push(textOf(store, listed.item.claim));
     if (claims.length === size) return { claims, next, stopped };
   }
   return { claims, next: null, stopped };

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import { type Claim, formatClaimId } from "../../../server/core/claim.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import { HeldLeases } from "../../../server/engine/subscribers/held-leases.ts";
+import { HeldLeases } from "../../../server/engine/subscribers/followers.ts";
 import { LEASE_FORGOTTEN_AFTER_MS } from "../../../server/grpc/grpc-bounds.ts";
 import { tooMuchUnderWay } from "../../../server/grpc/messages/call-error.ts";
 import { leaseMessage } from "../../../server/grpc/messages/messages.ts";

@@ -17,14 +17,17 @@ import {
   limitsTokenAfter,
   pageTokenAfter,
 } from "../../../server/grpc/methods/listings.ts";
-import { checkDeleteRecord, checkUpdateRecord } from "../../../server/grpc/methods/records.ts";
 import {
+  checkDeleteRecord,
   checkForceRelease,
+  checkSetLimit,
+  checkUpdateRecord,
+} from "../../../server/grpc/methods/operators.ts";
+import {
   checkRelease,
   checkRenew,
   checkRenewLeases,
 } from "../../../server/grpc/methods/renew-and-release.ts";
-import { checkSetLimit } from "../../../server/grpc/methods/set-limit.ts";
 import { checkWaitInQueue } from "../../../server/grpc/methods/wait-in-queue.ts";
 import { checkOpen, checkTimeout } from "../../../server/grpc/session/session.ts";
 

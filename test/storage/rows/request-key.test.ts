@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { CAPTURE_MAX } from "../../../server/core/bounds.ts";
 import { keptRequestId, SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
-import { markOf } from "../../../server/engine/request-marks.ts";
+import { markOf } from "../../../server/engine/secrets.ts";
 import { requestKeyOf, takenBy } from "../../../server/storage/rows/request-key.ts";
 
 /** A hash by which all ids have one key, but for their times. */

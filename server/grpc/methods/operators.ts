@@ -1,0 +1,285 @@
+// SetLimit, UpdateRecord, DeleteRecord and ForceRelease: what operators and schedulers change.
+
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type {
+  DeleteRecordRequest,
+  ForceReleaseRequest,
+  SetLimitRequest,
+  UpdateRecordRequest,
+} from "#proto/rowlock/v1/lock_service_pb.js";
+import { DELAY_US_MAX, NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
+import type { Asked, DeleteRecord, ForceRelease, SetLimit, UpdateRecord } from "../../core/command.ts";
+import { isDraining, totalHeld } from "../../core/lock.ts";
+import type { AnswerTo } from "../../engine/answers.ts";
+import type { LockEngine } from "../../engine/engine.ts";
+import { admitted } from "../admission.ts";
+import { shownClaim, shownRecord } from "../authorize.ts";
+import type { Call, MethodContext } from "../call.ts";
+import { lockInUse, recordVersionMismatch, unknownLock, versionMismatch } from "../messages/call-error.ts";
+import { claimMessage, recordMessage } from "../messages/messages.ts";
+import {
+  checkAttempts,
+  checkClaimReference,
+  checkDuration,
+  checkName,
+  checkReason,
+  checkStatus,
+  checkText,
+  DELAY,
+  NANOS_MAX,
+  type Violations,
+} from "./fields.ts";
+
+/** Has a command of the call decided, in its turn. */
+async function decided<Command extends Asked>(
+  { engine }: MethodContext,
+  call: Call,
+  command: Command,
+): Promise<AnswerTo<Command["verb"]>["outcome"]> {
+  const answer = await admitted(call.client.admission, call, () => engine.ask({ ...command, caller: call }));
+  return answer.outcome;
+}
+
+/** Throws BAD_REQUEST, or VERSION_MISMATCH if the setting does not have the expected version. */
+export async function setLimit(context: MethodContext, { target, ...asked }: CheckedSetLimit, call: Call) {
+  if (target.kind === "pattern") return await setForPattern(context, target.prefix, asked, call);
+  const outcome = await decided(context, call, { verb: "set_limit", name: target.name, ...asked });
+  if (outcome.kind === "version_mismatch") throw versionMismatch(outcome.version);
+  const { lock, version } = outcome;
+  const { limit } = outcome.limit;
+  return {
+    ...{ limit, version, draining: isDraining(lock, limit) },
+    ...{ heldPermits: BigInt(totalHeld(lock)), waiterCount: BigInt(lock.waiting) },
+  };
+}
+
+async function setForPattern(
+  { engine }: MethodContext,
+  prefix: string,
+  { limit, expectedVersion, reason }: Omit<CheckedSetLimit, "target">,
+  call: Call,
+) {
+  const answer = await admitted(call.client.admission, call, () =>
+    engine.setLimitRule(prefix, limit, expectedVersion, reason, call),
+  );
+  if (answer.kind === "version_mismatch") throw versionMismatch(answer.version);
+  const { kind: _, heldPermits, waiting, ...said } = answer;
+  return { ...said, heldPermits: BigInt(heldPermits), waiterCount: BigInt(waiting) };
+}
+
+const STAR = "*";
+
+type LimitTarget =
+  | { readonly kind: "name"; readonly name: string }
+  /** All names with a prefix, which may be empty. */
+  | { readonly kind: "pattern"; readonly prefix: string };
+
+interface CheckedSetLimit extends Pick<SetLimit, "limit" | "expectedVersion" | "reason"> {
+  readonly target: LimitTarget;
+}
+
+export function checkSetLimit(message: SetLimitRequest, violations: Violations): CheckedSetLimit {
+  return {
+    target: checkTarget(message.target, violations),
+    limit: checkLimit(message, violations),
+    expectedVersion: message.expectedVersion,
+    reason: checkReason(message.reason, false, violations),
+  };
+}
+
+function checkTarget(target: SetLimitRequest["target"], violations: Violations): LimitTarget {
+  switch (target.case) {
+    case "name":
+      return { kind: "name", name: checkName(target.value, "name", violations) };
+    case "pattern":
+      return { kind: "pattern", prefix: checkPattern(target.value, violations) };
+    case undefined:
+      violations.add(
+        "target",
+        "is required: set name for one lock, or pattern for all locks whose names begin alike",
+      );
+      return { kind: "name", name: "" };
+  }
+}
+
+function checkPattern(pattern: string, violations: Violations): string {
+  checkText(pattern, NAME_BYTES_MAX, "pattern", violations);
+  if (!pattern.endsWith(STAR) || pattern.indexOf(STAR) < pattern.length - 1) {
+    violations.add("pattern", "must have one star, at its end, such as etl/* (for one lock, set name)");
+  }
+  return pattern.slice(0, -1);
+}
+
+function checkLimit({ newLimit }: SetLimitRequest, violations: Violations): number | null {
+  switch (newLimit.case) {
+    case "limit":
+      if (newLimit.value > PERMITS_MAX)
+        violations.add("limit", `is ${newLimit.value}; use 0 to ${PERMITS_MAX}`);
+      return newLimit.value;
+    case "unsetLimit":
+      return null;
+    case undefined:
+      violations.add(
+        "limit",
+        "is required: set it (0 pauses the lock), or unset_limit to delete the setting",
+      );
+      return null;
+  }
+}
+
+/**
+ * Throws VERSION_MISMATCH if the record does not have the expected version, and OVERLOADED if there is none and its
+ * caller has as many records as its quota allows.
+ */
+export async function updateRecord(context: MethodContext, update: CheckedUpdateRecord, call: Call) {
+  const { identity, usage } = call.client;
+  const room = usage.roomForRecord(identity);
+  const mayMakeRecord = room.refusal === null;
+  try {
+    const outcome = await decided(context, call, { verb: "update_record", ...update, mayMakeRecord });
+    if (outcome.kind === "version_mismatch") throw recordVersionMismatch(outcome.version);
+    if (outcome.kind === "no_record") throw room.refusal;
+    return { record: recordMessage(shownRecord(call, outcome.record, update.name)) };
+  } finally {
+    room.done();
+  }
+}
+
+/**
+ * Answers whether this call deleted the record. Throws LOCK_IN_USE, or VERSION_MISMATCH if the record does not have the
+ * expected version.
+ */
+export async function deleteRecord(context: MethodContext, asked: CheckedDeleteRecord, call: Call) {
+  const { name, expectedVersion } = asked;
+  const outcome = await decided(context, call, { verb: "delete_record", ...asked });
+  switch (outcome.kind) {
+    case "unknown_lock":
+      if (expectedVersion) throw recordVersionMismatch(0n);
+      return { deleted: false };
+    case "deleted":
+      return { deleted: outcome.byThisCall };
+    case "in_use":
+      throw lockInUse(name);
+    case "version_mismatch":
+      throw recordVersionMismatch(outcome.version);
+  }
+}
+
+/**
+ * Ends one claim, or the first holders of a lock; `remaining`: holders that are left for further calls. Throws
+ * UNKNOWN_LOCK.
+ */
+export async function forceRelease(context: MethodContext, asked: CheckedForceRelease, call: Call) {
+  const { name, ticketNumber } = asked;
+  const outcome = await decided(context, call, { verb: "force_release", ...asked });
+  if (outcome.kind === "unknown_lock") throw unknownLock(name);
+  const ended = outcome.ended.map((claim) => claimMessage(shownClaim(call, claim, name), name));
+  const remaining = ticketNumber === null ? outcome.holdersLeft : 0;
+  return { ended, remaining };
+}
+
+type CheckedForceRelease = Pick<ForceRelease, "name" | "ticketNumber" | "reason">;
+type CheckedUpdateRecord = Omit<UpdateRecord, "verb" | "caller" | "mayMakeRecord">;
+type CheckedDeleteRecord = Required<Pick<DeleteRecord, "name" | "expectedVersion" | "reason">>;
+
+export function checkUpdateRecord(
+  message: UpdateRecordRequest,
+  violations: Violations,
+  { engine }: { readonly engine: Pick<LockEngine, "nowUs"> },
+): CheckedUpdateRecord {
+  // The engine may not have read the database's clock yet, so the local clock stands in: this time only bounds
+  // not_before, to catch mistakes in a unit.
+  const nowUs = Math.max(engine.nowUs(), Date.now() * 1_000);
+  const update = {
+    name: checkName(message.name, "name", violations),
+    notBefore: checkNotBefore(message, nowUs, violations),
+    attemptsLeft: checkNewAttempts(message, violations),
+    status: checkStatus(message.status, "status", violations),
+    expectedVersion: message.expectedVersion,
+    reason: checkReason(message.reason, false, violations),
+  };
+  const { notBefore, attemptsLeft, status } = update;
+  if (notBefore === undefined && attemptsLeft === undefined && status === undefined) {
+    violations.add(
+      "status",
+      "or another field must be set: not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left",
+    );
+  }
+  return update;
+}
+
+function checkNotBefore(
+  { newNotBefore }: UpdateRecordRequest,
+  nowUs: number,
+  violations: Violations,
+): UpdateRecord["notBefore"] {
+  switch (newNotBefore.case) {
+    case "notBefore":
+      return { atUs: checkInstant(newNotBefore.value, nowUs, violations) };
+    case "notBeforeIn":
+      return { inUs: checkDuration(newNotBefore.value, DELAY, "not_before_in", violations) ?? 0 };
+    case "unsetNotBefore":
+      return null;
+    case undefined:
+      return undefined;
+  }
+}
+
+/**
+ * Returns an instant in microseconds since 1970. Rounds parts of a microsecond up, so that nothing is granted before
+ * it.
+ */
+function checkInstant(instant: Timestamp, nowUs: number, violations: Violations): number {
+  const { seconds, nanos } = instant;
+  if (nanos < 0 || nanos > NANOS_MAX) {
+    violations.add("not_before", "is not a valid Timestamp: nanos are 0 to 999,999,999");
+    return 0;
+  }
+  // Rounded before the sum, because a sum with parts of a microsecond would not be exact.
+  const us = Number(seconds) * 1e6 + Math.ceil(nanos / 1_000);
+  if (seconds < 0n || us > nowUs + DELAY_US_MAX)
+    violations.add("not_before", "is out of range; use an instant from 1970 to at most 10 years ahead");
+  return us;
+}
+
+function checkNewAttempts(
+  { newAttemptsLeft }: UpdateRecordRequest,
+  violations: Violations,
+): number | null | undefined {
+  if (newAttemptsLeft.case === "unsetAttemptsLeft") return null;
+  return checkAttempts(newAttemptsLeft.value, violations);
+}
+
+export function checkDeleteRecord(
+  { name, expectedVersion, reason }: DeleteRecordRequest,
+  violations: Violations,
+): CheckedDeleteRecord {
+  return {
+    name: checkName(name, "name", violations),
+    expectedVersion,
+    reason: checkReason(reason, false, violations),
+  };
+}
+
+export function checkForceRelease(
+  { target, reason }: ForceReleaseRequest,
+  violations: Violations,
+): CheckedForceRelease {
+  return { ...checkForced(target, violations), reason: checkReason(reason, true, violations) };
+}
+
+function checkForced(
+  target: ForceReleaseRequest["target"],
+  violations: Violations,
+): Pick<CheckedForceRelease, "name" | "ticketNumber"> {
+  switch (target.case) {
+    case "name":
+      return { name: checkName(target.value, "name", violations), ticketNumber: null };
+    case "claim": {
+      return checkClaimReference(target.value, "claim", violations);
+    }
+    case undefined:
+      violations.add("target", "is required: set name for all holders of a lock, or claim for one");
+      return { name: "", ticketNumber: null };
+  }
+}
