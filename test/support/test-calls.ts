@@ -124,6 +124,16 @@ export function captureOf(of: string | readonly string[], request: Capture = {})
   return { from, maxLeases: 1, ...request };
 }
 
+/** All pages of a listing, in order. */
+export async function pagesOf<Page extends { readonly nextPageToken: string }>(
+  read: (pageToken: string) => Promise<Page>,
+): Promise<Page[]> {
+  const pages = [await read("")];
+  for (let last = pages[0]; last?.nextPageToken; last = pages.at(-1))
+    pages.push(await read(last.nextPageToken));
+  return pages;
+}
+
 function toLimit(limit: number | null) {
   if (limit === null) return { case: "unsetLimit", value: {} } as const;
   return { case: "limit", value: limit } as const;

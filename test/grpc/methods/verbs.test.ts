@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClaimState, EndReason, LimitSource, Mode } from "#proto/rowlock/v1/lock_pb.js";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, startServer } from "../../support/harness.ts";
-import { lasting, named, seconds } from "../../support/test-calls.ts";
+import { lasting, named, pagesOf, seconds } from "../../support/test-calls.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -211,35 +211,19 @@ describe("ListLocks", () => {
     const locks = Array.from({ length: 30 }, (_, index) => `large/${String(index).padStart(2, "0")}`);
     for (const name of locks) {
       await Promise.all(
-        Array.from({ length: 10 }, () =>
-          server.client.lease({ name, terms: { owner: owner, labels: labels } }),
-        ),
+        Array.from({ length: 10 }, () => server.client.lease({ name, terms: { owner, labels } })),
       );
     }
-    const found: string[] = [];
-    let pageToken = "";
-    let pages = 0;
-    do {
-      const page = await call("listLocks", { prefix: "large/", pageToken });
-      found.push(...page.locks.map(({ name }) => name));
-      pageToken = page.nextPageToken;
-      pages += 1;
-    } while (pageToken !== "");
-    expect(found).toEqual(locks);
-    expect(pages).toBe(2);
+    const pages = await pagesOf((pageToken) => call("listLocks", { prefix: "large/", pageToken }));
+    expect(pages.flatMap((page) => page.locks.map(({ name }) => name))).toEqual(locks);
+    expect(pages).toHaveLength(2);
   });
 });
 
 describe("ListLimits", () => {
   const settings = async (prefix: string, pageSize: number) => {
-    const pages: string[][] = [];
-    let pageToken = "";
-    do {
-      const page = await call("listLimits", { prefix, pageSize, pageToken });
-      pages.push(page.limits.map(({ target }) => `${target.case} ${target.value}`));
-      pageToken = page.nextPageToken;
-    } while (pageToken !== "");
-    return pages;
+    const pages = await pagesOf((pageToken) => call("listLimits", { prefix, pageSize, pageToken }));
+    return pages.map(({ limits }) => limits.map(({ target }) => `${target.case} ${target.value}`));
   };
 
   test("lists limits of patterns and names with version and reason, without removed limits", async () => {
@@ -266,14 +250,8 @@ describe("ListLimits", () => {
     for (const pattern of patterns) await server.client.limitAll(pattern, 2);
     for (const name of names) await server.client.limit(name, 2);
     const all = [
-      "pattern page/*",
-      "pattern page/!*",
-      "pattern page/\uffff*",
-      "pattern page/\u{1f512}*",
-      "name page/a*",
-      "name page/b",
-      "name page/\uffff",
-      "name page/\u{1f512}",
+      ...["pattern page/*", "pattern page/!*", "pattern page/\uffff*", "pattern page/\u{1f512}*"],
+      ...["name page/a*", "name page/b", "name page/\uffff", "name page/\u{1f512}"],
     ];
     expect(await settings("page/", 3)).toEqual([all.slice(0, 3), all.slice(3, 6), all.slice(6)]);
     expect(await settings("page/", 4)).toEqual([all.slice(0, 4), all.slice(4)]);

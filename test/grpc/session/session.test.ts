@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { EndReason, type Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { Fault } from "../../../server/engine/faults.ts";
+import { gatedVerb } from "../../support/gated-verb.ts";
 import { replacing, serverOfTest as start, type TestServer, until } from "../../support/harness.ts";
 import {
   acquire,
@@ -393,21 +394,12 @@ describe("a lease that ends while its answer is on its way", () => {
   );
 
   test("is reported without time left, and as lost", async () => {
-    const gate = Promise.withResolvers<void>();
-    const { server, client, session } = await started({
-      wrapEngine: (engine) =>
-        replacing(engine, {
-          acquire: async (...asked) => {
-            const answer = await engine.acquire(...asked);
-            await gate.promise;
-            return answer;
-          },
-        }),
-    });
+    const { wrapEngine, reached, letGo } = gatedVerb("acquire", { when: "after" });
+    const { client, session } = await started({ wrapEngine });
     const call = session.askOne(acquire({ name: "brief", terms: TEN_MINUTES }));
-    await server.event(({ kind }) => kind === "granted");
+    await reached;
     await client.force("brief");
-    gate.resolve();
+    letGo();
     const { leaseId, ttl } = await session.leaseOf(call);
     expect(ttl).toMatchObject({ seconds: 0n, nanos: 0 });
     expect(await session.firstOf("lost")).toMatchObject([{ leaseId, lockName: "brief" }]);
@@ -578,31 +570,16 @@ describe("bounds", () => {
   });
 
   test("of commands count cancelled ones, until their work is over", async () => {
-    const gate = Promise.withResolvers<void>();
-    let begun = 0;
-    const { session } = await started({
-      grpc: { sessionCommandsMax: 2 },
-      wrapEngine: (engine) =>
-        replacing(
-          engine,
-          {},
-          {
-            update_record: async (asked) => {
-              begun += 1;
-              await gate.promise;
-              return await engine.ask(asked);
-            },
-          },
-        ),
-    });
+    const { wrapEngine, held, letGo } = gatedVerb("update_record");
+    const { session } = await started({ grpc: { sessionCommandsMax: 2 }, wrapEngine });
     const update = { case: "updateRecord", value: { name: "slow", status: "new" } } as Command;
     const calls = session.ask(update, update);
     session.ask(...calls.map(cancel));
     for (const call of calls) expect(await session.last(call)).toMatchObject({ value: { code: 1 } });
     const free = () => session.last(session.askOne(acquire({ name: "free" })));
     expect(await free()).toMatchObject(failedWith(8));
-    expect(begun).toBe(2);
-    gate.resolve();
+    expect(held()).toBe(2);
+    letGo();
     await until(async () => (await free()).case === "acquire");
   });
 
@@ -689,20 +666,8 @@ describe("the end", () => {
   });
 
   test("of the server: the client hears of it, waits end, running calls finish", async () => {
-    const gate = Promise.withResolvers<void>();
-    const { server, session } = await started({
-      wrapEngine: (engine) =>
-        replacing(
-          engine,
-          {},
-          {
-            renew: async (asked) => {
-              await gate.promise;
-              return await engine.ask(asked);
-            },
-          },
-        ),
-    });
+    const { wrapEngine, letGo } = gatedVerb("renew");
+    const { server, session } = await started({ wrapEngine });
     const held = await session.leaseOf(session.askOne(acquire({ name: "stop" })));
     const [waiting, renewing] = session.ask(
       wait({ name: "stop", requestId: "stop" }),
@@ -713,7 +678,7 @@ describe("the end", () => {
     await session.until((all) => (all.some(({ goingAway }) => goingAway) ? true : undefined));
     expect(await errorOf(session, waiting)).toMatchObject({ value: { code: 14 } });
     expect(await session.last(session.askOne(acquire({ name: "too-late" })))).toMatchObject(failedWith(14));
-    gate.resolve();
+    letGo();
     expect(await session.last(renewing)).toMatchObject({ case: "renew" });
     expect(await session.failure()).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
     await drained;
