@@ -39,9 +39,7 @@ describe("a listener for clients with certificates", () => {
   test("refuses those that are revoked from the start", async () => {
     server = await serverOfTest({ grpc: { tls: material(revocationList(authority, [bad])) } });
     await clientOf(good).lease({ name: "a" });
-    await expect(clientOf(bad).lease({ name: "b" })).rejects.toMatchObject({
-      code: "UNAVAILABLE",
-    });
+    await expect(clientOf(bad).lease({ name: "b" })).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
 
   test("ends the sessions, waits and connections of those that are revoked later, and no others", async () => {

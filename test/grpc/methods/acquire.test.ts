@@ -21,11 +21,7 @@ const DEADLINE_MS = 1_500;
 
 describe("a free lock", () => {
   test("is granted with the requested time, a token and no more", async () => {
-    const lease = await server.client.lease({
-      name: "free",
-      requestId: "free-1",
-      terms: lasting(60),
-    });
+    const lease = await server.client.lease({ name: "free", requestId: "free-1", terms: lasting(60) });
     expect(lease).toMatchObject({
       lockName: "free",
       mode: Mode.PERMIT,

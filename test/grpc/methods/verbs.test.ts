@@ -137,10 +137,7 @@ describe("SetLimit", () => {
       heldPermits: 4n,
       draining: true,
     });
-    expect(await server.client.limitAll("etl/*", null)).toMatchObject({
-      limit: 1,
-      version: 3n,
-    });
+    expect(await server.client.limitAll("etl/*", null)).toMatchObject({ limit: 1, version: 3n });
   });
 });
 

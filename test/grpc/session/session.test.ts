@@ -7,6 +7,7 @@ import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { Fault } from "../../../server/engine/faults.ts";
 import { gatedVerb } from "../../support/gated-verb.ts";
 import { replacing, serverOfTest as start, type TestServer, until } from "../../support/harness.ts";
+import { NO_BOUND } from "../../support/no-bound.ts";
 import {
   acquire,
   type BareSession,
@@ -617,6 +618,21 @@ describe("bounds", () => {
       code: "RESOURCE_EXHAUSTED",
       reason: "MESSAGE_TOO_LARGE",
     });
+  });
+
+  test("of sessions, and of memory: another one is refused", async () => {
+    let isShort = false;
+    const capacity = { ...NO_BOUND, sessions: 1, isShort: () => isShort };
+    const { server, client, session } = await started({ grpc: { capacity } });
+    await session.until(([first]) => first);
+    const full = { code: "RESOURCE_EXHAUSTED", metadata: { bound: "server_sessions" } };
+    expect(await open(client).failure()).toMatchObject(full);
+    session.cancel();
+    await until(() => server.openSessions() === 0);
+    isShort = true;
+    expect(await open(client).failure()).toMatchObject(full);
+    isShort = false;
+    expect(await open(client).until(([first]) => first)).toHaveProperty("opened.waitsMax");
   });
 
   test("sessions that come and go leave nothing behind", async () => {
