@@ -84,21 +84,12 @@ describe("Release", () => {
 
 describe("SetLimit", () => {
   test("sets the limit of a name, and returns what is held and whether it drains", async () => {
-    expect(await server.client.limit("limit", 3)).toMatchObject({
-      limit: 3,
-      version: 1n,
-      heldPermits: 0n,
-      waiterCount: 0n,
-      draining: false,
-    });
+    const idle = { limit: 3, version: 1n, heldPermits: 0n, waiterCount: 0n, draining: false };
+    expect(await server.client.limit("limit", 3)).toMatchObject(idle);
     await server.client.lease({ name: "limit", permits: 2 });
     await server.client.ticket({ name: "limit", permits: 2 });
-    expect(await server.client.limit("limit", 1)).toMatchObject({
-      limit: 1,
-      version: 2n,
-      heldPermits: 2n,
-      draining: true,
-    });
+    const drains = { limit: 1, version: 2n, heldPermits: 2n, draining: true };
+    expect(await server.client.limit("limit", 1)).toMatchObject(drains);
   });
 
   test("with an outdated version changes nothing, and returns the present one", async () => {
@@ -124,19 +115,10 @@ describe("SetLimit", () => {
     expect(answer).toMatchObject({ limit: 4, version: 1n });
     await server.client.lease({ name: "etl/a", permits: 4 });
     const { lock } = await call("getLock", { name: "etl/a" });
-    expect(lock?.limit).toMatchObject({
-      permits: 4,
-      source: LimitSource.PATTERN,
-      pattern: "etl/*",
-      version: 1n,
-      reason: "night",
-    });
-    expect(await server.client.limitAll("etl/*", 2)).toMatchObject({
-      limit: 2,
-      version: 2n,
-      heldPermits: 4n,
-      draining: true,
-    });
+    const night = { permits: 4, source: LimitSource.PATTERN, pattern: "etl/*", version: 1n, reason: "night" };
+    expect(lock?.limit).toMatchObject(night);
+    const less = { limit: 2, version: 2n, heldPermits: 4n, draining: true };
+    expect(await server.client.limitAll("etl/*", 2)).toMatchObject(less);
     expect(await server.client.limitAll("etl/*", null)).toMatchObject({ limit: 1, version: 3n });
   });
 });

@@ -7,9 +7,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { SessionRequestSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NOBODY, OPEN_GATE } from "../../../server/access/access.ts";
 import { Usage } from "../../../server/access/usage.ts";
-import { SharedAdmission } from "../../../server/grpc/admission.ts";
+import { Admission, SharedAdmission } from "../../../server/grpc/admission.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
-import { COMMANDS_PER_TICK_MAX } from "../../../server/grpc/grpc-bounds.ts";
+import { COMMANDS_PER_TICK_MAX, CROWDED_COMMANDS_PER_TICK_MAX } from "../../../server/grpc/grpc-bounds.ts";
 import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
 import { OpenWaits } from "../../../server/grpc/open-waits.ts";
 import { Session, type SessionContext } from "../../../server/grpc/session/session.ts";
@@ -45,10 +45,11 @@ async function stage() {
   const log = (...line: unknown[]) => logged.push(line);
   const lasted: number[] = [];
   const call = (_method: string, _code: string, seconds: number) => lasted.push(seconds);
+  const admission = new SharedAdmission();
   const context = {
     methods: { engine, turns: new PlaceTurns(), graceUs: 10_000_000 },
     openWaits: new OpenWaits(9, NO_BOUND),
-    admission: new SharedAdmission(),
+    admission,
     frame: {
       observer: { ...silentObserver, call },
       faultLog: new FaultLog({ debug() {}, info() {}, warn: log, error: log }),
@@ -77,8 +78,10 @@ async function stage() {
     await turn();
   };
   await send({ open: {} });
-  return { deciding, lasted, logged, flow, stream, send, cutOff };
+  return { admission, deciding, lasted, logged, flow, stream, send, cutOff };
 }
+
+const many = (count: number) => ({ commands: Array.from({ length: count }, () => ({ call: 1n })) });
 
 test("each call's duration is reported to the metrics, and bugs to the log; an answered call has no timeout any more", async () => {
   const { send, deciding, lasted, logged, cutOff } = await stage();
@@ -102,7 +105,6 @@ test("each call's duration is reported to the metrics, and bugs to the log; an a
 
 test("other sessions run after many commands in a turn, also of one request", async () => {
   const { send, stream, flow, cutOff } = await stage();
-  const many = (count: number) => ({ commands: Array.from({ length: count }, () => ({ call: 1n })) });
   for (let turns = 0; turns < 2; turns++) await send(many(COMMANDS_PER_TICK_MAX - 1));
   expect(flow).toEqual([]);
   await send(many(COMMANDS_PER_TICK_MAX));
@@ -117,5 +119,22 @@ test("other sessions run after many commands in a turn, also of one request", as
   await send(many(1 + 2 * COMMANDS_PER_TICK_MAX));
   await turn();
   expect(flow).toEqual(["pause", "pause", "resume"]);
+  await cutOff();
+});
+
+test("a session that had a full turn has shorter turns while other clients are served", async () => {
+  const { send, flow, admission, cutOff } = await stage();
+  for (let clients = 0; clients < 2; clients++)
+    new Admission(admission, "bound").enter({ call: { isUrgent: false }, begin() {}, drop() {} });
+  await send(many(COMMANDS_PER_TICK_MAX - 1));
+  expect(flow).toEqual([]);
+  await send(many(COMMANDS_PER_TICK_MAX + 2 * CROWDED_COMMANDS_PER_TICK_MAX + 1));
+  await turn();
+  await turn();
+  expect(flow).toEqual(["pause", "pause", "pause", "resume"]);
+  // A turn that was not full is followed by one of the usual length.
+  flow.splice(0);
+  await send(many(COMMANDS_PER_TICK_MAX - 1));
+  expect(flow).toEqual([]);
   await cutOff();
 });
