@@ -387,7 +387,7 @@ describe("the login to the database", () => {
 describe("settings that conflict", () => {
   const TLS = { ROWLOCK_TLS_CERT: "own.crt", ROWLOCK_TLS_KEY: "own.key" };
   const ANYWHERE = { ROWLOCK_LISTEN: "0.0.0.0:50051" };
-  const POOL = { ROWLOCK_POOL_SIZE: "4" };
+  const POOL = { ROWLOCK_POOL_SIZE: "4", ROWLOCK_DATABASE_URL: "mysql://u@db/rowlock" };
   const SQLITE = { ROWLOCK_DATABASE_URL: "sqlite:x.db" };
   const AUDIT = { ROWLOCK_AUDIT_LOG: "true" };
 
