@@ -137,54 +137,39 @@ describe("a server with tenants", () => {
   );
 });
 
-test("the page refuses several authorization headers, too", async () => {
+test.each([
+  ["the page", "/api/ListLocks", { method: "POST", body: "{}" }],
+  ["/metrics", "/metrics", {}],
+  ["its rates", "/api/rates", {}],
+])("%s refuses several authorization headers, too", async (_, path, asked) => {
   const { access, tokens } = knownCallers(["all"], null);
-  const server = await startPageServer({ gate: access });
-  const headers = (...values: string[]) =>
-    ({ "content-type": "application/json", authorization: values }) as unknown as Record<string, string>;
-  const ask = async (...values: string[]) => {
-    const asked = { method: "POST", headers: headers(...values), body: "{}" };
-    return (await server.ask("/api/ListLocks", asked)).status;
-  };
-  const right = `Bearer ${tokens.all}`;
-  expect(await ask(right)).toBe(200);
-  expect(await ask(right, "Bearer wrong")).toBe(401);
-  expect(await ask("Bearer wrong", right)).toBe(401);
-});
-
-test("/metrics refuses several authorization headers, too", async () => {
-  const server = await startPageServer({ metricsToken: "a-token" });
-  const right = "Bearer a-token";
-  const ask = async (path: string, ...values: string[]) =>
-    (await server.ask(path, { headers: { authorization: values } as unknown as Record<string, string> }))
+  const isPage = path === "/api/ListLocks";
+  const right = `Bearer ${isPage ? tokens.all : "a-token"}`;
+  const server = await startPageServer(isPage ? { gate: access } : { metricsToken: "a-token" });
+  const ask = async (...authorization: string[]) => {
+    const headers = { "content-type": "application/json", authorization };
+    return (await server.ask(path, { ...asked, headers: headers as unknown as Record<string, string> }))
       .status;
-  expect([await ask("/metrics", right), await ask("/api/rates", right)]).toEqual([200, 200]);
-  expect(await ask("/metrics", right, "Bearer x")).toBe(401);
-  expect(await ask("/api/rates", right, "Bearer x")).toBe(401);
+  };
+  expect([await ask(right), await ask(right, "Bearer x"), await ask("Bearer x", right)]).toEqual([
+    200, 401, 401,
+  ]);
 });
 
 describe("the log", () => {
-  beforeEach(() => {
-    vi.useFakeTimers({ toFake: ["performance"] });
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+  afterEach(() => void vi.useRealTimers());
 
+  const ACQUIRE = { method: "Acquire" };
   function stage(isAudited: boolean) {
     const lines: (Record<string, unknown> & { message: string })[] = [];
     const write = (fields: object, message: string) => void lines.push({ ...fields, message });
     const log = new DeniedCalls({ debug: write, info: write, warn: write, error: write }, isAudited);
     const wrong = (peer: string) =>
-      log.denied({
-        method: "Acquire",
-        reason: "CREDENTIALS_WRONG",
-        cause: credentialsWrong("the token"),
-        peer,
-      });
+      log.denied({ ...ACQUIRE, reason: "CREDENTIALS_WRONG", cause: credentialsWrong("the token"), peer });
     const missing = (principal: string, peer = "10.0.0.9:1") =>
       log.denied({
-        ...{ method: "Acquire", reason: "RIGHT_MISSING", peer },
+        ...{ ...ACQUIRE, reason: "RIGHT_MISSING", peer },
         cause: rightMissing(principal, { verb: "Acquire", right: "use" }, '"etl/a"'),
       });
     return { lines, wrong, missing };
