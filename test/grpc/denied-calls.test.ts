@@ -23,14 +23,14 @@ import {
 } from "../support/http2-frames.ts";
 import { SessionClient } from "../support/session-client.ts";
 import { CARRIERS, startTenantsServer, type TenantsServer } from "../support/tenants.ts";
-import { comeBack, lasting } from "../support/test-calls.ts";
+import { comeBack, withTtl } from "../support/test-calls.ts";
 
 const POLICY = `
 rules:
   - { who: token:root, may: [read, use, operate, admin], on: "*" }
   - { who: token:user, may: [read, use, operate], on: mine/* }
 `;
-const MINUTE = lasting(60);
+const MINUTE = withTtl(60);
 
 describe("a server with tenants", () => {
   let server: TenantsServer;

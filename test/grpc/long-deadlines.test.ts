@@ -3,7 +3,7 @@
 import { Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { decoder, encode, pathOf } from "../../clients/typescript/src/bare/methods.ts";
-import { forgetLongDeadline } from "../../server/grpc/long-deadlines.ts";
+import { mendHeaders } from "../../server/grpc/mended-headers.ts";
 import { serverOfTest, type TestServer } from "../support/harness.ts";
 
 const DAY_MS = 86_400_000;
@@ -53,7 +53,7 @@ test("a bare call of the client with such a timeout waits, too", async () => {
 describe("a deadline", () => {
   const left = (timeout: string) => {
     const headers: Record<string, string> = { "grpc-timeout": timeout };
-    forgetLongDeadline(headers);
+    mendHeaders(headers, undefined);
     return headers["grpc-timeout"];
   };
   test.each(["2147483647m", "596H", "35791S", "99999999u", "99999999n", "0m", "nonsense"])(

@@ -8,7 +8,7 @@ import { type RequestOf, RowlockError } from "../../clients/typescript/src/bare/
 import { clientOfTest } from "../support/harness.ts";
 import { SessionClient } from "../support/session-client.ts";
 import { startTenantsServer, type TenantsServer } from "../support/tenants.ts";
-import { comeBack, lasting, named, pagesOf, queued, TestCalls } from "../support/test-calls.ts";
+import { comeBack, named, pagesOf, queued, TestCalls, withTtl } from "../support/test-calls.ts";
 
 const ROLES = ["nobody", "stranger", "user", "operator", "admin"] as const;
 
@@ -48,7 +48,7 @@ function clientOf(name: string, Kind = TestCalls): TestCalls {
   return clientOfTest(new Kind(server.address));
 }
 
-const MINUTE = lasting(60);
+const MINUTE = withTtl(60);
 
 /** The waiter of a lock that is held. */
 async function waiting(name: string): Promise<{ ticketId: string; ticketNumber: bigint }> {

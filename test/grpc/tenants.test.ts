@@ -6,19 +6,19 @@ import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { Usage } from "../../server/access/usage.ts";
 import { RENEWALS_SPARE } from "../../server/grpc/grpc-bounds.ts";
 import type { GrpcServerOptions } from "../../server/grpc/server.ts";
-import { changedStore } from "../support/changed-store.ts";
 import { until } from "../support/harness.ts";
 import { NO_BOUND } from "../support/no-bound.ts";
 import { CARRIERS, startTenantsServer, type TenantsServer } from "../support/tenants.ts";
 import {
   captureOf,
   comeBack,
-  lasting,
   named,
   queued,
   seconds,
   type TestCalls,
+  withTtl,
 } from "../support/test-calls.ts";
+import { wrapped } from "../support/wrapped-store.ts";
 
 const POLICY = `
 rules:
@@ -27,9 +27,9 @@ quotas:
   - { who: token:greedy, waiters: 3 }
   - { who: token:polite, claims: 4 }
 `;
-const MINUTE = lasting(60);
+const MINUTE = withTtl(60);
 const LONG = seconds(600);
-const TEN_MINUTES = lasting(600);
+const TEN_MINUTES = withTtl(600);
 
 let server: TenantsServer;
 afterEach(() => server.stop());
@@ -230,9 +230,10 @@ rules:
 
   async function begin() {
     server = await startTenantsServer(RIGHTS, ["root", "reader", "blind", "waiter", "whole"], {
-      wrapStore: changedStore(() => ({
-        rowHolder: async () => ({ connectionId: 4_711n, user: "rowlock_dba" }),
-      })),
+      wrapStore: (store) =>
+        wrapped(store, {
+          rowHolder: async () => ({ connectionId: 4_711n, user: "rowlock_dba" }),
+        }),
     });
     const root = server.clientOf("root");
     const pattern = (value: string, limit: number) =>

@@ -15,9 +15,8 @@ function stage(handshakeMs?: number) {
   const inner = { commonServerOptions: { kept: true } as Record<string, unknown>, createHttp2Server };
   limitConnections(inner as never, {
     openMax: 10,
-    refusing: { retryAfterIfLate: () => undefined, observer: { call() {} }, faultLog: { failed() {} } },
     connectionsMax: Number.POSITIVE_INFINITY,
-    door: { admits: () => true, begun() {}, refused() {} },
+    door: { take: (_stream, _headers, _raw, begin) => begin() },
     standing: { opened() {} },
     ...(handshakeMs !== undefined && { handshakeMs }),
   });

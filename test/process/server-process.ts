@@ -165,10 +165,5 @@ export async function screenOf(process: RowlockProcess): Promise<RunningServer> 
   await process.said(/LockService\/Acquire\n\n/);
   const grpc = await process.said(/gRPC +(\S+)/);
   const metrics = await process.said(/metrics +http:\/\/(\S+)\/metrics/);
-  return {
-    process,
-    screen: process.out,
-    grpcAddress: grpc[1] as string,
-    metricsUrl: `http://${metrics[1]}`,
-  };
+  return { process, screen: process.out, grpcAddress: grpc[1] as string, metricsUrl: `http://${metrics[1]}` };
 }

@@ -116,9 +116,7 @@ describe.runIf(inject("sqlite"))(`an SQLite file${NEEDS_SMALL_DISK}`, () => {
       const { client } = server;
       expect(
         await refused(() => client.call("renew", { leaseId: kept.lease.leaseId, ttl: HOUR })),
-      ).toMatchObject({
-        message: expect.stringContaining("(full)"),
-      });
+      ).toMatchObject({ message: expect.stringContaining("(full)") });
       await refused(() => client.call("release", { leaseId: kept.lease.leaseId }));
       // The server's small entry in the register may still find space for a while.
       expect(await readyPage(server, 503)).toBe("not ready: the database cannot be written: full\n");

@@ -30,6 +30,9 @@ export const NO_CHANGES: Writes = { locks: [], added: [], changed: [], again: []
 /** The fields of a claim, with a deadline relative to now: negative is overdue, null is none. */
 export type Wanted = Partial<Claim> & { readonly dueInUs?: number | null };
 
+export const HELD: Wanted = { state: "held" };
+export const ENDED: Wanted = { state: "ended" };
+
 /** Empties the database. The rules' revision continues, because stores may cache rules by it. */
 export async function empty({ tamper }: FreshStore): Promise<void> {
   for (const table of [
@@ -123,6 +126,16 @@ export async function addClaimsTo(
     return { ...NO_CHANGES, locks: raised(loaded), added };
   });
   return structuredClone(added);
+}
+
+/** Adds claims to the lock of this name. */
+export async function addTo(store: Store, name: string, ...wanted: Wanted[]): Promise<Claim[]> {
+  return await addClaims(store, await lockId(store, name), ...wanted);
+}
+
+/** The same claim so many times. */
+export function times(count: number, wanted: Wanted = {}): Wanted[] {
+  return Array.from({ length: count }, () => wanted);
 }
 
 /** Writes claims that already exist. */

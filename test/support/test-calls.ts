@@ -25,7 +25,7 @@ type Capture = Parts<"capture">;
 
 export const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 /** The terms of a lease that lasts so long. */
-export const lasting = (count: number) => ({ lasting: { case: "ttl", value: seconds(count) } }) as const;
+export const withTtl = (count: number) => ({ lasting: { case: "ttl", value: seconds(count) } }) as const;
 export const named = (value: string) => ({ target: { case: "name", value } }) as const;
 /** A request to wait in a queue. */
 export const queued = (value: MessageInitShape<typeof QueueRequestSchema>) =>

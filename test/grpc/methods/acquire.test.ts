@@ -6,7 +6,7 @@ import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { gatedVerb } from "../../support/gated-verb.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, lockIdOf, serverOfTest, startServer, until } from "../../support/harness.ts";
-import { lasting, leaseIn, seconds, WHEN_BUSY } from "../../support/test-calls.ts";
+import { leaseIn, seconds, WHEN_BUSY, withTtl } from "../../support/test-calls.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ const DEADLINE_MS = 1_500;
 
 describe("a free lock", () => {
   test("is granted with the requested time, a token and no more", async () => {
-    const lease = await server.client.lease({ name: "free", requestId: "free-1", terms: lasting(60) });
+    const lease = await server.client.lease({ name: "free", requestId: "free-1", terms: withTtl(60) });
     expect(lease).toMatchObject({
       lockName: "free",
       mode: Mode.PERMIT,
@@ -57,7 +57,7 @@ describe("a refusal", () => {
   test("for a busy lock names its holders and when the next lease ends", async () => {
     await server.client.lease({
       name: "busy",
-      terms: { ...lasting(60), owner: "nightly", labels: { host: "a1" } },
+      terms: { ...withTtl(60), owner: "nightly", labels: { host: "a1" } },
     });
     const refusal = await server.client.refusal({ name: "busy" });
     expect(refusal.reason).toBe(RefusalReason.BUSY);

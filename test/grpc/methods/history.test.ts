@@ -8,9 +8,9 @@ import type { RequestOf } from "../../../clients/typescript/src/bare/index.ts";
 import { type FreshDatabase, testDatabases } from "../../support/database.ts";
 import { startServer, type TestServer } from "../../support/harness.ts";
 import { openPlainConnection } from "../../support/mysql-stage.ts";
-import { comeBack, lasting, named, pagesOf, queued, seconds } from "../../support/test-calls.ts";
+import { comeBack, named, pagesOf, queued, seconds, withTtl } from "../../support/test-calls.ts";
 
-const TTL = lasting(60);
+const TTL = withTtl(60);
 const of = (value: string) => ({ locks: { case: "lockName", value } }) as const;
 const under = (value: string) => ({ locks: { case: "prefix", value } }) as const;
 const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";

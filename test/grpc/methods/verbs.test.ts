@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClaimState, EndReason, LimitSource, Mode } from "#proto/rowlock/v1/lock_pb.js";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, startServer } from "../../support/harness.ts";
-import { lasting, named, pagesOf, seconds } from "../../support/test-calls.ts";
+import { named, pagesOf, seconds, withTtl } from "../../support/test-calls.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
 
 describe("Renew", () => {
   test("sets the end to now + TTL, as requested or as before, and keeps the token", async () => {
-    const lease = await server.client.lease({ name: "renew", terms: lasting(100) });
+    const lease = await server.client.lease({ name: "renew", terms: withTtl(100) });
     const { lease: longer } = await call("renew", { leaseId: lease.leaseId, ttl: seconds(500) });
     expect(longer).toMatchObject({ leaseId: lease.leaseId, fencingToken: 1n });
     expectLeft(longer?.ttl, 500);

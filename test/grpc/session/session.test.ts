@@ -20,7 +20,7 @@ import {
   renew,
   wait,
 } from "../../support/session-client.ts";
-import { captureOf, lasting, seconds, violationsIn } from "../../support/test-calls.ts";
+import { captureOf, seconds, violationsIn, withTtl } from "../../support/test-calls.ts";
 
 const WAIT = { whenBusy: { case: "wait", value: {} } } as const;
 const failedWith = (code: number) => ({ case: "error", value: { code } });
@@ -350,7 +350,7 @@ test("a lease that is lost is reported at once, whoever ended it; the session's 
 });
 
 describe("a lease that ends while its answer is on its way", () => {
-  const TEN_MINUTES = lasting(600);
+  const TEN_MINUTES = withTtl(600);
 
   test.each(["of this session", "of the session before"])(
     "is not renewed with others, one of which is held up: %s",

@@ -7,6 +7,7 @@ import type { LockRecord, RunEnd } from "../../../server/core/record.ts";
 import { IdleScan } from "../../../server/storage/rows/decided-order.ts";
 import { folderOf } from "../../../server/storage/rows/values.ts";
 import { IDLE_SCAN_MAX } from "../../../server/storage/storage-bounds.ts";
+import { FIRST_FREE } from "../../../server/storage/store.ts";
 import { RECORD } from "../../support/claims.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import {
@@ -148,6 +149,22 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       await expect(failing).rejects.toThrow();
       expect((await store.view("a", 0))?.lock.record).toEqual(RECORD);
       expect((await load(store, { locks: planned(id) })).locks.get(id)?.record).toEqual(RECORD);
+    });
+
+    test("makes its lock one to capture exactly while nobody holds it or waits for it", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "task/a");
+      await remember(id, RECORD);
+      const task = { kind: "prefix", prefix: "task/", statuses: [], paused: [] } as const;
+      for (const counted of ["1 0", "0 0", "0 1", "0 0", "0 1", "1 0", "2 0", "1 1", "0 1", "0 0"]) {
+        const [holders = 0, waiting = 0] = counted.split(" ").map(Number);
+        await transact(store, { locks: planned(id) }, (loaded) => ({
+          ...NO_CHANGES,
+          locks: raised(loaded).map((lock) => Object.assign(lock, { holders, waiting })),
+        }));
+        const { locks } = await store.freeLocks(task, FIRST_FREE, 9);
+        expect(locks.map((lock) => lock.id)).toEqual(counted === "0 0" ? [id] : []);
+      }
     });
 
     test("protects its lock from deletion, until the record is deleted", async () => {

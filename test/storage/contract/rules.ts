@@ -122,6 +122,8 @@ export function contractOfRules(fresh: () => FreshStore): void {
       }
       expect([...(await under("etl/", expected[1])).locks.keys()]).toEqual(expected.slice(2));
       expect((await under("")).locks.size).toBe(8);
+      const rulesOnly = { rule: { prefix: "", afterLockId: 0n, rulesOnly: true } };
+      expect((await load(store, rulesOnly)).locks.size).toBe(0);
     });
 
     test("make their transaction read what is due there", async () => {

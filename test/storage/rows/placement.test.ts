@@ -7,28 +7,30 @@ import { NEVER_DUE_US } from "../../../server/storage/rows/columns.ts";
 import { boundsOf, movesOf } from "../../../server/storage/rows/placement.ts";
 import type { Writes } from "../../../server/storage/store.ts";
 import { NO_CHANGES } from "../../support/store-fixture.ts";
-import * as fixture from "../mysql/transaction/lock-fixture.ts";
-import { LOCK } from "../mysql/transaction/lock-fixture.ts";
+import * as numbered from "./numbered-claims.ts";
+import { LOCK } from "./numbered-claims.ts";
 
 const NOW_US = 1_000;
 const held = (number: number, more: Partial<Claim> = {}) =>
-  fixture.held(number, { deadlineUs: 2_000, ...more });
+  numbered.held(number, { deadlineUs: 2_000, ...more });
 const waiting = (number: number, more: Partial<Claim> = {}) =>
-  fixture.waiting(number, { deadlineUs: 1_500, ...more });
+  numbered.waiting(number, { deadlineUs: 1_500, ...more });
 /** Remembered for some more time. */
 const ended = (number: number, more: Partial<Claim> = {}) =>
-  fixture.ended(number, { deadlineUs: 9_000, ...more });
+  numbered.ended(number, { deadlineUs: 9_000, ...more });
 const lock = (more: Partial<Lock> = {}): Lock => ({ ...LOCK, ...more });
 /** With this first holder; all lower numbers are those of further holders or have ended. */
 const heldBy = (first: number) => lock({ firstHolder: BigInt(first) });
 
+type Changes = Pick<Partial<Writes>, "added" | "changed">;
+
 /** What a decision about one lock writes: ticket numbers by table, and the lock as the store leaves it. */
-function moved(of: Lock, changes: Pick<Partial<Writes>, "added" | "changed">) {
+function moved(of: Lock, changes: Changes) {
   const moves = movesOf({ ...NO_CHANGES, locks: [of], ...changes }, NOW_US);
   const numbers = (claims: readonly Claim[]) => claims.map(({ ticketNumber }) => Number(ticketNumber));
   const move = moves.holders.get(of.id);
   return {
-    holder: move && { isNew: move.isNew, holder: move.holder && Number(move.holder.ticketNumber) },
+    holder: move && [move.isNew ? "new" : "there", move.holder && Number(move.holder.ticketNumber)],
     added: numbers(moves.added),
     changed: numbers(moves.changed),
     removed: numbers(moves.removed),
@@ -39,149 +41,101 @@ function moved(of: Lock, changes: Pick<Partial<Writes>, "added" | "changed">) {
   };
 }
 
-/** Nothing is written of claims, at a lock without a first holder. */
-const NOTHING = {
-  ...{ holder: undefined, added: [], changed: [], removed: [], ended: [], requests: [] },
-  ...{ earliestUs: null, first: null },
-};
-
-describe("a decision", () => {
-  test("about a claim without its lock is a bug", () => {
-    for (const changes of [{ added: [held(1)] }, { changed: [waiting(1)] }, { changed: [ended(1)] }]) {
-      expect(() => movesOf({ ...NO_CHANGES, ...changes }, NOW_US)).toThrow("without its lock 1");
-      const other = { ...NO_CHANGES, locks: [lock({ id: 2n })], ...changes };
-      expect(() => movesOf(other, NOW_US)).toThrow("Claim 1 was decided about without its lock 1");
-    }
-  });
+test("a decision about a claim without its lock is a bug", () => {
+  for (const changes of [{ added: [held(1)] }, { changed: [waiting(1)] }, { changed: [ended(1)] }])
+    for (const locks of [[], [lock({ id: 2n })]])
+      expect(() => movesOf({ ...NO_CHANGES, locks, ...changes }, NOW_US)).toThrow(
+        "Claim 1 was decided about without its lock 1",
+      );
 });
 
-describe("a claim that takes a lock", () => {
-  test("takes the place of a holder that goes in the same decision", () => {
-    expect(moved(heldBy(4), { changed: [ended(4)], added: [held(5)] })).toMatchObject({
-      ...{ holder: { isNew: true, holder: 5 }, added: [], removed: [], ended: [4] },
-      ...{ first: 5 },
-    });
-  });
-
-  test("is in the guard row if it has the lowest number of several, in whatever order the decision lists them", () => {
-    const added = [held(6), waiting(7), held(5)];
-    expect(moved(lock(), { added })).toMatchObject({
-      holder: { isNew: true, holder: 5 },
-      added: [7, 6],
-      first: 5,
-    });
-  });
-});
-
-describe("a holder", () => {
-  test("that is renewed is written where it is", () => {
-    expect(moved(heldBy(4), { changed: [held(4)] })).toMatchObject({
-      holder: { isNew: false, holder: 4 },
-      changed: [],
-      first: 4,
-    });
-    expect(moved(heldBy(4), { changed: [held(2)] })).toMatchObject({
-      holder: undefined,
-      changed: [2],
-      removed: [],
-      first: 4,
-    });
-  });
-
-  test("with a lower number comes into the guard row before a claim that is granted with it", () => {
-    expect(moved(heldBy(4), { changed: [ended(4), held(2)], added: [held(5)] })).toMatchObject({
-      holder: { isNew: true, holder: 2 },
-      added: [5],
-      changed: [],
-      removed: [2],
-      first: 2,
-    });
-  });
-});
-
-describe("an ended claim", () => {
-  test.each([
-    ["has passed", NOW_US - 1],
-    ["passes now", NOW_US],
-    ["is not set", null],
-  ])("whose deadline %s is not kept, and its request id is not added", (_, deadlineUs) => {
+test.each<[string, Lock, Changes, Partial<ReturnType<typeof moved>>]>([
+  [
+    "a claim takes the place of a holder that goes in the same decision",
+    heldBy(4),
+    { changed: [ended(4)], added: [held(5)] },
+    { holder: ["new", 5], added: [], removed: [], ended: [4], first: 5 },
+  ],
+  [
+    "of several claims that take a lock, the one with the lowest number is in the guard row",
+    lock(),
+    { added: [held(6), waiting(7), held(5)] },
+    { holder: ["new", 5], added: [7, 6], first: 5 },
+  ],
+  [
+    "a first holder that is renewed is written where it is",
+    heldBy(4),
+    { changed: [held(4)] },
+    { holder: ["there", 4], changed: [], first: 4 },
+  ],
+  [
+    "a further holder that is renewed is written where it is",
+    heldBy(4),
+    { changed: [held(2)] },
+    { holder: undefined, changed: [2], removed: [], first: 4 },
+  ],
+  [
+    "a holder with a lower number comes into the guard row before a claim that is granted with it",
+    heldBy(4),
+    { changed: [ended(4), held(2)], added: [held(5)] },
+    { holder: ["new", 2], added: [5], changed: [], removed: [2], first: 2 },
+  ],
+  [
+    "ended claims are kept as long as their deadlines are to come",
+    heldBy(4),
+    { changed: [ended(4, { deadlineUs: NOW_US + 1 })], added: [ended(7, { deadlineUs: NOW_US + 1 })] },
+    { ended: [4, 7], requests: [7] },
+  ],
+  ...[NOW_US - 1, NOW_US, null].map((deadlineUs): [string, Lock, Changes, object] => {
     const gone = (number: number) => ended(number, { deadlineUs });
-    expect(moved(heldBy(4), { changed: [gone(4), gone(5)], added: [gone(7)] })).toEqual({
-      ...NOTHING,
-      holder: { isNew: false, holder: null },
-      removed: [5],
-    });
-  });
-
-  test("is kept as long as its deadline is to come", () => {
-    const last = { deadlineUs: NOW_US + 1 };
-    expect(moved(heldBy(4), { changed: [ended(4, last)], added: [ended(7, last)] })).toMatchObject({
-      ended: [4, 7],
-      requests: [7],
-    });
-  });
+    return [
+      `ended claims with the deadline ${deadlineUs} are not kept, nor their request ids`,
+      heldBy(4),
+      { changed: [gone(4), gone(5)], added: [gone(7)] },
+      { holder: ["there", null], added: [], removed: [5], ended: [], requests: [], earliestUs: null },
+    ];
+  }),
+])("%s", (_, of, changes, expected) => {
+  expect(moved(of, changes)).toMatchObject(expected);
 });
 
-describe("the earliest deadline of a decision", () => {
-  const earliestUs = (of: Lock, changes: Pick<Partial<Writes>, "added" | "changed">) =>
-    moved(of, changes).earliestUs;
-  const until = (deadlineUs: number | null) => ({ deadlineUs });
-
-  test("is that of all live claims that it writes, in whatever table", () => {
-    const [guard, further, added] = [held(1, until(30)), held(2, until(20)), waiting(4, until(10))];
-    expect(earliestUs(heldBy(1), { changed: [guard, further], added: [added] })).toBe(10);
-    expect(earliestUs(heldBy(1), { changed: [guard, further] })).toBe(20);
-    expect(earliestUs(heldBy(1), { changed: [guard] })).toBe(30);
-  });
+test("the earliest deadline of a decision is that of all live claims that it writes, in whatever table", () => {
+  const [guard, further] = [held(1, { deadlineUs: 30 }), held(2, { deadlineUs: 20 })];
+  const added = [waiting(4, { deadlineUs: 10 })];
+  expect(moved(heldBy(1), { changed: [guard, further], added }).earliestUs).toBe(10);
+  expect(moved(heldBy(1), { changed: [guard, further] }).earliestUs).toBe(20);
+  expect(moved(heldBy(1), { changed: [guard] }).earliestUs).toBe(30);
 });
 
 describe("the bound of a lock's deadlines", () => {
   const STAYS = { soonUs: null, laterUs: null, atMostUs: null };
+  const EXACT = { soonUs: 1_500, laterUs: 2_000, atMostUs: 2_000 };
+  const FALLS = { ...STAYS, atMostUs: 1_500 };
+  const HALF_OF_EVER_US = NOW_US + (NEVER_DUE_US - NOW_US) / 2;
+  const NEVER = { soonUs: HALF_OF_EVER_US, laterUs: NEVER_DUE_US, atMostUs: NEVER_DUE_US };
+  const both = { changed: [held(1)], added: [waiting(2)] };
 
-  /** With these counters after the decision. */
-  function bounds(
-    counters: Partial<Lock>,
-    of: Lock,
-    changes: Pick<Partial<Writes>, "added" | "changed">,
-    locks: Lock[] = [],
-  ) {
-    const decided = Object.assign(of, counters);
-    const moves = movesOf({ ...NO_CHANGES, locks: [decided, ...locks], ...changes }, NOW_US);
-    return boundsOf(decided, moves, NOW_US);
-  }
-
-  test("stays at a lock that is free from now on", () => {
-    expect(bounds({ holders: 0 }, heldBy(1), { changed: [ended(1)] })).toEqual(STAYS);
-    // Although the decision sets deadlines at another lock.
+  test.each<[string, ReturnType<typeof boundsOf>, Partial<Lock>, Lock, Changes]>([
+    ["stays if the lock is free from now on", STAYS, {}, heldBy(1), { changed: [ended(1)] }],
+    ["stays if no deadline is set", STAYS, { holders: 1 }, heldBy(1), {}],
+    ["stays if only ended claims are", STAYS, { holders: 1, waiting: 2 }, heldBy(1), { changed: [ended(3)] }],
+    ["is exact for an only holder that is new", EXACT, { holders: 1 }, lock(), { added: [held(1)] }],
+    ["is exact for one that is renewed", EXACT, { holders: 1 }, heldBy(1), { changed: [held(1)] }],
+    ["is exact for one that waited", EXACT, { holders: 1 }, lock(), { changed: [held(1)] }],
+    ["is never", NEVER, { holders: 1 }, heldBy(1), { changed: [held(1, { deadlineUs: null })] }],
+    // Not all deadlines are known.
+    ["only falls beside another holder", FALLS, { holders: 2 }, heldBy(1), both],
+    ["only falls beside a waiter", FALLS, { holders: 1, waiting: 1 }, heldBy(1), both],
+    ["only falls without a holder", FALLS, { holders: 0, waiting: 1 }, heldBy(1), both],
+  ])("%s", (_, expected, counters, of, changes) => {
     const other = lock({ id: 2n });
-    const changes = { changed: [ended(1)], added: [held(1, { lockId: 2n })] };
-    expect(bounds({ holders: 0 }, heldBy(1), changes, [other])).toEqual(STAYS);
+    const locks = [Object.assign(of, counters), other];
+    expect(boundsOf(of, movesOf({ ...NO_CHANGES, locks, ...changes }, NOW_US), NOW_US)).toEqual(expected);
   });
 
-  test("stays if no deadline is set", () => {
-    expect(bounds({ holders: 1 }, heldBy(1), {})).toEqual(STAYS);
-    expect(bounds({ holders: 1, waiting: 2 }, heldBy(1), { changed: [ended(3)] })).toEqual(STAYS);
-  });
-
-  test("is exact for an only holder, once less than half of the time is left", () => {
-    const expected = { soonUs: 1_500, laterUs: 2_000, atMostUs: 2_000 };
-    expect(bounds({ holders: 1 }, lock(), { added: [held(1)] })).toEqual(expected);
-    expect(bounds({ holders: 1 }, heldBy(1), { changed: [held(1)] })).toEqual(expected);
-    expect(bounds({ holders: 1 }, lock(), { changed: [held(1)] })).toEqual(expected);
-    const deadlineUs = null;
-    expect(bounds({ holders: 1 }, heldBy(1), { changed: [held(1, { deadlineUs })] })).toEqual({
-      soonUs: NOW_US + (NEVER_DUE_US - NOW_US) / 2,
-      laterUs: NEVER_DUE_US,
-      atMostUs: NEVER_DUE_US,
-    });
-  });
-
-  test.each<[string, Partial<Lock>]>([
-    ["another holder", { holders: 2 }],
-    ["a waiter", { holders: 1, waiting: 1 }],
-    ["a waiter and no holder", { holders: 0, waiting: 1 }],
-  ])("only falls at a lock with %s, because not all of its deadlines are known", (_, counters) => {
-    const atMostUs = { ...STAYS, atMostUs: 1_500 };
-    expect(bounds(counters, heldBy(1), { changed: [held(1)], added: [waiting(2)] })).toEqual(atMostUs);
+  test("stays although the decision sets a deadline of another lock", () => {
+    const of = Object.assign(heldBy(1), { holders: 0 });
+    const writes = { locks: [of, lock({ id: 2n })], changed: [ended(1)], added: [held(1, { lockId: 2n })] };
+    expect(boundsOf(of, movesOf({ ...NO_CHANGES, ...writes }, NOW_US), NOW_US)).toEqual(STAYS);
   });
 });

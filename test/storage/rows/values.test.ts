@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import { HOLDER_COLUMNS } from "../../../server/storage/rows/columns.ts";
-import { folderOf, wordOf } from "../../../server/storage/rows/values.ts";
+import { wordOf } from "../../../server/storage/rows/values.ts";
 import { CLAIM } from "../../support/claims.ts";
 import { holderValues } from "../../support/row-values.ts";
 
@@ -19,8 +19,4 @@ test("an unknown code is an error, and no word", () => {
   const words = ["none", "one"];
   expect([wordOf(words, 1), wordOf(words, "0"), wordOf(words, 1n)]).toEqual(["one", "none", "one"]);
   expect(() => wordOf(words, 2)).toThrow("code 2");
-});
-
-test("the folder of a name goes up to its last slash", () => {
-  expect(["a/b/c", "a/b/", "/a", "a", ""].map(folderOf)).toEqual(["a/b/", "a/b/", "/", "", ""]);
 });

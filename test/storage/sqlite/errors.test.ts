@@ -28,6 +28,9 @@ describe("an error of SQLite", () => {
     [13, "unavailable full"],
     [14, "unavailable cannot_open"],
     [26, "unavailable corrupt"],
+    // Extended codes mean what their primary codes do.
+    [10 | (4 << 8), "unavailable io_error"],
+    [8 | (1 << 8), "unavailable read_only"],
   ])("%i is %s", (code, expected) => {
     expect(meaning(code)).toBe(expected);
   });
@@ -37,11 +40,6 @@ describe("an error of SQLite", () => {
       kind: "transient",
       reason: "duplicate_request",
     });
-  });
-
-  test("with an extended code means what its primary code does", () => {
-    expect(meaning(10 | (4 << 8))).toBe("unavailable io_error");
-    expect(meaning(8 | (1 << 8))).toBe("unavailable read_only");
   });
 
   test("keeps its cause for the log, and names the file", () => {
@@ -56,10 +54,7 @@ describe("an error of SQLite", () => {
       failed(19),
       failed(1),
       failed("13"),
-      failed(
-        KEY_EXISTS,
-        "UNIQUE constraint failed: rowlock_claim.lock_id, rowlock_claim.place, rowlock_claim.ticket_number",
-      ),
+      failed(KEY_EXISTS, "UNIQUE constraint failed: rowlock_claim.lock_id, rowlock_claim.place"),
       failed(2067, "UNIQUE constraint failed: rowlock_lock.name"),
       new Error("a bug"),
       "a text",

@@ -9,7 +9,6 @@ import { countHolder, type Lock } from "../../../server/core/lock.ts";
 import { runPending, sqliteSchema } from "../../../server/storage/migrate/schema.ts";
 import { HOLDER_COLUMNS, LOCK_WRITTEN_COLUMNS } from "../../../server/storage/rows/columns.ts";
 import { boundsOf, movesOf } from "../../../server/storage/rows/placement.ts";
-import { requestKeyOf } from "../../../server/storage/rows/request-key.ts";
 import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
 import { sqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
 import { DECIDED_AT_STEP_US, type Loaded, type Store, type Writes } from "../../../server/storage/store.ts";
@@ -211,29 +210,4 @@ test("know nothing of a sweep that was rolled back", async () => {
   await expect(store.dueLocks(0n, 10)).rejects.toThrow("as planned");
   await changeClaims(store, { ...(claims[0] as Claim), ...ends(16) });
   expect(rowsOf(database)[0]).toMatchObject({ next_deadline: BigInt(ends(16).deadlineUs) });
-});
-
-test("keep the bytes of every text, and find a request id by the primary key", async () => {
-  const id = (await store.resolve(["a"])).get("a") as bigint;
-  const text = "a\0b ä 😀 \ud7ff";
-  const texts = { secret: text, requestId: text, owner: text, principal: text, labels: { a: text } };
-  const [first] = (await addClaims(store, id, { state: "held", ...texts })) as [Claim];
-  const [second] = (await addClaims(store, id, { ...texts, requestId: `2 ${text}` })) as [Claim];
-  const end = {
-    state: "ended",
-    endedAtUs: nowUs,
-    endReason: "released",
-    endNote: text,
-    endedBy: text,
-  } as const;
-  expect(await readClaim(store, second)).toEqual(second);
-  await changeClaims(store, { ...first, ...end });
-  expect(await readClaim(store, first)).toMatchObject({ ...texts, endNote: text, endedBy: text });
-  expect((await store.claimsByRequest([text])).claims).toMatchObject([{ ticketNumber: first.ticketNumber }]);
-  const bytes = database.prepare("SELECT holder_owner FROM rowlock_lock").get()?.holder_owner;
-  expect(Buffer.from(bytes as Uint8Array)).toEqual(Buffer.from(text));
-  const plan = database.prepare(
-    "EXPLAIN QUERY PLAN SELECT lock_id, ticket_number FROM rowlock_request WHERE request_key = ?",
-  );
-  expect(plan.get(requestKeyOf(text))?.detail).toContain("SEARCH rowlock_request USING PRIMARY KEY");
 });

@@ -8,7 +8,8 @@ import { runPending, sqliteSchema } from "../../../server/storage/migrate/schema
 import { durabilityOf, openStore } from "../../../server/storage/open.ts";
 import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
 import { sqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
-import type { Store } from "../../../server/storage/store.ts";
+import { CACHED_CLAIMS_OF_LOCK } from "../../../server/storage/storage-bounds.ts";
+import type { Store, StoreObserver } from "../../../server/storage/store.ts";
 import { RECORD } from "../../support/claims.ts";
 import {
   addClaims,
@@ -62,19 +63,25 @@ beforeEach(async () => {
   timings.length = 0;
   database = openSqliteFile(":memory:");
   await runPending(sqliteSchema(database));
-  store = sqliteStore(failing(database), {
+  store = openOn();
+});
+
+function openOn(cachedLocks?: number): Store {
+  const observer: StoreObserver = {
+    statement: (name, seconds) => {
+      ran.push(name);
+      timings.push(seconds);
+    },
+    transaction: (seconds) => void timings.push(seconds),
+    connection() {},
+  };
+  return sqliteStore(failing(database), {
     path: "/data/rowlock.db",
     clock: () => nowUs,
-    observer: {
-      statement: (name, seconds) => {
-        ran.push(name);
-        timings.push(seconds);
-      },
-      transaction: (seconds) => void timings.push(seconds),
-      connection() {},
-    },
+    observer,
+    cachedLocks,
   });
-});
+}
 afterEach(async () => {
   vi.restoreAllMocks();
   await store.close();
@@ -112,34 +119,9 @@ describe("no work is spent on", () => {
     expect(await decided(late)).toContain("due_claims");
   });
 
-  test("limit rules that have not changed since the last read", async () => {
-    await load(store, {});
-    expect(await ranIn(() => load(store, {}))).not.toContain("rules");
-    const rule = { prefix: "a", limit: 1, version: 1n, reason: "", changeMark: 1n };
-    await transact(store, { rule: { prefix: "a", afterLockId: 0n, rulesOnly: true } }, () => ({
-      ...NO_CHANGES,
-      rule,
-    }));
-    expect(await store.limitRules()).toEqual([rule]);
-    expect(await ranIn(() => load(store, {}))).not.toContain("rules");
-  });
-
-  test("the locks under a rule if it alone is requested", async () => {
-    await addClaims(store, await lockId(store, "a/1"), {});
-    const rule = { prefix: "a", afterLockId: 0n };
-    expect((await load(store, { rule })).locks.size).toBe(1);
-    expect((await load(store, { rule: { ...rule, rulesOnly: true } })).locks.size).toBe(0);
-  });
-
   test("a name that exists already, which needs no transaction", async () => {
-    const id = await lockId(store, "a");
+    await lockId(store, "a");
     expect(await ranIn(() => store.resolve(["a", "a"]))).toEqual(["lock_id", "lock_id"]);
-    expect(await store.resolve(["a", "b"])).toEqual(
-      new Map([
-        ["a", id],
-        ["b", expect.any(BigInt)],
-      ]),
-    );
   });
 
   test("a missing record, which needs no deletion", async () => {
@@ -219,23 +201,26 @@ describe("a lock that this process has written", () => {
     expect((await load(store, { locks: planned(id) })).locks.get(id)?.limit).toBeNull();
   });
 
-  test("is decided about by the present rules", async () => {
-    const id = await knownLock({ state: "held" });
-    const rule = { prefix: "k", limit: 3, version: 1n, reason: "", changeMark: 1n };
-    await transact(store, { rule: { prefix: "k", afterLockId: 0n } }, () => ({ ...NO_CHANGES, rule }));
-    expect((await load(store, { locks: planned(id) })).limitRules).toEqual([rule]);
-  });
-
   test("is unknown once it was removed", async () => {
-    const id = await lockId(store, "idle");
-    for (let times = 0; times < 3; times++) await load(store, { locks: planned(id) });
-    expect(await decided(id)).toEqual(FROM_MEMORY);
+    const id = await knownLock();
     nowUs += 10 * SECOND_US;
     expect(await store.purgeLocks(SECOND_US, 10)).toBe(1);
-    await transact(store, { locks: planned(id) }, (loaded) => {
-      expect(loaded.locks.size).toBe(0);
-      return NO_CHANGES;
-    });
+    expect((await load(store, { locks: planned(id) })).locks.size).toBe(0);
+  });
+
+  test.each([
+    ["as many others", [1, 1, 1], true],
+    ["more others", [1, 1, 1, 1], false],
+    ["others with more claims than are kept", [4 * CACHED_CLAIMS_OF_LOCK], false],
+  ])("is known or not after %s were written: %j, %s", async (_, others, isKnown) => {
+    store = openOn(4);
+    const id = await knownLock({ state: "held" });
+    for (const [at, count] of others.entries()) {
+      const other = await lockId(store, `other ${at}`);
+      await addClaims(store, other, ...Array.from({ length: count }, () => ({})));
+      for (let times = 0; times < 2; times++) await load(store, { locks: planned(other) });
+    }
+    expect(!(await decided(id)).includes("lock")).toBe(isKnown);
   });
 });
 

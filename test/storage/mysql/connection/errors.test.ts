@@ -18,6 +18,15 @@ const meaning = (error: Error, commitSent = false) => {
   return `${known.kind} ${known.reason}${reconnect ? ", reconnect" : ""}`;
 };
 
+const LOST = "transient connection_lost, reconnect";
+const UNKNOWN = "unavailable unexpected, reconnect";
+const plain = (more: object) => Object.assign(new Error("x"), more);
+const of = (code: string, error: unknown, expected: string): [string, unknown, string] => [
+  code,
+  error,
+  expected,
+];
+
 describe("an error of the server", () => {
   test.each([
     [1213, "transient deadlock"],
@@ -78,65 +87,51 @@ describe("an error of the server", () => {
     expect(bugOf(serverError(1146, "no table", "42S02"))).toBeNull();
     expect(bugOf(networkError("ECONNRESET"))).toBeNull();
   });
-
-  test("about a missing database does not mention tables", () => {
-    expect(classify(serverError(1049)).error.message).toMatch(/CREATE DATABASE.* \(error 1049\)\.$/);
-  });
-
-  test("about the schema names the command that repairs it", () => {
-    expect(classify(serverError(1146)).error.message).toContain("rowlock migrate up");
-  });
 });
 
-describe("after COMMIT was sent", () => {
-  test.each([
-    [serverError(1180), "unknown_outcome commit_failed, reconnect"],
-    [serverError(1047), "unknown_outcome cluster_not_ready, reconnect"],
-    [serverError(1053), "unknown_outcome shutting_down, reconnect"],
-    [serverError(1317), "unknown_outcome connection_lost, reconnect"],
-    [serverError(65_000), "unknown_outcome unexpected, reconnect"],
-    [networkError("ECONNRESET"), "unknown_outcome connection_lost, reconnect"],
-    [networkError("PROTOCOL_CONNECTION_LOST"), "unknown_outcome connection_lost, reconnect"],
-    [deadlineError(), "unknown_outcome timeout, reconnect"],
-  ])("%o leaves open whether it was committed", (error, expected) => {
+test.each<[string, Error, string]>([
+  ["1180", serverError(1180), "unknown_outcome commit_failed, reconnect"],
+  ["1047", serverError(1047), "unknown_outcome cluster_not_ready, reconnect"],
+  ["1053", serverError(1053), "unknown_outcome shutting_down, reconnect"],
+  ["1317", serverError(1317), "unknown_outcome connection_lost, reconnect"],
+  ["65000", serverError(65_000), "unknown_outcome unexpected, reconnect"],
+  ["ECONNRESET", networkError("ECONNRESET"), "unknown_outcome connection_lost, reconnect"],
+  [
+    "a lost connection",
+    networkError("PROTOCOL_CONNECTION_LOST"),
+    "unknown_outcome connection_lost, reconnect",
+  ],
+  ["our own deadline", deadlineError(), "unknown_outcome timeout, reconnect"],
+  ["1213", serverError(1213), "transient deadlock"],
+  ["1205", serverError(1205), "transient lock_wait_timeout"],
+  ["1290", serverError(1290), "unavailable read_only, reconnect"],
+  ["1114", serverError(1114), "unavailable full"],
+])(
+  "after COMMIT was sent, %s leaves open whether it was committed, or means that it was not",
+  (_, error, expected) => {
     expect(meaning(error, true)).toBe(expected);
-  });
+  },
+);
 
-  test.each([
-    [1213, "transient deadlock"],
-    [1205, "transient lock_wait_timeout"],
-    [1290, "unavailable read_only, reconnect"],
-    [1114, "unavailable full"],
-  ])("%i means that it was not", (errno, expected) => {
-    expect(meaning(serverError(errno), true)).toBe(expected);
-  });
-});
-
-describe("an error of the network", () => {
-  test.each([
-    ["ECONNRESET", "transient connection_lost, reconnect"],
-    ["EPIPE", "transient connection_lost, reconnect"],
-    ["PROTOCOL_CONNECTION_LOST", "transient connection_lost, reconnect"],
-    ["ECONNREFUSED", "unavailable unreachable, reconnect"],
-    ["ENOENT", "unavailable unreachable, reconnect"],
-    ["ENOTSOCK", "unavailable unreachable, reconnect"],
-    ["EACCES", "unavailable unreachable, reconnect"],
-    ["ENOTFOUND", "unavailable unreachable, reconnect"],
-    ["ETIMEDOUT", "unavailable unreachable, reconnect"],
-  ])("%s is %s", (code, expected) => {
-    expect(meaning(networkError(code))).toBe(expected);
-  });
-
-  test("without a code is a lost connection if the driver calls it fatal", () => {
-    const error = Object.assign(new Error("Can't add new command when connection is in closed state"), {
-      fatal: true,
-    });
-    expect(meaning(error)).toBe("transient connection_lost, reconnect");
-  });
-
-  test("of our own deadline is a time-out", () => {
-    expect(meaning(deadlineError())).toBe("unavailable timeout, reconnect");
-  });
+test.each<[string, unknown, string]>([
+  ...["ECONNRESET", "EPIPE", "PROTOCOL_CONNECTION_LOST"].map((code) => of(code, networkError(code), LOST)),
+  ...["ECONNREFUSED", "ENOENT", "ENOTSOCK", "EACCES", "ENOTFOUND", "ETIMEDOUT"].map((code) =>
+    of(code, networkError(code), "unavailable unreachable, reconnect"),
+  ),
+  ["our own deadline", deadlineError(), "unavailable timeout, reconnect"],
+  ["one without a code that the driver calls fatal", plain({ fatal: true }), LOST],
+  ["one that it does not call fatal", plain({ fatal: false }), UNKNOWN],
+  ["one of which it says nothing", plain({}), UNKNOWN],
+  ["a fatal one with a number of the server", plain({ fatal: true, errno: 65_000 }), UNKNOWN],
+  // The operating system's numbers are not the server's.
+  ["the number -1213", plain({ errno: -1213 }), UNKNOWN],
+  ["the number 0, if fatal", plain({ errno: 0, fatal: true }), LOST],
+  ["a text", "a text", UNKNOWN],
+  ["null", null, UNKNOWN],
+  ["what is no error", { errno: 1213, fatal: true }, UNKNOWN],
+  ["a number that is text", plain({ errno: "1213" }), UNKNOWN],
+])("an error of the network, or with little information: %s", (_, error, expected) => {
+  expect(meaning(error as Error)).toBe(expected);
 });
 
 test("no message holds SQL, and the cause is attached without it", () => {
@@ -149,40 +144,13 @@ test("no message holds SQL, and the cause is attached without it", () => {
   expect(JSON.stringify(bug?.cause)).not.toContain("INSERT");
 });
 
-describe("an error with little information", () => {
-  const UNKNOWN = "unavailable unexpected, reconnect";
-
-  test("is unknown, whatever was thrown", () => {
-    for (const cause of [
-      "a text",
-      null,
-      { errno: 1213, fatal: true },
-      Object.assign(new Error("x"), { errno: "1213" }),
-    ])
-      expect(meaning(cause as Error)).toBe(UNKNOWN);
-  });
-
-  test("of the operating system is not taken for one of the server with the same number", () => {
-    expect(meaning(Object.assign(new Error("x"), { errno: -1213 }))).toBe(UNKNOWN);
-    expect(meaning(Object.assign(new Error("x"), { errno: 0, fatal: true }))).toBe(
-      "transient connection_lost, reconnect",
-    );
-  });
-
-  test("is a lost connection only if the driver calls it fatal and the server has given it no number", () => {
-    expect(meaning(Object.assign(new Error("x"), { fatal: false }))).toBe(UNKNOWN);
-    expect(meaning(new Error("x"))).toBe(UNKNOWN);
-    expect(meaning(Object.assign(new Error("x"), { fatal: true, errno: 65_000 }))).toBe(UNKNOWN);
-  });
-
-  test("is no bug, unless the server blames the statement", () => {
-    expect(bugOf("a text")).toBeNull();
-    expect(bugOf({ sqlState: "42000" })).toBeNull();
-    expect(bugOf(Object.assign(new Error("x"), { sqlState: 42_000 }))).toBeNull();
-    expect(bugOf(serverError(65_000))).toBeNull();
-    for (const state of ["21000", "22003", "23000", "42000"])
-      expect(bugOf(serverError(65_000, "wrong", state))?.message).toContain("error 65000");
-  });
+test("an error is no bug, unless the server blames the statement", () => {
+  expect(bugOf("a text")).toBeNull();
+  expect(bugOf({ sqlState: "42000" })).toBeNull();
+  expect(bugOf(Object.assign(new Error("x"), { sqlState: 42_000 }))).toBeNull();
+  expect(bugOf(serverError(65_000))).toBeNull();
+  for (const state of ["21000", "22003", "23000", "42000"])
+    expect(bugOf(serverError(65_000, "wrong", state))?.message).toContain("error 65000");
 });
 
 describe("the message for an operator", () => {
@@ -193,6 +161,8 @@ describe("the message for an operator", () => {
     expect(message(networkError("ECONNREFUSED"))).toMatch(/: nothing listens .* \(ECONNREFUSED\)\.$/);
     expect(message(serverError(1290))).toMatch(/switch-over is in progress \(error 1290\)\.$/);
     expect(message(serverError(1146))).toMatch(/that this server needs: .* \(error 1146\)\.$/);
+    expect(message(serverError(1146))).toContain("rowlock migrate up");
+    expect(message(serverError(1049))).toMatch(/CREATE DATABASE.* \(error 1049\)\.$/);
   });
 
   test("leaves out words that are no names of the network", () => {
@@ -200,9 +170,4 @@ describe("the message for an operator", () => {
       expect(message(Object.assign(new Error("x"), { code, fatal: true }))).toMatch(/[a-z]\.$/);
     expect(message("a text")).toMatch(/does not know\.$/);
   });
-});
-
-test("an outcome is unknown only if COMMIT was sent", () => {
-  expect(classify(networkError("ECONNRESET")).error.kind).toBe("transient");
-  expect(classify(networkError("ECONNRESET"), true).error.kind).toBe("unknown_outcome");
 });

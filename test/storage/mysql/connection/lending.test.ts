@@ -9,8 +9,7 @@ import type { Server } from "../../../../server/storage/mysql/connection/connect
 import { Connection, Trip } from "../../../../server/storage/mysql/connection/connection.ts";
 import { MysqlPool } from "../../../../server/storage/mysql/connection/pool.ts";
 import {
-  IDLE_MS_MAX,
-  IDLE_SWEEP_MS,
+  CLOSE_MS_MAX,
   LOAN_MS_MAX,
   POOL_WAIT_MS_MAX,
   POOL_WAITING_MAX,
@@ -26,12 +25,13 @@ vi.mock(import("../../../../server/storage/mysql/connection/connect.ts"), async 
 class FakeDriver extends EventEmitter {
   /** The error of the next statement. */
   failure: Error | null = null;
+  hangs = false;
   isEnded = false;
   closed: (() => void) | null = null;
   answersGoodbye = true;
 
   query(_query: unknown, answer: (error: unknown, results?: unknown) => void): void {
-    answer(this.failure, []);
+    if (!this.hangs) answer(this.failure, []);
   }
 
   end(done: () => void): void {
@@ -87,6 +87,11 @@ const turns = () => vi.advanceTimersByTimeAsync(1);
 const ask = (connection: Connection) => {
   const trip = new Trip("ask");
   trip.add("SELECT 1");
+  return connection.run(trip);
+};
+const commit = (connection: Connection) => {
+  const trip = new Trip("commit");
+  trip.addCommit();
   return connection.run(trip);
 };
 const lost = () => Object.assign(new Error("gone"), { code: "ECONNRESET" });
@@ -146,17 +151,6 @@ describe("connections are lent", () => {
     expect(pool.state).toEqual({ open: 2, idle: 2, waiting: 0 });
   });
 
-  test("although work fails before it waits for anything", async () => {
-    const pool = newPool(1);
-    await pool.use(ask);
-    const bug = new Error("a bug");
-    const fails = () => {
-      throw bug;
-    };
-    expect(await outcome(pool.use(fails))).toBe(bug);
-    expect(pool.state).toEqual({ open: 1, idle: 1, waiting: 0 });
-  });
-
   test("up to the same maximum after some were lost while idle", async () => {
     const pool = newPool(2);
     const before = [holder(pool), holder(pool)];
@@ -203,38 +197,29 @@ describe("connections are lent", () => {
     expect(await pool.use(async ({ isPatient }) => isPatient)).toBeNull();
   });
 
-  test("for the requested time, and otherwise for the time that any work may take", async () => {
-    for (const [asked, loanMs] of [
-      [undefined, LOAN_MS_MAX],
-      [70_000, 70_000],
-    ] as const) {
+  test.each([
+    [undefined, LOAN_MS_MAX],
+    [70_000, 70_000],
+  ])(
+    "for the requested time (%i), and otherwise for the time that any work may take",
+    async (asked, loanMs) => {
       const pool = newPool(1);
-      const held = Promise.withResolvers<void>();
-      const used = pool.use(() => held.promise, asked);
+      const failed = pool.use(async (connection) => {
+        (opened[0] as Opened).driver.hangs = true;
+        return await outcome(ask(connection));
+      }, asked);
       await turns();
-      const { connection } = opened.at(-1) as Opened;
+      const { connection } = opened[0] as Opened;
       await vi.advanceTimersByTimeAsync(loanMs - 2);
       expect(connection.alive).toBe(true);
       await vi.advanceTimersByTimeAsync(2);
       expect(connection.alive).toBe(false);
-      held.resolve();
-      await used;
-    }
-  });
+      expect(await failed).toMatchObject({ kind: "unavailable", reason: "timeout" });
+    },
+  );
 });
 
 describe("a connection is not lent again", () => {
-  test("if it was lost while idle, which is reported once", async () => {
-    const pool = newPool(1);
-    await pool.use(ask);
-    opened[0]?.driver.emit("error", lost());
-    opened[0]?.driver.emit("error", lost());
-    expect(broken).toBe(1);
-    expect(pool.state.open).toBe(0);
-    await anew(pool.use(ask));
-    expect(opened).toHaveLength(2);
-  });
-
   test("if a transaction may be open on it", async () => {
     const pool = newPool(1);
     await pool.use(async (connection) => {
@@ -319,25 +304,6 @@ describe("a connection is not lent again", () => {
     expect(opened).toHaveLength(2);
     expect(pool.serverChanges).toBe(0);
   });
-
-  test("if it was idle for long: it is closed before another one is opened", async () => {
-    const pool = newPool(1);
-    await pool.use(ask);
-    const { driver } = opened[0] as Opened;
-    driver.answersGoodbye = false;
-    const idleFromMs = performance.now();
-    while (!driver.isEnded) await vi.advanceTimersByTimeAsync(10);
-    const idleMs = performance.now() - idleFromMs;
-    expect(idleMs).toBeGreaterThanOrEqual(IDLE_MS_MAX);
-    expect(idleMs).toBeLessThanOrEqual(IDLE_MS_MAX + IDLE_SWEEP_MS + 10);
-    const next = pool.use(ask);
-    await turns();
-    expect(opened).toHaveLength(1);
-    driver.closed?.();
-    expect(await anew(next)).toEqual([[]]);
-    expect(opened).toHaveLength(2);
-    expect(broken).toBe(0);
-  });
 });
 
 describe("work", () => {
@@ -357,26 +323,48 @@ describe("work", () => {
     expect(times).toBe(3);
   });
 
-  test("is not repeated if its connection was opened for it", async () => {
+  test.each([
+    ["its connection was opened for it", false],
+    ["it has had an answer", true],
+  ])("is not repeated if %s", async (_, isKept) => {
     const pool = newPool(1);
+    if (isKept) await pool.use(ask);
     let times = 0;
-    const failed = await outcome(
-      pool.use((connection) => {
-        times += 1;
-        (opened[0] as Opened).driver.failure = lost();
-        return ask(connection);
-      }),
-    );
-    expect(failed).toMatchObject({ kind: "transient", reason: "connection_lost" });
+    const work = async (connection: Connection) => {
+      times += 1;
+      if (isKept) await ask(connection);
+      (opened[0] as Opened).driver.failure = lost();
+      return await ask(connection);
+    };
+    expect(await outcome(pool.use(work))).toMatchObject({ kind: "transient", reason: "connection_lost" });
     expect(times).toBe(1);
   });
 
-  test("that fails gives its connection back", async () => {
+  test("whose COMMIT is cut off has an open outcome, whatever it sends then; later work has not", async () => {
+    const pool = newPool(1);
+    await pool.use(commit);
+    const unknown = { kind: "unknown_outcome", reason: "connection_lost" };
+    await pool.use(async (connection) => {
+      (opened[0] as Opened).driver.failure = lost();
+      expect(await outcome(ask(connection))).toMatchObject({ kind: "transient", reason: "connection_lost" });
+    });
+    await anew(pool.use(ask));
+    await pool.use(async (connection) => {
+      (opened[1] as Opened).driver.failure = lost();
+      for (const send of [commit, ask]) expect(await outcome(send(connection))).toMatchObject(unknown);
+    });
+  });
+
+  test("that fails gives its connection back, even if it waits for nothing", async () => {
     const pool = newPool(1);
     const bug = new Error("a bug");
-    expect(await outcome(pool.use(() => Promise.reject(bug)))).toBe(bug);
-    expect(pool.state).toEqual({ open: 1, idle: 1, waiting: 0 });
-    await pool.use(ask);
+    const throws = () => {
+      throw bug;
+    };
+    for (const work of [throws, () => Promise.reject(bug), throws]) {
+      expect(await outcome(pool.use(work))).toBe(bug);
+      expect(pool.state).toEqual({ open: 1, idle: 1, waiting: 0 });
+    }
     expect(opened).toHaveLength(1);
   });
 });
@@ -441,29 +429,16 @@ test("a connection that was opened for a caller that has another one by then lie
   expect(opened).toHaveLength(3);
 });
 
-describe("at the close", () => {
-  test("running work finishes, waiting and new callers are refused, and each connection is closed in order", async () => {
-    const pool = newPool(1);
-    const busy = holder(pool);
-    await turns();
-    const waiting = outcome(pool.use(ask));
-    await turns();
-    let isClosed = false;
-    const closing = pool.close().then(() => {
-      isClosed = true;
-    });
-    await turns();
-    const refused = { kind: "unavailable", reason: "closed" };
-    expect(await outcome(pool.use(ask))).toMatchObject(refused);
-    expect(isClosed).toBe(false);
-    expect(await ask(await busy.connection)).toEqual([[]]);
-    busy.letGo();
-    await busy.used;
-    await vi.advanceTimersByTimeAsync(POOL_WAIT_MS_MAX);
-    await closing;
-    expect(await waiting).toMatchObject(refused);
-    expect(opened[0]?.driver.isEnded).toBe(true);
-    expect(pool.state.open).toBe(0);
-    await pool.close();
+test("at the close, a server that does not answer takes its time and no longer", async () => {
+  const pool = newPool(1);
+  await pool.use(ask);
+  (opened[0] as Opened).driver.answersGoodbye = false;
+  let isClosed = false;
+  const closing = pool.close().then(() => {
+    isClosed = true;
   });
+  await vi.advanceTimersByTimeAsync(CLOSE_MS_MAX - 1);
+  expect(isClosed).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  await closing;
 });

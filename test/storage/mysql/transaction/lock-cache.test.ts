@@ -6,7 +6,11 @@ import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
 import type { Claim } from "../../../../server/core/claim.ts";
 import { countHolder, countWaiter } from "../../../../server/core/lock.ts";
 import { ROLLED_BACK, retry } from "../../../../server/storage/retry.ts";
-import { CACHED_QUEUE_MAX, CLOCK_UNSURE_US_MAX } from "../../../../server/storage/storage-bounds.ts";
+import {
+  ALONE_AFTER_OTHERS,
+  CACHED_QUEUE_MAX,
+  CLOCK_UNSURE_US_MAX,
+} from "../../../../server/storage/storage-bounds.ts";
 import type { Loaded, LoadPlan, Store, Writes } from "../../../../server/storage/store.ts";
 import { CLAIM } from "../../../support/claims.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
@@ -225,7 +229,16 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       await plain.run("UPDATE rowlock_meta SET server_identity = 'another'");
       try {
         expect(await refusal(look(store, copied.plan, changes))).toMatchObject({ reason: "changed" });
-        expect((await look(store, copied.plan)).isSuccessor).toBe(true);
+        const { isSuccessor, failOver: before } = await look(store, copied.plan);
+        expect(isSuccessor).toBe(true);
+        // From then on, the rows are those of this server.
+        await other.failOver({ seenEpoch: before.epoch, epochMin: 0n, pauseUsMin: 0, pauseUsMax: 0 });
+        const again = () => retry(ROLLED_BACK, () => look(store, copied.plan));
+        expect((await again()).isSuccessor).toBe(false);
+        await plain.run("UPDATE rowlock_meta SET server_identity = NULL");
+        expect((await again()).isSuccessor).toBe(false);
+        await (await stage.store()).close();
+        expect(await plain.run("SELECT server_identity FROM rowlock_meta")).toEqual([row]);
       } finally {
         await plain.run("UPDATE rowlock_meta SET server_identity = ?", [row?.server_identity]);
       }
@@ -252,6 +265,16 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       expect(trips).toEqual(["decide_commit"]);
     },
   );
+
+  test("nothing is decided without a read while grants are paused after a fail-over", async () => {
+    const { plan } = await knownLock();
+    await plain.run("UPDATE rowlock_meta SET grants_from = ?", [(await clockUs(plain)) + HOUR_US]);
+    expect(await refusal(look(store, plan))).toMatchObject({ reason: "changed" });
+    trips.length = 0;
+    for (let turn = 0; turn < 3; turn++) await look(store, plan);
+    expect(trips).not.toContain("decide_commit");
+    await plain.run("UPDATE rowlock_meta SET grants_from = 0");
+  });
 
   test("a place that may have lapsed is read, because another server may have extended it", async () => {
     const { id, plan, added } = await knownLock({ dueInUs: 400_000 });
@@ -333,6 +356,11 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
         for (let time = 0; time < times; time++) await look(other, plan);
       }
       expect(new Set(trips)).toEqual(new Set(["load", "save_commit"]));
+      // It is known again once this server alone has written it for a while.
+      for (let alone = 0; alone <= ALONE_AFTER_OTHERS + 1; alone++) await look(store, plan);
+      trips.length = 0;
+      await look(store, plan);
+      expect(trips).toEqual(["decide_commit"]);
     },
   );
 

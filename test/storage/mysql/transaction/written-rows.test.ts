@@ -175,6 +175,9 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
           ids,
         );
         expect(inOrder(requests)).toEqual(inOrder(expected.requests));
+        // Each record is found when its lock is free, and only then.
+        const findings = await store.checkInvariants(1_000);
+        expect(findings.filter(({ check }) => check === "records")).toEqual([]);
       }),
       { seed, numRuns: 8 },
     );
