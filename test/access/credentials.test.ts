@@ -49,13 +49,8 @@ describe("a tokens file", () => {
       `${line}\n${token}\nb ${token}\n* ${line.split(" ")[1]}\n${line}\n${"x".repeat(300)} ${line.split(" ")[1]}`,
     );
     if (!("faults" in read)) throw new Error("It has no faults.");
-    expect(read.faults.map((fault) => fault.split(/[ :]/, 2).join(" "))).toEqual([
-      "line 2",
-      "line 3",
-      "line 4",
-      "line 5",
-      "line 6",
-    ]);
+    const lines = read.faults.map((fault) => fault.split(/[ :]/, 2).join(" "));
+    expect(lines).toEqual([2, 3, 4, 5, 6].map((number) => `line ${number}`));
     expect(read.faults.join()).not.toContain(token);
   });
 
@@ -68,13 +63,12 @@ describe("a tokens file", () => {
   test("that loses a token ends who came with it, and only these", async () => {
     const [gone, kept] = [newToken("gone"), newToken("kept")];
     const access = new Access({ tokens: tokensIn(`${gone.line}\n${kept.line}`) });
-    const [before, other] = await Promise.all([
-      access.identify(bearer(gone.token)),
-      access.identify(bearer(kept.token)),
-    ]);
+    const [before, other] = await Promise.all(
+      [gone, kept].map(({ token }) => access.identify(bearer(token))),
+    );
     access.replaceTokens(tokensIn(kept.line));
-    expect(before.ended(Date.now())?.reason).toBe("CREDENTIALS_WRONG");
-    expect(other.ended(Date.now())).toBeNull();
+    expect(before?.ended(Date.now())?.reason).toBe("CREDENTIALS_WRONG");
+    expect(other?.ended(Date.now())).toBeNull();
     expect(await outcome(access, bearer(gone.token))).toBe("CREDENTIALS_WRONG");
   });
 });
@@ -99,6 +93,11 @@ describe("a JWT", () => {
     algorithms: ["ES256"],
     clockSkewMs: 10_000,
   };
+  const publicOf = async ({ publicKey }: GenerateKeyPairResult, kid: string | undefined) => ({
+    ...(await exportJWK(publicKey)),
+    ...(kid !== undefined && { kid }),
+    alg: "ES256",
+  });
   let own: GenerateKeyPairResult;
   let foreign: GenerateKeyPairResult;
   const keys = new FileKeys();
@@ -106,7 +105,7 @@ describe("a JWT", () => {
   beforeAll(async () => {
     own = await generateKeyPair("ES256", { extractable: true });
     foreign = await generateKeyPair("ES256");
-    keys.replace({ keys: [{ ...(await exportJWK(own.publicKey)), kid: "one", alg: "ES256" }] });
+    keys.replace({ keys: [await publicOf(own, "one")] });
   });
 
   const inS = (seconds: number) => Math.floor(Date.now() / 1_000) + seconds;
@@ -124,15 +123,9 @@ describe("a JWT", () => {
 
   /** As the API server of Kubernetes signs them for a projected volume. */
   test("of a service account of Kubernetes is known by its subject", async () => {
-    const token = await signed(
-      claims({
-        aud: ["rowlock"],
-        iat: inS(-10),
-        nbf: inS(-10),
-        jti: "0b1c",
-        "kubernetes.io": { namespace: "etl", serviceaccount: { name: "loader", uid: "u" } },
-      }),
-    );
+    const own = { namespace: "etl", serviceaccount: { name: "loader", uid: "u" } };
+    const times = { iat: inS(-10), nbf: inS(-10) };
+    const token = await signed(claims({ aud: ["rowlock"], ...times, jti: "0b1c", "kubernetes.io": own }));
     expect(await outcome(access(), bearer(token))).toBe("jwt:system:serviceaccount:etl:loader");
   });
 
@@ -181,7 +174,7 @@ describe("a JWT", () => {
     expect(identity.ended(Date.now())).toBeNull();
     expect(identity.ended(Date.now() + 71_000)?.reason).toBe("CREDENTIALS_EXPIRED");
     const before = keys.current();
-    keys.replace({ keys: [{ ...(await exportJWK(foreign.publicKey)), kid: "two", alg: "ES256" }] });
+    keys.replace({ keys: [await publicOf(foreign, "two")] });
     expect(identity.ended(Date.now())?.reason).toBe("CREDENTIALS_WRONG");
     if (before) keys.replace(before);
   });
@@ -190,12 +183,7 @@ describe("a JWT", () => {
     "ends when its key is withdrawn, and another one has the id %o",
     async (kid) => {
       const before = keys.current();
-      const publicOf = async ({ publicKey }: GenerateKeyPairResult, id = kid) => ({
-        ...(await exportJWK(publicKey)),
-        ...(id !== undefined && { kid: id }),
-        alg: "ES256",
-      });
-      keys.replace({ keys: [await publicOf(own)] });
+      keys.replace({ keys: [await publicOf(own, kid)] });
       const header = { alg: "ES256", ...(kid !== undefined && { kid }) };
       const token = await new SignJWT(claims()).setProtectedHeader(header).sign(own.privateKey);
       const gate = access();
@@ -203,7 +191,7 @@ describe("a JWT", () => {
       // The same key again, read anew, under another id, and beside keys that nobody here can use.
       keys.replace({ keys: [{ kty: "PQ" }, await publicOf(own, "renamed")] });
       expect(identity.ended(Date.now())).toBeNull();
-      keys.replace({ keys: [await publicOf(foreign)] });
+      keys.replace({ keys: [await publicOf(foreign, kid)] });
       expect(identity.ended(Date.now())?.reason).toBe("CREDENTIALS_WRONG");
       expect(await outcome(gate, bearer(token))).toBe("CREDENTIALS_WRONG");
       if (before) keys.replace(before);
@@ -223,11 +211,6 @@ describe("a JWT", () => {
 
   describe("whose keys come from a URL", () => {
     test("is known when the issuer has changed its keys, and while the URL is away", async () => {
-      const publicOf = async (pair: GenerateKeyPairResult, kid: string) => ({
-        ...(await exportJWK(pair.publicKey)),
-        kid,
-        alg: "ES256",
-      });
       let answer: () => Promise<string> = async () => JSON.stringify({ keys: [await publicOf(own, "one")] });
       const outcomes: (string | null)[] = [];
       const fetched = new UrlKeys({
@@ -238,10 +221,8 @@ describe("a JWT", () => {
       });
       await fetched.start();
       const byUrl = access({ jwt: { rules: RULES, keys: fetched } });
-      const [old, next] = [
-        await signed(claims()),
-        await signed(claims({ sub: "next" }), { kid: "two", key: foreign }),
-      ];
+      const old = await signed(claims());
+      const next = await signed(claims({ sub: "next" }), { kid: "two", key: foreign });
       expect(await outcome(byUrl, bearer(old))).toBe("jwt:system:serviceaccount:etl:loader");
       answer = async () => Promise.reject(new Error("it is away"));
       expect(await outcome(byUrl, bearer(next))).toBe("CREDENTIALS_WRONG");
@@ -325,10 +306,7 @@ test("a policy that is replaced takes rights from those who had them, and from n
   access.replacePolicy(
     new Policy([rule("token:less", "a"), rule("token:less", "b"), rule("token:same", "a")]),
   );
-  const identities = await Promise.all([
-    access.identify(bearer(less.token)),
-    access.identify(bearer(same.token)),
-  ]);
+  const identities = await Promise.all([less, same].map(({ token }) => access.identify(bearer(token))));
   const lost: (string | undefined)[] = [];
   access.onLoss = (loss) => lost.push(...identities.map((identity) => loss(identity)?.reason));
   access.replacePolicy(

@@ -325,48 +325,24 @@ describe("the login to the database", () => {
     ]);
   });
 
+  const CA = { ROWLOCK_DATABASE_CA: "own.crt" };
+  const NO_NAME = { ROWLOCK_DATABASE_VERIFY_NAME: "false" };
+  const PASSWORD = { ROWLOCK_DATABASE_PASSWORD_FILE: "password" };
+  const url = (value: string) => ({ ROWLOCK_DATABASE_URL: value });
+  const [CERT, KEY] = ["ROWLOCK_DATABASE_CERT", "ROWLOCK_DATABASE_KEY"] as const;
+
   test.each<[string, Record<string, string>]>([
-    ["ROWLOCK_DATABASE_CERT is set without ROWLOCK_DATABASE_CA", PAIR],
-    [
-      "ROWLOCK_DATABASE_CERT is set without ROWLOCK_DATABASE_KEY",
-      { ROWLOCK_DATABASE_CA: "own.crt", ROWLOCK_DATABASE_CERT: "own.crt" },
-    ],
-    [
-      "ROWLOCK_DATABASE_KEY is set without ROWLOCK_DATABASE_CERT",
-      { ROWLOCK_DATABASE_CA: "own.crt", ROWLOCK_DATABASE_KEY: "own.key" },
-    ],
-    [
-      "ROWLOCK_DATABASE_KEY is not the key of ROWLOCK_DATABASE_CERT",
-      { ...PAIR, ROWLOCK_DATABASE_CA: "own.crt", ROWLOCK_DATABASE_KEY: "other.key" },
-    ],
-    [
-      "ROWLOCK_DATABASE_VERIFY_NAME is false without ROWLOCK_DATABASE_CA",
-      { ROWLOCK_DATABASE_VERIFY_NAME: "false" },
-    ],
-    [
-      "ROWLOCK_DATABASE_VERIFY_NAME is false and ROWLOCK_DATABASE_CA is system",
-      { ROWLOCK_DATABASE_VERIFY_NAME: "false", ROWLOCK_DATABASE_CA: "system" },
-    ],
-    [
-      "ROWLOCK_DATABASE_CA is set and ROWLOCK_DATABASE_URL leads to SQLite",
-      { ROWLOCK_DATABASE_URL: "sqlite:x.db", ROWLOCK_DATABASE_CA: "own.crt" },
-    ],
-    [
-      "ROWLOCK_DATABASE_PASSWORD_FILE is set and ROWLOCK_DATABASE_URL leads to SQLite",
-      { ROWLOCK_DATABASE_URL: "", ROWLOCK_DATABASE_PASSWORD_FILE: "password" },
-    ],
-    [
-      "ROWLOCK_DATABASE_CA is set and ROWLOCK_DATABASE_URL has a Unix socket",
-      { ROWLOCK_DATABASE_URL: "mysql://u@db/x?socket=/s", ROWLOCK_DATABASE_CA: "own.crt" },
-    ],
-    [
-      "ROWLOCK_DATABASE_PASSWORD_FILE is set and ROWLOCK_DATABASE_URL has a password, too",
-      { ROWLOCK_DATABASE_URL: "mysql://u:hush@db/x", ROWLOCK_DATABASE_PASSWORD_FILE: "password" },
-    ],
-    [
-      'ROWLOCK_DATABASE_PASSWORD_FILE is "empty", which is empty',
-      { ROWLOCK_DATABASE_PASSWORD_FILE: "empty" },
-    ],
+    [`${CERT} is set without ROWLOCK_DATABASE_CA`, PAIR],
+    [`${CERT} is set without ${KEY}`, { ...CA, [CERT]: "own.crt" }],
+    [`${KEY} is set without ${CERT}`, { ...CA, [KEY]: "own.key" }],
+    [`${KEY} is not the key of ${CERT}`, { ...PAIR, ...CA, [KEY]: "other.key" }],
+    ["ROWLOCK_DATABASE_VERIFY_NAME is false without ROWLOCK_DATABASE_CA", NO_NAME],
+    ["VERIFY_NAME is false and ROWLOCK_DATABASE_CA is system", { ...NO_NAME, ROWLOCK_DATABASE_CA: "system" }],
+    ["_CA is set and ROWLOCK_DATABASE_URL leads to SQLite", { ...CA, ...url("sqlite:x.db") }],
+    ["_PASSWORD_FILE is set and ROWLOCK_DATABASE_URL leads to SQLite", { ...PASSWORD, ...url("") }],
+    ["_CA is set and ROWLOCK_DATABASE_URL has a Unix socket", { ...CA, ...url("mysql://u@db/x?socket=/s") }],
+    ["and ROWLOCK_DATABASE_URL has a password, too", { ...PASSWORD, ...url("mysql://u:hush@db/x") }],
+    ['_PASSWORD_FILE is "empty", which is empty', { ROWLOCK_DATABASE_PASSWORD_FILE: "empty" }],
   ])("is refused: %s", (fault, env) => {
     const faults = faultsOf({ env: { ...MYSQL, ...env }, files: { password: "hush", empty: "\n" } });
     expect(faults).toEqual([expect.stringContaining(fault)]);
@@ -409,55 +385,43 @@ describe("the login to the database", () => {
 });
 
 describe("settings that conflict", () => {
-  test("beyond loopback there is TLS, or plain text on request", () => {
-    expect(faultsOf({ env: { ROWLOCK_LISTEN: "0.0.0.0:50051" } })[0]).toContain(
-      "ROWLOCK_ALLOW_PLAINTEXT=true",
-    );
-    expect(faultsOf({ env: { ROWLOCK_LISTEN: "[::]:50051" } })).toHaveLength(1);
-    expect(faultsOf({ env: { ROWLOCK_LISTEN: "0.0.0.0:50051", ROWLOCK_ALLOW_PLAINTEXT: "true" } })).toEqual(
-      [],
-    );
-    const tls = { ROWLOCK_TLS_CERT: "own.crt", ROWLOCK_TLS_KEY: "own.key" };
-    expect(faultsOf({ env: { ROWLOCK_LISTEN: "0.0.0.0:50051", ...tls } })).toEqual([]);
-  });
+  const TLS = { ROWLOCK_TLS_CERT: "own.crt", ROWLOCK_TLS_KEY: "own.key" };
+  const ANYWHERE = { ROWLOCK_LISTEN: "0.0.0.0:50051" };
+  const POOL = { ROWLOCK_POOL_SIZE: "4", ROWLOCK_DATABASE_URL: "mysql://u@db/rowlock" };
+  const SQLITE = { ROWLOCK_DATABASE_URL: "sqlite:x.db" };
+  const AUDIT = { ROWLOCK_AUDIT_LOG: "true" };
 
-  test("metrics and gRPC do not share a port", () => {
-    const env = { ROWLOCK_LISTEN: "127.0.0.1:9464" };
-    expect(faultsOf({ env })).toHaveLength(1);
-    expect(
-      faultsOf({ env: { ROWLOCK_LISTEN: "127.0.0.1:0", ROWLOCK_METRICS_LISTEN: "127.0.0.1:0" } }),
-    ).toEqual([]);
-  });
-
-  test.each(["mysql://u@db/rowlock", "sqlite:x.db"])("lanes leave one connection free, on %s, too", (url) => {
-    const faults = (lanes: string) =>
-      faultsOf({ env: { ROWLOCK_LANES: lanes, ROWLOCK_DATABASE_URL: url, ROWLOCK_POOL_SIZE: "4" } });
-    expect(faults("3")).toEqual([]);
-    expect(faults("4")).toEqual([expect.stringContaining("set ROWLOCK_POOL_SIZE to 5 or more")]);
+  test.each<[what: string, env: Record<string, string>, fault?: string]>([
+    ["plain text beyond loopback", ANYWHERE, "ROWLOCK_ALLOW_PLAINTEXT=true"],
+    ["the same by IPv6", { ROWLOCK_LISTEN: "[::]:50051" }, "ROWLOCK_ALLOW_PLAINTEXT=true"],
+    ["plain text on request", { ...ANYWHERE, ROWLOCK_ALLOW_PLAINTEXT: "true" }],
+    ["TLS beyond loopback", { ...ANYWHERE, ...TLS }],
+    ["one port for metrics and gRPC", { ROWLOCK_LISTEN: "127.0.0.1:9464" }, "9464"],
+    ["any port for both", { ROWLOCK_LISTEN: "127.0.0.1:0", ROWLOCK_METRICS_LISTEN: "127.0.0.1:0" }],
+    ["lanes that leave a connection free", { ...POOL, ROWLOCK_LANES: "3" }],
+    ["lanes that leave none", { ...POOL, ROWLOCK_LANES: "4" }, "set ROWLOCK_POOL_SIZE to 5 or more"],
+    ["the same on SQLite", { ...POOL, ...SQLITE, ROWLOCK_LANES: "4" }, "set ROWLOCK_POOL_SIZE to 5 or more"],
+    ["an audit at info", { ...AUDIT, ROWLOCK_LOG_LEVEL: "info" }],
+    ["an audit at debug", { ...AUDIT, ROWLOCK_LOG_LEVEL: "debug" }],
+    ["an audit not written", { ...AUDIT, ROWLOCK_LOG_LEVEL: "warn" }, "set ROWLOCK_LOG_LEVEL to info"],
+    ["TLS of metrics without a certificate", { ROWLOCK_METRICS_TLS: "true" }, "without ROWLOCK_TLS_CERT"],
+    ["a certificate without a key", { ROWLOCK_TLS_CERT: "own.crt" }, "without ROWLOCK_TLS_KEY"],
+    ["a key without a certificate", { ROWLOCK_TLS_KEY: "own.key" }, "without ROWLOCK_TLS_CERT"],
+    ["authorities alone", { ROWLOCK_TLS_CLIENT_CA: "own.crt" }, "ROWLOCK_TLS_CLIENT_CA"],
+    ["another key", { ...TLS, ROWLOCK_TLS_KEY: "other.key" }, "is not the key of"],
+  ])("%s", (_, env, fault) => {
+    expect(faultsOf({ env })).toEqual(fault === undefined ? [] : [expect.stringContaining(fault)]);
   });
 });
 
-test("an audit is refused if its lines would not be written", () => {
-  const faults = (level: string) =>
-    faultsOf({ env: { ROWLOCK_AUDIT_LOG: "true", ROWLOCK_LOG_LEVEL: level } });
-  expect(faults("info")).toEqual([]);
-  expect(faults("debug")).toEqual([]);
-  expect(faults("warn")).toEqual([expect.stringContaining("set ROWLOCK_LOG_LEVEL to info")]);
-});
-
-describe("the pages for operators", () => {
-  test("need a certificate for TLS, and valid tokens", () => {
-    expect(faultsOf({ env: { ROWLOCK_METRICS_TLS: "true" } })).toEqual([
-      expect.stringContaining("without ROWLOCK_TLS_CERT"),
-    ]);
-    const env = { ROWLOCK_METRICS_TOKEN_FILE: "token", ROWLOCK_METRICS_TLS: "true" };
-    const tls = { ROWLOCK_TLS_CERT: "own.crt", ROWLOCK_TLS_KEY: "own.key" };
-    const files = { token: "0123456789abcdef\n" };
-    expect(configOf({ env: { ...env, ...tls }, files }).metricsTokens).toEqual(["0123456789abcdef"]);
-    expect(faultsOf({ env: { ...env, ...tls }, files: { token: "" } })).toEqual([
-      expect.stringContaining("ROWLOCK_METRICS_TOKEN_FILE is empty"),
-    ]);
-  });
+test("the pages for operators want valid tokens", () => {
+  const env = { ROWLOCK_METRICS_TOKEN_FILE: "token" };
+  expect(configOf({ env, files: { token: "0123456789abcdef\n" } }).metricsTokens).toEqual([
+    "0123456789abcdef",
+  ]);
+  expect(faultsOf({ env, files: { token: "" } })).toEqual([
+    expect.stringContaining("ROWLOCK_METRICS_TOKEN_FILE is empty"),
+  ]);
 });
 
 describe("TLS files", () => {
@@ -470,15 +434,8 @@ describe("TLS files", () => {
     expect(config.tls?.clientCa).toBe(config.tls?.certificate);
   });
 
-  test("are refused if they do not", () => {
-    const faults = (env: Record<string, string>) => faultsOf({ env });
-    expect(faults({ ROWLOCK_TLS_CERT: "own.crt" })[0]).toContain("without ROWLOCK_TLS_KEY");
-    expect(faults({ ROWLOCK_TLS_KEY: "own.key" })[0]).toContain("without ROWLOCK_TLS_CERT");
-    expect(faults({ ROWLOCK_TLS_CLIENT_CA: "own.crt" })).toHaveLength(1);
-    expect(faults({ ROWLOCK_TLS_CERT: "own.crt", ROWLOCK_TLS_KEY: "other.key" })[0]).toContain(
-      "is not the key of",
-    );
-    expect(faults({ ROWLOCK_TLS_CERT: "junk", ROWLOCK_TLS_KEY: "/no/such" })).toEqual([
+  test("that are none are refused, all at once", () => {
+    expect(faultsOf({ env: { ROWLOCK_TLS_CERT: "junk", ROWLOCK_TLS_KEY: "/no/such" } })).toEqual([
       expect.stringContaining("ROWLOCK_TLS_CERT does not hold a certificate"),
       expect.stringMatching(/^ROWLOCK_TLS_KEY .*ENOENT/),
     ]);

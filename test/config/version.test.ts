@@ -38,17 +38,12 @@ describe("in a checkout", () => {
     commit = git("rev-parse", "HEAD").slice(0, 7);
   });
 
-  test("of a branch", () => {
-    expect(versionOf(join(root, "server"))).toBe(`1.2.3+${commit}`);
-  });
-
-  test("of a branch whose refs are packed", () => {
-    git("pack-refs", "--all");
-    expect(versionOf(join(root, "server"))).toBe(`1.2.3+${commit}`);
-  });
-
-  test("of a commit alone", () => {
-    git("checkout", "--detach");
+  test.each([
+    ["of a branch", []],
+    ["of a branch whose refs are packed", ["pack-refs", "--all"]],
+    ["of a commit alone", ["checkout", "--detach"]],
+  ])("%s", (_, command) => {
+    if (command.length > 0) git(...command);
     expect(versionOf(join(root, "server"))).toBe(`1.2.3+${commit}`);
   });
 
@@ -64,17 +59,9 @@ describe("in a checkout", () => {
   });
 });
 
-describe("in a build", () => {
-  test("it is the built commit", () => {
-    write("dist/commit", `${"0123456789".repeat(4)}\n`);
-    expect(versionOf(join(root, "dist/server"))).toBe("1.2.3+0123456");
-  });
-
-  test("without a commit it is the version alone", () => {
-    expect(versionOf(join(root, "dist/server"))).toBe("1.2.3");
-  });
-});
-
-test("without git it is the version alone", () => {
+test("in a build it is the built commit, and without one the version alone", () => {
+  expect(versionOf(join(root, "dist/server"))).toBe("1.2.3");
   expect(versionOf(join(root, "server"))).toBe("1.2.3");
+  write("dist/commit", `${"0123456789".repeat(4)}\n`);
+  expect(versionOf(join(root, "dist/server"))).toBe("1.2.3+0123456");
 });

@@ -5,6 +5,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { expect, onTestFinished, test } from "vitest";
 import type { ConnectionEvent } from "../../clients/typescript/src/index.ts";
 import { connect } from "../../clients/typescript/src/index.ts";
+import { gatedVerb } from "../support/gated-verb.ts";
 import {
   clientOfTest,
   replacing,
@@ -80,22 +81,13 @@ test("waits outside sessions end, and the next call goes over a new connection",
 });
 
 test("a call under way is answered, however old its connection is by then", async () => {
-  const mayAnswer = Promise.withResolvers<void>();
-  const server = await start({
-    grpc: { connectionAgeMaxMs: AGE_MS },
-    wrapEngine: (engine) =>
-      replacing(engine, {
-        async acquire(...args) {
-          await mayAnswer.promise;
-          return await engine.acquire(...args);
-        },
-      }),
-  });
+  const { wrapEngine, letGo } = gatedVerb("acquire");
+  const server = await start({ grpc: { connectionAgeMaxMs: AGE_MS }, wrapEngine });
   const call = server.client.call("acquire", { name: "slow" });
   // Over the same connection.
   const session = sessionOfTest(server.client);
   await expect(session.ended).rejects.toMatchObject(TOO_OLD);
-  mayAnswer.resolve();
+  letGo();
   expect((await call).outcome.case).toBe("lease");
 });
 

@@ -23,25 +23,32 @@ import {
 } from "../support/http2-frames.ts";
 import { SessionClient } from "../support/session-client.ts";
 import { CARRIERS, startTenantsServer, type TenantsServer } from "../support/tenants.ts";
-import { comeBack, lasting } from "../support/test-calls.ts";
+import { comeBack, withTtl } from "../support/test-calls.ts";
 
 const POLICY = `
 rules:
   - { who: token:root, may: [read, use, operate, admin], on: "*" }
   - { who: token:user, may: [read, use, operate], on: mine/* }
 `;
-const MINUTE = lasting(60);
+const MINUTE = withTtl(60);
 
 describe("a server with tenants", () => {
   let server: TenantsServer;
+  let connection: RawConnection;
   beforeEach(async () => {
     server = await startTenantsServer(POLICY, ["root", "user"]);
+    connection = new RawConnection(server.address);
   });
-  afterEach(() => server.stop());
+  afterEach(async () => {
+    connection.close();
+    await server.stop();
+  });
 
   const ends = () => server.calls.length + server.logLines.length;
+  let stream = -1;
   /** Sends a call with an empty request. */
-  async function call(connection: RawConnection, stream: number, method: string, tokens: readonly string[]) {
+  async function call(method: string, ...tokens: readonly string[]) {
+    stream += 2;
     const headers: [string, string][] = [
       ...callHeaders(`/rowlock.v1.LockService/${method}`),
       ...tokens.map((token): [string, string] => ["authorization", token]),
@@ -58,26 +65,22 @@ describe("a server with tenants", () => {
   };
 
   test("refuses a call with two authorization headers, whichever comes first", async () => {
-    const connection = new RawConnection(server.address);
     const [right, wrong] = [server.bearer("root"), "Bearer wrong"];
     const outcomes: unknown[] = [];
-    for (const [at, tokens] of [[right], [right, wrong], [wrong, right], [right, right]].entries()) {
-      await call(connection, 2 * at + 1, "ListLocks", tokens);
+    for (const tokens of [[right], [right, wrong], [wrong, right], [right, right]]) {
+      await call("ListLocks", ...tokens);
       outcomes.push(server.calls.at(-1)?.code);
     }
     expect(outcomes).toEqual(["OK", "UNAUTHENTICATED", "UNAUTHENTICATED", "UNAUTHENTICATED"]);
     expect(server.logLines[0]).toMatchObject(SEVERAL);
-    connection.socket.destroy();
   });
 
   test("logs the address of whoever sends no credentials", async () => {
-    const connection = new RawConnection(server.address);
-    await call(connection, 1, "ListLocks", []);
+    await call("ListLocks");
     await until(() => server.logLines.length > 0);
     const { localAddress, localPort } = connection.socket;
     const fields = { reason: "CREDENTIALS_MISSING", peer: `${localAddress}:${localPort}` };
     expect(server.logLines).toMatchObject([{ message: "calls are refused", fields }]);
-    connection.socket.destroy();
   });
 
   test("logs each lease that a client may not renew together with others, by the name of its lock", async () => {
@@ -96,11 +99,9 @@ describe("a server with tenants", () => {
   });
 
   test("refuses a session with two authorization headers", async () => {
-    const connection = new RawConnection(server.address);
-    await call(connection, 1, "Session", [server.bearer("root"), "Bearer wrong"]);
+    await call("Session", server.bearer("root"), "Bearer wrong");
     expect(server.logLines).toMatchObject([SEVERAL]);
     expect(server.openSessions()).toBe(0);
-    connection.socket.destroy();
   });
 
   test.each(["call", "session"] as const)(
@@ -136,54 +137,39 @@ describe("a server with tenants", () => {
   );
 });
 
-test("the page refuses several authorization headers, too", async () => {
+test.each([
+  ["the page", "/api/ListLocks", { method: "POST", body: "{}" }],
+  ["/metrics", "/metrics", {}],
+  ["its rates", "/api/rates", {}],
+])("%s refuses several authorization headers, too", async (_, path, asked) => {
   const { access, tokens } = knownCallers(["all"], null);
-  const server = await startPageServer({ gate: access });
-  const headers = (...values: string[]) =>
-    ({ "content-type": "application/json", authorization: values }) as unknown as Record<string, string>;
-  const ask = async (...values: string[]) => {
-    const asked = { method: "POST", headers: headers(...values), body: "{}" };
-    return (await server.ask("/api/ListLocks", asked)).status;
-  };
-  const right = `Bearer ${tokens.all}`;
-  expect(await ask(right)).toBe(200);
-  expect(await ask(right, "Bearer wrong")).toBe(401);
-  expect(await ask("Bearer wrong", right)).toBe(401);
-});
-
-test("/metrics refuses several authorization headers, too", async () => {
-  const server = await startPageServer({ metricsToken: "a-token" });
-  const right = "Bearer a-token";
-  const ask = async (path: string, ...values: string[]) =>
-    (await server.ask(path, { headers: { authorization: values } as unknown as Record<string, string> }))
+  const isPage = path === "/api/ListLocks";
+  const right = `Bearer ${isPage ? tokens.all : "a-token"}`;
+  const server = await startPageServer(isPage ? { gate: access } : { metricsToken: "a-token" });
+  const ask = async (...authorization: string[]) => {
+    const headers = { "content-type": "application/json", authorization };
+    return (await server.ask(path, { ...asked, headers: headers as unknown as Record<string, string> }))
       .status;
-  expect([await ask("/metrics", right), await ask("/api/rates", right)]).toEqual([200, 200]);
-  expect(await ask("/metrics", right, "Bearer x")).toBe(401);
-  expect(await ask("/api/rates", right, "Bearer x")).toBe(401);
+  };
+  expect([await ask(right), await ask(right, "Bearer x"), await ask("Bearer x", right)]).toEqual([
+    200, 401, 401,
+  ]);
 });
 
 describe("the log", () => {
-  beforeEach(() => {
-    vi.useFakeTimers({ toFake: ["performance"] });
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+  afterEach(() => void vi.useRealTimers());
 
+  const ACQUIRE = { method: "Acquire" };
   function stage(isAudited: boolean) {
     const lines: (Record<string, unknown> & { message: string })[] = [];
     const write = (fields: object, message: string) => void lines.push({ ...fields, message });
     const log = new DeniedCalls({ debug: write, info: write, warn: write, error: write }, isAudited);
     const wrong = (peer: string) =>
-      log.denied({
-        method: "Acquire",
-        reason: "CREDENTIALS_WRONG",
-        cause: credentialsWrong("the token"),
-        peer,
-      });
+      log.denied({ ...ACQUIRE, reason: "CREDENTIALS_WRONG", cause: credentialsWrong("the token"), peer });
     const missing = (principal: string, peer = "10.0.0.9:1") =>
       log.denied({
-        ...{ method: "Acquire", reason: "RIGHT_MISSING", peer },
+        ...{ ...ACQUIRE, reason: "RIGHT_MISSING", peer },
         cause: rightMissing(principal, { verb: "Acquire", right: "use" }, '"etl/a"'),
       });
     return { lines, wrong, missing };
@@ -232,13 +218,9 @@ describe("the log", () => {
     const { lines, wrong, missing } = stage(true);
     const audited = () => lines.filter(({ message }) => message === "call denied");
     for (const principal of ["token:a", "token:b", "token:a"]) missing(principal);
+    const why = expect.stringContaining("etl/a");
     expect(audited()).toMatchObject([
-      {
-        principal: "token:a",
-        peer: "10.0.0.9:1",
-        reason: "RIGHT_MISSING",
-        why: expect.stringContaining("etl/a"),
-      },
+      { principal: "token:a", peer: "10.0.0.9:1", reason: "RIGHT_MISSING", why },
       { principal: "token:b" },
       { principal: "token:a" },
     ]);

@@ -9,7 +9,7 @@ import { ANSWER_LEAVES_MS, HEADER_BYTES_MAX } from "../../server/grpc/grpc-bound
 import { OpenStreams } from "../../server/grpc/open-streams.ts";
 import { Standing } from "../../server/grpc/standing.ts";
 import { limitConnections } from "../../server/grpc/transport-limits.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { queued, TestCalls } from "../support/test-calls.ts";
 
 const REFUSED = {
   code: "RESOURCE_EXHAUSTED",
@@ -52,13 +52,16 @@ afterEach(() => {
   server.forceShutdown();
 });
 
-test("a call for something new on a connection whose calls wait for too long is refused, counted and logged", async () => {
+test("a call or stream for something new on a connection whose calls wait for too long is refused, counted and logged", async () => {
   await expect(client.call("acquire", { name: "any" })).rejects.toMatchObject(REFUSED);
-  expect(late.mock.calls).toEqual([[expect.stringMatching(/^127\.0\.0\.1:\d+$/)]]);
-  expect(call.mock.calls).toEqual([["Acquire", "RESOURCE_EXHAUSTED", 0, "call"]]);
-  expect(failed.mock.calls).toEqual([
-    ["Acquire", expect.objectContaining({ reason: "OVERLOADED" }), expect.any(Error), undefined, undefined],
-  ]);
+  expect(await client.wait(queued({ name: "any" })).failure()).toMatchObject(REFUSED);
+  expect(late.mock.calls).toEqual(Array(2).fill([expect.stringMatching(/^127\.0\.0\.1:\d+$/)]));
+  const methods = ["Acquire", "WaitInQueue"];
+  expect(call.mock.calls).toEqual(methods.map((method) => [method, "RESOURCE_EXHAUSTED", 0, "call"]));
+  const overloaded = expect.objectContaining({ reason: "OVERLOADED" });
+  expect(failed.mock.calls.map((told) => told.slice(0, 3))).toEqual(
+    methods.map((method) => [method, overloaded, expect.any(Error)]),
+  );
 });
 
 test("a refused call is forgotten when its request has ended", async () => {
@@ -71,12 +74,6 @@ test("a refused call is forgotten when its request has ended", async () => {
     for (const { value } of timers) expect(cleared).toHaveBeenCalledWith(value);
   });
   vi.restoreAllMocks();
-});
-
-test("a stream is refused like a call", async () => {
-  expect(await client.wait({ target: { case: "request", value: { name: "any" } } }).failure()).toMatchObject(
-    REFUSED,
-  );
 });
 
 test("renewals and releases are not refused, nor what comes on other connections", async () => {

@@ -6,20 +6,12 @@ import type { LockEngine } from "../../server/engine/engine.ts";
 import { Fault } from "../../server/engine/faults.ts";
 import type { TestServer } from "../support/harness.ts";
 import { replacing, startServer } from "../support/harness.ts";
-import { violationsIn } from "../support/test-calls.ts";
+import { queued, violationsIn } from "../support/test-calls.ts";
 
 let server: TestServer;
 /** While set, the engine runs this instead of its work. */
 let injected: (() => never) | undefined;
-const VERBS: readonly (keyof LockEngine)[] = [
-  "acquire",
-  "attach",
-  "ask",
-  "setLimitRule",
-  "view",
-  "views",
-  "limits",
-];
+const VERBS = ["acquire", "attach", "ask", "setLimitRule", "view", "views", "limits"] as const;
 
 beforeAll(async () => {
   server = await startServer({ wrapEngine: failing });
@@ -40,29 +32,19 @@ function failing(engine: LockEngine): LockEngine {
 /** How each method fails, by method name. */
 async function failures(): Promise<Record<string, RowlockError>> {
   const leaseId = "1.1.abcdefghijklmnopqrstuv";
-  const target = { case: "name" as const, value: "x" };
   const calls = {
     acquire: server.client.call("acquire", { name: "x" }),
     renew: server.client.call("renew", { leaseId }),
     release: server.client.call("release", { leaseId }),
-    setLimit: server.client.call("setLimit", { target, newLimit: { case: "limit", value: 1 } }),
-    setLimitRule: server.client.call("setLimit", {
-      target: { case: "pattern", value: "x*" },
-      newLimit: { case: "limit", value: 1 },
-    }),
+    setLimit: server.client.limit("x", 1),
+    setLimitRule: server.client.limitAll("x*", 1),
     getLock: server.client.call("getLock", { name: "x" }),
     listLocks: server.client.call("listLocks", {}),
     listLimits: server.client.call("listLimits", {}),
-    forceRelease: server.client.call("forceRelease", { target, reason: "r" }),
+    forceRelease: server.client.force("x"),
   };
-  const failed = Object.entries(calls).map(async ([name, call]) => [
-    name,
-    await call.then(
-      () => undefined,
-      (error: unknown) => error,
-    ),
-  ]);
-  const stream = server.client.wait({ target: { case: "request", value: { name: "x" } } });
+  const failed = Object.entries(calls).map(async ([name, call]) => [name, await errorOf(call)]);
+  const stream = server.client.wait(queued({ name: "x" }));
   return { ...Object.fromEntries(await Promise.all(failed)), waitInQueue: await stream.failure() };
 }
 

@@ -11,6 +11,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { createGrpcServer, type GrpcServer } from "../../server/grpc/server.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
+import { gatedVerb } from "../support/gated-verb.ts";
 import {
   clientOfTest,
   replacing,
@@ -174,47 +175,26 @@ describe("a server that drains", () => {
   });
 
   test("lets running calls finish", async () => {
-    const reached = Promise.withResolvers<void>();
-    const gate = Promise.withResolvers<void>();
-    const server = await start({
-      wrapEngine: (engine) =>
-        replacing(engine, {
-          async acquire(...args) {
-            reached.resolve();
-            await gate.promise;
-            return engine.acquire(...args);
-          },
-        }),
-    });
+    const { wrapEngine, reached, letGo } = gatedVerb("acquire");
+    const server = await start({ wrapEngine });
     const call = server.client.call("acquire", { name: "slow" });
-    await reached.promise;
+    await reached;
     const drained = server.grpc.drain(DRAIN_MS);
     expect(server.grpc.drain(0)).toBe(drained);
-    gate.resolve();
+    letGo();
     expect(leaseIn(await call).lockName).toBe("slow");
     await drained;
   });
 
   test("gives a stream that begins to wait only now its ticket, and ends it", async () => {
-    const reached = Promise.withResolvers<void>();
-    const gate = Promise.withResolvers<void>();
-    const server = await start({
-      wrapEngine: (engine) =>
-        replacing(engine, {
-          async acquire(ask, waiter) {
-            if (waiter) {
-              reached.resolve();
-              await gate.promise;
-            }
-            return engine.acquire(ask, waiter);
-          },
-        }),
-    });
+    const isMeant = (_ask: unknown, waiter: unknown) => Boolean(waiter);
+    const { wrapEngine, reached, letGo } = gatedVerb("acquire", { isMeant });
+    const server = await start({ wrapEngine });
     await server.client.lease({ name: "late" });
     const stream = server.client.wait(acquire({ name: "late" }));
-    await reached.promise;
+    await reached;
     const drained = server.grpc.drain(DRAIN_MS);
-    gate.resolve();
+    letGo();
     expect((await stream.position()).ahead).toBe(0);
     expect(await stream.failure()).toMatchObject(SHUTTING_DOWN);
     await drained;

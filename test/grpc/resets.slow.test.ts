@@ -1,12 +1,11 @@
-// A client that cancels many calls keeps its connection, and all other calls on it. One that does nothing else is ended:
-// test/attacks/frames.long.test.ts.
+// A client that cancels many calls keeps its connection, and all other calls on it, unless it does nothing else.
 
 import { once } from "node:events";
 import { type ClientHttp2Session, connect, constants } from "node:http2";
 import { expect, onTestFinished, test } from "vitest";
-import { SHORT_CALLS_MAX } from "../../server/grpc/grpc-bounds.ts";
+import { RESETS_BURST_SHARE, SHORT_CALLS_MAX } from "../../server/grpc/grpc-bounds.ts";
 import { serverOfTest, until } from "../support/harness.ts";
-import { callHeaders } from "../support/http2-frames.ts";
+import { ACK, callFrame, callHeaders, FRAME, frame, RawConnection, uint32 } from "../support/http2-frames.ts";
 import { queued } from "../support/test-calls.ts";
 
 const BUSY = queued({ name: "busy" });
@@ -53,6 +52,28 @@ test("a client that replaces them at once gets some refused, and keeps its conne
   do code = await closed(open(session, "/nothing"));
   while (code === constants.NGHTTP2_ENHANCE_YOUR_CALM);
   expect(code).toBe(constants.NGHTTP2_NO_ERROR);
+});
+
+test("a client that cancels many calls is disconnected if it goes on and on", async () => {
+  const { address } = await serverOfTest({ grpc: { streamsMax: 1 } });
+  const allowed = RESETS_BURST_SHARE * SHORT_CALLS_MAX;
+  const connection = new RawConnection(address);
+  const isClosed = new Promise((resolve) => connection.socket.once("close", resolve));
+  let answers = 0;
+  connection.onFrame = ({ type, flags }) => {
+    if (type === FRAME.ping && flags === ACK) answers += 1;
+  };
+  // Resets one call repeatedly: the server counts the frames it receives, and receives them faster than any client
+  // starts calls.
+  const reset = frame(FRAME.reset, 1, uint32(constants.NGHTTP2_CANCEL));
+  const ping = frame(FRAME.ping, 0, Buffer.alloc(8));
+  const resets = (count: number) => Buffer.concat([...Array<Buffer>(count).fill(reset), ping]);
+  await connection.send(callFrame(1, "WaitInQueue"));
+  await connection.send(resets(allowed));
+  await until(() => answers === 1);
+  await connection.send(resets(2 * allowed));
+  await isClosed;
+  expect(answers).toBe(1);
 });
 
 /** Opens a call whose message has not been sent yet. */

@@ -16,9 +16,9 @@ import {
 } from "../process/certificate.ts";
 import { clientOfTest, serverOfTest, type TestServer, until } from "../support/harness.ts";
 import { SessionClient } from "../support/session-client.ts";
-import { lasting, queued, TestCalls } from "../support/test-calls.ts";
+import { queued, TestCalls, withTtl } from "../support/test-calls.ts";
 
-const HELD = queued({ name: "held", terms: lasting(60) });
+const HELD = queued({ name: "held", terms: withTtl(60) });
 const authority = certificateAuthority();
 const own = selfSignedCertificate();
 const [good, bad] = [signedCertificate(authority, "good"), signedCertificate(authority, "bad")];
@@ -39,15 +39,13 @@ describe("a listener for clients with certificates", () => {
   test("refuses those that are revoked from the start", async () => {
     server = await serverOfTest({ grpc: { tls: material(revocationList(authority, [bad])) } });
     await clientOf(good).lease({ name: "a" });
-    await expect(clientOf(bad).lease({ name: "b" })).rejects.toMatchObject({
-      code: "UNAVAILABLE",
-    });
+    await expect(clientOf(bad).lease({ name: "b" })).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
 
   test("ends the sessions, waits and connections of those that are revoked later, and no others", async () => {
     server = await serverOfTest({ grpc: { tls: material(revocationList(authority, [])) } });
     const [kept, gone, inSession] = [clientOf(good), clientOf(bad), clientOf(bad, SessionClient)];
-    await kept.lease({ name: "held", terms: lasting(60) });
+    await kept.lease({ name: "held", terms: withTtl(60) });
     const stream = gone.wait(HELD);
     await stream.position();
     const wait = inSession.wait(HELD);

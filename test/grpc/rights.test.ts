@@ -8,7 +8,7 @@ import { type RequestOf, RowlockError } from "../../clients/typescript/src/bare/
 import { clientOfTest } from "../support/harness.ts";
 import { SessionClient } from "../support/session-client.ts";
 import { startTenantsServer, type TenantsServer } from "../support/tenants.ts";
-import { comeBack, lasting, named, queued, TestCalls } from "../support/test-calls.ts";
+import { comeBack, named, pagesOf, queued, TestCalls, withTtl } from "../support/test-calls.ts";
 
 const ROLES = ["nobody", "stranger", "user", "operator", "admin"] as const;
 
@@ -48,7 +48,7 @@ function clientOf(name: string, Kind = TestCalls): TestCalls {
   return clientOfTest(new Kind(server.address));
 }
 
-const MINUTE = lasting(60);
+const MINUTE = withTtl(60);
 
 /** The waiter of a lock that is held. */
 async function waiting(name: string): Promise<{ ticketId: string; ticketNumber: bigint }> {
@@ -227,14 +227,10 @@ describe("who has no right", () => {
     const client = clientOf("user", TestCalls);
     for (const name of ["mine/a", "mine/b", "mine/c", "nine/x", "min"])
       await root.lease({ name, terms: MINUTE });
-    const seen: string[] = [];
-    let pageToken = "";
-    do {
-      const page = await client.call("listLocks", { prefix: "", pageSize: 2, pageToken });
-      seen.push(...page.locks.map(({ name }) => name));
-      pageToken = page.nextPageToken;
-      expect(Buffer.from(pageToken, "base64url").toString()).toMatch(/^(mine\/.*)?$/);
-    } while (pageToken !== "");
+    const pages = await pagesOf((pageToken) => client.call("listLocks", { pageSize: 2, pageToken }));
+    for (const { nextPageToken } of pages)
+      expect(Buffer.from(nextPageToken, "base64url").toString()).toMatch(/^(mine\/.*)?$/);
+    const seen = pages.flatMap(({ locks }) => locks.map(({ name }) => name));
     expect(seen).toEqual(expect.arrayContaining(["mine/a", "mine/b", "mine/c"]));
     expect(seen.filter((name) => !name.startsWith("mine/"))).toEqual([]);
     const watch = client.watch("");

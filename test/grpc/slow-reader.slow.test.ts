@@ -13,7 +13,9 @@ import {
 import type { Follower } from "../../server/engine/answers.ts";
 import type { TestServer } from "../support/harness.ts";
 import { replacing, startServer, until } from "../support/harness.ts";
+import { callHeaders, grpcMessage } from "../support/http2-frames.ts";
 
+const callOf = (method: string) => Object.fromEntries(callHeaders(`/rowlock.v1.LockService/${method}`));
 const UPDATES = 20_000;
 const CHANGES = 60;
 
@@ -44,7 +46,7 @@ test("the server buffers one position for a client that does not read, and then 
     target: { case: "request", value: { name: "slow" } },
     minUpdateInterval: { seconds: 0n, nanos: 0 },
   });
-  stream.end(frame(toBinary(WaitInQueueRequestSchema, request)));
+  stream.end(grpcMessage(toBinary(WaitInQueueRequestSchema, request)));
   const waiter = await followed.promise;
 
   for (let step = 0; step < UPDATES; step++) {
@@ -72,9 +74,8 @@ test("the server buffers one message for a watch that is not read, and then the 
   const stream = session.request(callOf("WatchLocks"));
   const received: Buffer[] = [];
   stream.on("data", (chunk: Buffer) => received.push(chunk));
-  stream.end(
-    frame(toBinary(WatchLocksRequestSchema, create(WatchLocksRequestSchema, { prefix: "watched/" }))),
-  );
+  const request = create(WatchLocksRequestSchema, { prefix: "watched/" });
+  stream.end(grpcMessage(toBinary(WatchLocksRequestSchema, request)));
   await until(() => server.watchEvents.some(({ kind }) => kind === "watch_sent"));
   const told = () => server.watchEvents.filter(({ kind }) => kind === "watch_sent").length;
   for (let round = 0; round < CHANGES; round++)
@@ -98,21 +99,6 @@ test("the server buffers one message for a watch that is not read, and then the 
   expect(lastOf("watched/a")?.holderCount).toBe(0);
   session.destroy();
 });
-
-function callOf(method: string) {
-  return {
-    ":method": "POST",
-    ":path": `/rowlock.v1.LockService/${method}`,
-    "content-type": "application/grpc",
-    te: "trailers",
-  };
-}
-
-function frame(message: Uint8Array): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([head, message]);
-}
 
 /** The complete messages. */
 function messages<Schema extends DescMessage>(

@@ -12,13 +12,13 @@ import { CARRIERS, startTenantsServer, type TenantsServer } from "../support/ten
 import {
   captureOf,
   comeBack,
-  lasting,
   named,
   queued,
   seconds,
   type TestCalls,
+  withTtl,
 } from "../support/test-calls.ts";
-import { changedStore } from "../support/wrapped-store.ts";
+import { wrapped } from "../support/wrapped-store.ts";
 
 const POLICY = `
 rules:
@@ -27,9 +27,9 @@ quotas:
   - { who: token:greedy, waiters: 3 }
   - { who: token:polite, claims: 4 }
 `;
-const MINUTE = lasting(60);
+const MINUTE = withTtl(60);
 const LONG = seconds(600);
-const TEN_MINUTES = lasting(600);
+const TEN_MINUTES = withTtl(600);
 
 let server: TenantsServer;
 afterEach(() => server.stop());
@@ -230,9 +230,10 @@ rules:
 
   async function begin() {
     server = await startTenantsServer(RIGHTS, ["root", "reader", "blind", "waiter", "whole"], {
-      wrapStore: changedStore(() => ({
-        rowHolder: async () => ({ connectionId: 4_711n, user: "rowlock_dba" }),
-      })),
+      wrapStore: (store) =>
+        wrapped(store, {
+          rowHolder: async () => ({ connectionId: 4_711n, user: "rowlock_dba" }),
+        }),
     });
     const root = server.clientOf("root");
     const pattern = (value: string, limit: number) =>

@@ -23,7 +23,12 @@ const UP = async (accept = "") => ({
   contentType: "text/plain; version=0.0.4",
 });
 
-async function serve(readiness: Readiness, render = UP, { tls, tokens }: Guards = {}) {
+async function serve(
+  readiness: Readiness,
+  render = UP,
+  { tls, tokens }: Guards = {},
+  at = { host: "127.0.0.1", port: 0 },
+) {
   const errors: unknown[] = [];
   const known = new MetricsTokens(tokens ?? null);
   const http = new MetricsHttp({
@@ -35,7 +40,7 @@ async function serve(readiness: Readiness, render = UP, { tls, tokens }: Guards 
     onError: (error) => errors.push(error),
   });
   onTestFinished(() => http.stop());
-  const address = await http.start({ host: "127.0.0.1", port: 0 });
+  const address = await http.start(at);
   const get = (path: string, method = "GET", headers: Record<string, string> = {}) =>
     fetch(`http://${address.host}:${address.port}${path}`, { method, headers }).then(async (response) => ({
       status: response.status,
@@ -235,16 +240,7 @@ describe("start and stop", () => {
 
   test("an address in use is an error", async () => {
     const { address } = await serve(healthy());
-    const second = new MetricsHttp({
-      metrics: { render: async () => ({ text: "", contentType: "" }) },
-      readiness: healthy(),
-      tls: null,
-      tokens: new MetricsTokens(null),
-      page: null,
-      onError: () => {},
-    });
-    await expect(second.start(address)).rejects.toThrow("EADDRINUSE");
-    await second.stop();
+    await expect(serve(healthy(), UP, {}, address)).rejects.toThrow("EADDRINUSE");
   });
 });
 

@@ -32,32 +32,21 @@ function scene(options: Partial<ReadinessOptions> = {}) {
 const TURNS_MS = 10;
 const away = Object.assign(new Error("hush"), { reason: "connection_lost" });
 
-test("a probe is valid for one and a half seconds without trouble", async () => {
-  const { readiness, state } = scene();
+test.each([
+  ["one and a half seconds without trouble", {}, 1_500],
+  ["one second after decisions that failed", { failure: true, committed: true }, 1_000],
+  ["one second after decisions that are doubted", { isSuspect: true, committed: true }, 1_000],
+])("a probe is valid for %s", async (_, decisions, validMs) => {
+  const { readiness, state, recent } = scene();
   await readiness.check();
-  vi.advanceTimersByTime(1_499);
+  Object.assign(recent, decisions, { committedMs: performance.now() });
+  vi.advanceTimersByTime(validMs - 1);
   await readiness.check();
   expect(state.probes).toBe(1);
   vi.advanceTimersByTime(1);
   await readiness.check();
   expect(state.probes).toBe(2);
 });
-
-test.each(["failure", "isSuspect"] as const)(
-  "a probe is valid for one second after decisions with a %s",
-  async (trouble) => {
-    const { readiness, state, recent } = scene();
-    await readiness.check();
-    recent[trouble] = true;
-    Object.assign(recent, { committed: true, committedMs: performance.now() });
-    vi.advanceTimersByTime(999);
-    await readiness.check();
-    expect(state.probes).toBe(1);
-    vi.advanceTimersByTime(1);
-    await readiness.check();
-    expect(state.probes).toBe(2);
-  },
-);
 
 test("an answer of not ready is valid for a second, so that the end of an outage is seen soon", async () => {
   const { readiness, state } = scene();
@@ -163,20 +152,10 @@ test("no second probe starts beside one that hangs, whose late answer counts", a
 });
 
 test.each([
-  ["failed decisions of clients outweigh a successful probe", { failure: away }, null, false],
-  [
-    "decisions of clients that succeed outweigh those that fail",
-    { failure: away, committed: true },
-    null,
-    true,
-  ],
-  [
-    "a failed probe outweighs those that succeed only sometimes",
-    { committed: true, isSuspect: true },
-    away,
-    false,
-  ],
-])("%s", async (_, decisions, error, ready) => {
+  ["failed decisions outweigh a successful probe", { failure: away }, null, false],
+  ["successful decisions outweigh failed ones", { failure: away, committed: true }, null, true],
+  ["a failed probe outweighs decisions with trouble", { committed: true, isSuspect: true }, away, false],
+])("of clients and probes: %s", async (_, decisions, error, ready) => {
   const { readiness, state, recent } = scene({ freshMs: 0 });
   Object.assign(recent, decisions);
   state.error = error;
@@ -234,6 +213,11 @@ describe("with another server", () => {
     return { ...parts, state, seen };
   }
   const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+  /** Asks it, and lets so much time pass. */
+  const answerOf = async (asked: Promise<unknown>, afterMs: number) => {
+    await pass(afterMs);
+    return await asked;
+  };
 
   test.each([
     ["without", false],
@@ -260,41 +244,26 @@ describe("with another server", () => {
     },
   );
 
-  test("that cannot decide either, all clients stay, and a probe has its whole time", async () => {
+  test.each([
+    ["that cannot decide either, a probe has its whole time", { takesMs: 1_900, doesOtherDecide: false }, 1],
+    ["the own database may answer while the other server is asked", { takesMs: LATE_MS + 8 }, 1],
+    ["no server is asked while probes take many steps", { takesMs: 2 * LATE_MS, steps: 4 }, 0],
+  ])("all clients stay: %s", async (_, change, asked) => {
     const { readiness, state, seen } = pair();
-    Object.assign(state, { takesMs: 1_900, doesOtherDecide: false });
-    const asked = readiness.check();
-    await pass(1_900);
-    expect(await asked).toEqual({ ready: true });
-    expect(seen).toEqual({ asked: 1, sent: 0 });
+    Object.assign(state, change);
+    expect(await answerOf(readiness.check(), change.takesMs + TURNS_MS)).toEqual({ ready: true });
+    expect(seen).toEqual({ asked, sent: 0 });
   });
 
-  test("all clients stay if the own database answers while the other server is asked", async () => {
-    const { readiness, state, seen } = pair();
-    state.takesMs = LATE_MS + 8;
+  test("no server is asked while clients' decisions succeed", async () => {
+    const { readiness, recent, state, seen } = pair();
+    state.takesMs = 2 * LATE_MS;
+    recent.isSuspect = true;
     const asked = readiness.check();
-    await pass(LATE_MS + 20);
-    expect(await asked).toEqual({ ready: true });
-    expect(seen.sent).toBe(0);
-  });
-
-  test("no server is asked while probes take many steps, or clients' decisions succeed", async () => {
-    const far = pair();
-    Object.assign(far.state, { takesMs: 2 * LATE_MS, steps: 4 });
-    let asked = far.readiness.check();
-    await pass(far.state.takesMs + TURNS_MS);
-    expect(await asked).toEqual({ ready: true });
-    expect(far.seen.asked).toBe(0);
-
-    const busy = pair();
-    busy.state.takesMs = 2 * LATE_MS;
-    busy.recent.isSuspect = true;
-    asked = busy.readiness.check();
     await pass(LATE_MS / 2);
-    Object.assign(busy.recent, { committed: true, committedMs: performance.now() });
-    await pass(2 * LATE_MS);
-    expect(await asked).toEqual({ ready: true });
-    expect(busy.seen.asked).toBe(0);
+    Object.assign(recent, { committed: true, committedMs: performance.now() });
+    expect(await answerOf(asked, 2 * LATE_MS)).toEqual({ ready: true });
+    expect(seen.asked).toBe(0);
   });
 
   test("a pause of this process counts only as a moment of silence", async () => {
@@ -304,17 +273,14 @@ describe("with another server", () => {
     await pass(1);
     // The clock advances, and the timers do not.
     vi.setSystemTime(Date.now() + 10 * LATE_MS);
-    await pass(LATE_MS);
-    expect(await asked).toEqual({ ready: true });
+    expect(await answerOf(asked, LATE_MS)).toEqual({ ready: true });
     expect(seen.asked).toBe(0);
   });
 
   test("clients are sent there after an error, too, if the next probe fails", async () => {
     const lost = pair();
     lost.state.error = away;
-    const asked = lost.readiness.check();
-    await pass(0);
-    expect((await asked).ready).toBe(false);
+    expect(await answerOf(lost.readiness.check(), 0)).toMatchObject({ ready: false });
     await pass(20);
     expect(lost.seen).toEqual({ asked: 1, sent: 1 });
 
@@ -329,17 +295,11 @@ describe("with another server", () => {
 
   test("it decides for others exactly while its own decisions succeed", async () => {
     const { readiness, state } = pair();
-    let asked = readiness.decides();
-    await pass(1);
-    expect(await asked).toBe(true);
+    expect(await answerOf(readiness.decides(), 1)).toBe(true);
     state.error = away;
-    asked = readiness.decides();
-    await pass(1);
-    expect(await asked).toBe(false);
+    expect(await answerOf(readiness.decides(), 1)).toBe(false);
     Object.assign(state, { error: null, takesMs: NEVER_MS });
-    asked = readiness.decides();
-    await pass(2_000 + TURNS_MS);
-    expect(await asked).toBe(false);
+    expect(await answerOf(readiness.decides(), 2_000 + TURNS_MS)).toBe(false);
     readiness.drain();
     expect(await readiness.decides()).toBe(false);
   });

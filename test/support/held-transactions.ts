@@ -1,7 +1,7 @@
 // A store whose transactions wait until the test releases them.
 
 import type { Store } from "../../server/storage/store.ts";
-import { changedStore } from "./wrapped-store.ts";
+import { wrapped } from "./wrapped-store.ts";
 
 type Plan = Parameters<Store["transact"]>[0];
 
@@ -12,16 +12,17 @@ export function heldTransactions(isMeant: (plan: Plan) => boolean) {
   const held: (() => void)[] = [];
   let isHolding = true;
   let begun = 0;
-  const wrapStore = changedStore((store) => ({
-    // A second lane lets other transactions run beside the held ones, on SQLite too.
-    lanes: Math.max(2, store.lanes),
-    transact: async (...asked) => {
-      const isMeantNow = isMeant(asked[0]);
-      if (isMeantNow) begun += 1;
-      if (isMeantNow && isHolding) await new Promise<void>((go) => held.push(go));
-      return await store.transact(...asked);
-    },
-  }));
+  const wrapStore = (store: Store) =>
+    wrapped(store, {
+      // A second lane lets other transactions run beside the held ones, on SQLite too.
+      lanes: Math.max(2, store.lanes),
+      transact: async (...asked) => {
+        const isMeantNow = isMeant(asked[0]);
+        if (isMeantNow) begun += 1;
+        if (isMeantNow && isHolding) await new Promise<void>((go) => held.push(go));
+        return await store.transact(...asked);
+      },
+    });
   /** Releases all held transactions, and holds none from now on. */
   const letGo = () => {
     isHolding = false;

@@ -25,7 +25,7 @@ type Capture = Parts<"capture">;
 
 export const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 /** The terms of a lease that lasts so long. */
-export const lasting = (count: number) => ({ lasting: { case: "ttl", value: seconds(count) } }) as const;
+export const withTtl = (count: number) => ({ lasting: { case: "ttl", value: seconds(count) } }) as const;
 export const named = (value: string) => ({ target: { case: "name", value } }) as const;
 /** A request to wait in a queue. */
 export const queued = (value: MessageInitShape<typeof QueueRequestSchema>) =>
@@ -122,6 +122,16 @@ export function captureOf(of: string | readonly string[], request: Capture = {})
       ? { case: "prefix", value: of }
       : { case: "names", value: { names: [...of] } as never };
   return { from, maxLeases: 1, ...request };
+}
+
+/** All pages of a listing, in order. */
+export async function pagesOf<Page extends { readonly nextPageToken: string }>(
+  read: (pageToken: string) => Promise<Page>,
+): Promise<Page[]> {
+  const pages = [await read("")];
+  for (let last = pages[0]; last?.nextPageToken; last = pages.at(-1))
+    pages.push(await read(last.nextPageToken));
+  return pages;
 }
 
 function toLimit(limit: number | null) {

@@ -3,9 +3,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EndReason, LimitSource, Mode, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
+import { gatedVerb } from "../../support/gated-verb.ts";
 import type { TestServer } from "../../support/harness.ts";
-import { expectLeft, lockIdOf, replacing, serverOfTest, startServer, until } from "../../support/harness.ts";
-import { lasting, leaseIn, seconds, WHEN_BUSY } from "../../support/test-calls.ts";
+import { expectLeft, lockIdOf, serverOfTest, startServer, until } from "../../support/harness.ts";
+import { leaseIn, seconds, WHEN_BUSY, withTtl } from "../../support/test-calls.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -20,11 +21,7 @@ const DEADLINE_MS = 1_500;
 
 describe("a free lock", () => {
   test("is granted with the requested time, a token and no more", async () => {
-    const lease = await server.client.lease({
-      name: "free",
-      requestId: "free-1",
-      terms: lasting(60),
-    });
+    const lease = await server.client.lease({ name: "free", requestId: "free-1", terms: withTtl(60) });
     expect(lease).toMatchObject({
       lockName: "free",
       mode: Mode.PERMIT,
@@ -60,7 +57,7 @@ describe("a refusal", () => {
   test("for a busy lock names its holders and when the next lease ends", async () => {
     await server.client.lease({
       name: "busy",
-      terms: { ...lasting(60), owner: "nightly", labels: { host: "a1" } },
+      terms: { ...withTtl(60), owner: "nightly", labels: { host: "a1" } },
     });
     const refusal = await server.client.refusal({ name: "busy" });
     expect(refusal.reason).toBe(RefusalReason.BUSY);
@@ -244,35 +241,32 @@ describe("a call that waits", () => {
   }
 });
 
-test("a lease that its caller never received is given back", async () => {
-  const gate = Promise.withResolvers<void>();
-  const slow = await serverOfTest({
-    wrapEngine: (engine) =>
-      replacing(engine, {
-        async acquire(...args) {
-          const answer = await engine.acquire(...args);
-          await gate.promise;
-          return answer;
-        },
-      }),
+test("a lease or a place that its caller never received is given back, unless it can be asked for again", async () => {
+  const { wrapEngine, held, letGo } = gatedVerb("acquire", {
+    when: "after",
+    isMeant: ({ owner }) => owner !== "holder",
   });
+  const { client, events, calls } = await serverOfTest({ wrapEngine });
+  await client.lease({ name: "busy", terms: { owner: "holder" } });
   const controller = new AbortController();
-  const { signal } = controller;
-  const lost = slow.client.call("acquire", { name: "unheard" }, { signal });
-  const kept = slow.client.call("acquire", { name: "kept", requestId: "k" }, { signal });
-  const both = Promise.allSettled([lost, kept]);
-  await until(() => slow.events.filter(({ kind }) => kind === "granted").length === 2);
+  const enqueue = { case: "enqueue", value: {} } as const;
+  const asked = [
+    { name: "free" },
+    { name: "free again", requestId: "lease" },
+    { name: "busy", whenBusy: enqueue },
+    { name: "busy", whenBusy: enqueue, requestId: "place" },
+  ].map((request) => client.call("acquire", request, controller));
+  const all = Promise.allSettled(asked);
+  await until(() => held() === 4);
   controller.abort();
-  expect(await both).toMatchObject([
-    { reason: expect.any(RowlockError) },
-    { reason: expect.any(RowlockError) },
-  ]);
+  expect(await all).toMatchObject(Array(4).fill({ reason: expect.any(RowlockError) }));
   // The connection keeps messages in order: once this call is answered, everything sent before has arrived.
-  await slow.client.call("getLock", { name: "nobody" }).catch(() => {});
-  gate.resolve();
-  const end = await slow.event(({ kind }) => kind === "ended");
-  expect(end).toMatchObject({ claim: { endReason: "cancelled", requestId: expect.stringMatching(/^\0/) } });
-  await until(() => slow.calls.length >= 2);
-  expect(slow.events.filter(({ kind }) => kind === "ended")).toHaveLength(1);
-  expect(slow.calls.map(({ code }) => code)).toEqual(expect.arrayContaining(["CANCELLED", "CANCELLED"]));
+  await client.shown("nobody");
+  letGo();
+  const ended = () => events.flatMap((event) => (event.kind === "ended" ? [event.claim] : []));
+  await until(() => ended().length === 2 && calls.filter(({ code }) => code === "CANCELLED").length === 4);
+  for (const claim of ended())
+    expect(claim).toMatchObject({ endReason: "cancelled", requestId: expect.stringMatching(/^\0/) });
+  expect((await client.shown("free again")).holders).toHaveLength(1);
+  expect((await client.shown("busy")).waiters).toHaveLength(1);
 });

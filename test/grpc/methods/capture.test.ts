@@ -3,7 +3,7 @@
 
 import { describe, expect, onTestFinished, test } from "vitest";
 import { expectLeft, serverOfTest, until } from "../../support/harness.ts";
-import { captureOf, lasting, seconds } from "../../support/test-calls.ts";
+import { captureOf, seconds, withTtl } from "../../support/test-calls.ts";
 
 async function start() {
   const server = await serverOfTest();
@@ -26,7 +26,7 @@ describe("a capture", () => {
     const { client, namesOf, release } = await start();
     for (const name of ["t/1", "t/2"]) await client.put(name);
     await release((await client.lease({ name: "t/1" })).leaseId);
-    const terms = { ...lasting(90), owner: "w", labels: { a: "b" } };
+    const terms = { ...withTtl(90), owner: "w", labels: { a: "b" } };
     const leases = await client.capture("t/", { maxLeases: 3, terms });
     expect(leases.map(({ fencingToken }) => fencingToken)).toEqual([2n, 1n]);
     for (const lease of leases) {

@@ -8,9 +8,11 @@ import type { RequestOf } from "../../../clients/typescript/src/bare/index.ts";
 import { type FreshDatabase, testDatabases } from "../../support/database.ts";
 import { startServer, type TestServer } from "../../support/harness.ts";
 import { openPlainConnection } from "../../support/mysql-stage.ts";
-import { lasting, named, seconds } from "../../support/test-calls.ts";
+import { comeBack, named, pagesOf, queued, seconds, withTtl } from "../../support/test-calls.ts";
 
-const TTL = lasting(60);
+const TTL = withTtl(60);
+const of = (value: string) => ({ locks: { case: "lockName", value } }) as const;
+const under = (value: string) => ({ locks: { case: "prefix", value } }) as const;
 const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
 
 describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
@@ -40,9 +42,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
   describe("ListClaims", () => {
     test("shows how a claim was granted and how it ended, with its owner and token", async () => {
       const fencingToken = await run("past/one", "anna", { labels: { job: "7" } });
-      const { claims, nextPageToken, searchedBackTo } = await call("listClaims", {
-        locks: { case: "lockName", value: "past/one" },
-      });
+      const { claims, nextPageToken, searchedBackTo } = await call("listClaims", of("past/one"));
       expect(claims).toMatchObject([
         {
           ...{
@@ -67,14 +67,12 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
     test("shows who force-released a claim and why, and which server kept the place of one that waited", async () => {
       const name = "past/forced";
       await server.client.lease({ name, terms: { ...TTL, owner: "stuck" } });
-      const stream = server.client.wait({
-        target: { case: "request", value: { name, terms: { ...TTL, owner: "next" } } },
-      });
+      const stream = server.client.wait(queued({ name, terms: { ...TTL, owner: "next" } }));
       await stream.position();
       await server.client.force(name, "hung");
       const { leaseId } = await stream.granted();
       await call("release", { leaseId });
-      const { claims } = await call("listClaims", { locks: { case: "lockName", value: name } });
+      const { claims } = await call("listClaims", of(name));
       expect(claims).toMatchObject([
         { owner: "next", end: { reason: EndReason.RELEASED }, replica: String(server.engine.replica) },
         { owner: "stuck", end: { reason: EndReason.FORCE_RELEASED, note: "hung" }, replica: "" },
@@ -94,21 +92,13 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         ...["ENDED pages/a second", "ENDED pages/a first", "ENDED pages/b second", "ENDED pages/b first"],
       ];
       for (const pageSize of [1, 3, 1_000]) {
-        const found: string[] = [];
-        let pageToken = "";
-        do {
-          const page = await call("listClaims", {
-            locks: { case: "prefix", value: "pages/" },
-            pageSize,
-            pageToken,
-          });
-          expect(page.claims.length).toBeLessThanOrEqual(pageSize);
-          found.push(...page.claims.map(shown));
-          pageToken = page.nextPageToken;
-        } while (pageToken !== "");
-        expect(found).toEqual(all);
+        const pages = await pagesOf((pageToken) =>
+          call("listClaims", { ...under("pages/"), pageSize, pageToken }),
+        );
+        for (const { claims } of pages) expect(claims.length).toBeLessThanOrEqual(pageSize);
+        expect(pages.flatMap(({ claims }) => claims.map(shown))).toEqual(all);
       }
-      const { claims } = await call("listClaims", { locks: { case: "lockName", value: "pages/a" } });
+      const { claims } = await call("listClaims", of("pages/a"));
       expect(claims.map(shown)).toEqual(all.filter((each) => each.includes("pages/a")));
     });
 
@@ -120,7 +110,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       expect(held.lockName).toBe("filter/c");
       await server.client.lease({ name: "filter/d", terms: { ...TTL, owner: "anna" } });
       const found = async (request: object) =>
-        (await call("listClaims", { locks: { case: "prefix", value: "filter/" }, ...request })).claims.map(
+        (await call("listClaims", { ...under("filter/"), ...request })).claims.map(
           ({ lockName }) => lockName,
         );
       expect(await found({ owner: "anna" })).toEqual(["filter/d", "filter/c", "filter/a"]);
@@ -139,7 +129,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         await sleep(2);
         await call("release", { leaseId });
       }
-      const all = (await call("listClaims", { locks: { case: "lockName", value: name } })).claims;
+      const all = (await call("listClaims", of(name))).claims;
       const second = all[1] as Claim;
       const owners = async (request: RequestOf<"listClaims">) =>
         (await call("listClaims", request)).claims.map(({ owner }) => owner);
@@ -152,8 +142,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         violations: [{ field: "held_at.at" }],
       });
       expect(await owners({ ...heldAt(second.grantedAt), until: second.end?.endedAt })).toEqual([]);
-      for (const of of ["lockName", "prefix"] as const) {
-        const target = { locks: { case: of, value: name } };
+      for (const target of [of(name), under(name)]) {
         expect(await owners({ ...target, from: second.end?.endedAt })).toEqual(["third", "second"]);
         expect(await owners({ ...target, until: second.end?.endedAt })).toEqual(["first"]);
       }
@@ -161,24 +150,10 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
 
     test("refuses a token of another request", async () => {
       for (const owner of ["first", "second"]) await run("tokens/a", owner);
-      const { nextPageToken } = await call("listClaims", {
-        locks: { case: "prefix", value: "tokens/" },
-        pageSize: 1,
-      });
-      const other = call("listClaims", {
-        locks: { case: "prefix", value: "tokens/a" },
-        pageSize: 1,
-        pageToken: nextPageToken,
-      });
-      await expect(other).rejects.toMatchObject({
-        reason: "BAD_REQUEST",
-        violations: [{ field: "page_token" }],
-      });
-      const same = await call("listClaims", {
-        locks: { case: "prefix", value: "tokens/" },
-        pageSize: 5,
-        pageToken: nextPageToken,
-      });
+      const { nextPageToken: pageToken } = await call("listClaims", { ...under("tokens/"), pageSize: 1 });
+      const other = call("listClaims", { ...under("tokens/a"), pageSize: 1, pageToken });
+      await expect(other).rejects.toMatchObject({ violations: [{ field: "page_token" }] });
+      const same = await call("listClaims", { ...under("tokens/"), pageSize: 5, pageToken });
       expect(same.claims).toMatchObject([{ owner: "first" }]);
     });
   });
@@ -189,16 +164,10 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       await server.client.limit(name, 2, { reason: "more" });
       await server.client.limit(name, null);
       await server.client.limitAll("changed/*", 3, { reason: "night" });
-      await call("updateRecord", {
-        name,
-        status: "new",
-        newAttemptsLeft: { case: "attemptsLeft", value: 4 },
-      });
+      await server.client.put(name, { newAttemptsLeft: { case: "attemptsLeft", value: 4 } });
       await server.client.lease({ name, terms: { ...TTL, owner: "anna" } });
       await server.client.force(name, "hung");
-      const { changes, nextPageToken } = await call("listChanges", {
-        locks: { case: "lockName", value: name },
-      });
+      const { changes, nextPageToken } = await call("listChanges", of(name));
       expect(nextPageToken).toBe("");
       const lockName = { case: "lockName", value: name };
       expect(changes.map(({ $typeName: _, changedAt: __, changedBy: ___, ...rest }) => rest)).toMatchObject([
@@ -234,25 +203,22 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
 
     test("filters by prefix, kind, time and who, page after page", async () => {
       for (let limit = 1; limit <= 5; limit++) await server.client.limit(`steps/${limit}`, limit);
-      await call("updateRecord", { name: "steps/1", status: "new" });
-      const limits = { locks: { case: "prefix" as const, value: "steps/" }, kinds: [ChangeKind.LIMIT] };
-      const found: unknown[] = [];
-      let pageToken = "";
-      do {
-        const page = await call("listChanges", { ...limits, pageSize: 2, pageToken });
-        found.push(...page.changes.map(({ what }) => what.case === "limit" && what.value.to));
-        pageToken = page.nextPageToken;
-      } while (pageToken !== "");
+      await server.client.put("steps/1");
+      const limits = { ...under("steps/"), kinds: [ChangeKind.LIMIT] };
+      const pages = await pagesOf((pageToken) => call("listChanges", { ...limits, pageSize: 2, pageToken }));
+      const found = pages.flatMap((page) =>
+        page.changes.map(({ what }) => what.case === "limit" && what.value.to),
+      );
       expect(found).toEqual([5, 4, 3, 2, 1]);
       const { changes } = await call("listChanges", limits);
       const third = changes[2];
-      const of = async (request: object) =>
+      const countOf = async (request: object) =>
         (await call("listChanges", { ...limits, ...request })).changes.length;
-      expect(await of({ from: third?.changedAt })).toBe(3);
-      expect(await of({ until: third?.changedAt })).toBe(2);
-      expect(await of({ changedBy: third?.changedBy })).toBe(5);
-      expect(await of({ changedBy: "somebody else" })).toBe(0);
-      expect(await of({ kinds: [ChangeKind.POLICY] })).toBe(0);
+      expect(await countOf({ from: third?.changedAt })).toBe(3);
+      expect(await countOf({ until: third?.changedAt })).toBe(2);
+      expect(await countOf({ changedBy: third?.changedBy })).toBe(5);
+      expect(await countOf({ changedBy: "somebody else" })).toBe(0);
+      expect(await countOf({ kinds: [ChangeKind.POLICY] })).toBe(0);
     });
   });
 
@@ -325,15 +291,13 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       for (let count = 0; count < 4; count++) await run(name, "quick");
       await server.client.lease({ name, terms: TTL });
       const { ticketId } = await server.client.ticket({ name, terms: TTL });
-      const explain = () => call("explainWait", { target: { case: "ticketId", value: ticketId } });
+      const explain = () => call("explainWait", comeBack(ticketId));
       expect((await explain()).estimate).toBeUndefined();
       await server.client.force(name, "next");
       await expect(explain()).rejects.toMatchObject({ reason: "UNKNOWN_CLAIM" });
       await call("release", { leaseId: ticketId });
       await server.client.lease({ name, terms: TTL });
-      const { estimate, causes, summary } = await call("explainWait", {
-        target: { case: "name", value: name },
-      });
+      const { estimate, causes, summary } = await call("explainWait", named(name));
       expect(causesOf(causes)).toEqual(["held"]);
       expect(estimate).toMatchObject({ leases: 5 });
       const [low, median, high] = [estimate?.low, estimate?.median, estimate?.high].map(us);
@@ -348,14 +312,11 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       const { ticketId } = await server.client.ticket({ name: "why/not", terms: TTL });
       const wrongSecret = `${ticketId.slice(0, -22)}${"A".repeat(22)}`;
       for (const value of [leaseId, UNKNOWN_ID, wrongSecret])
-        await expect(call("explainWait", { target: { case: "ticketId", value } })).rejects.toMatchObject(
-          unknown,
-        );
+        await expect(call("explainWait", comeBack(value))).rejects.toMatchObject(unknown);
       for (const lockName of ["why/not", "why/nobody"]) {
         const value = { lockName, ticketNumber: 9n };
-        await expect(call("explainWait", { target: { case: "claim", value } })).rejects.toMatchObject(
-          unknown,
-        );
+        const target = { case: "claim", value } as const;
+        await expect(call("explainWait", { target })).rejects.toMatchObject(unknown);
       }
     });
 
@@ -369,9 +330,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         await plain.run("SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", [
           (await server.store.find([name])).get(name),
         ]);
-        const { causes, summary } = await call("explainWait", {
-          target: { case: "ticketId", value: ticketId },
-        });
+        const { causes, summary } = await call("explainWait", comeBack(ticketId));
         // MySQL keeps what tells it in performance_schema, which may be off.
         const [row] = await plain.run("SELECT @@performance_schema AS is_on");
         const tells = kind !== "mysql" || Number((row as { is_on: unknown }).is_on) === 1;

@@ -7,7 +7,7 @@ import { ROW_LOCKED, type Store, StoreError } from "../../../server/storage/stor
 import { serverOfTest, until } from "../../support/harness.ts";
 import { isOfCapture } from "../../support/held-transactions.ts";
 import { captureOf, seconds } from "../../support/test-calls.ts";
-import { changedStore } from "../../support/wrapped-store.ts";
+import { wrapped } from "../../support/wrapped-store.ts";
 
 type Transact = Store["transact"];
 type Plan = Parameters<Transact>[0];
@@ -41,9 +41,10 @@ describe("the COMMIT of a capture comes late, and its rows are locked until then
       throw failure("transient", ROW_LOCKED);
     };
     return {
-      wrapStore: changedStore((store) => ({
-        transact: (...asked) => failing(store.transact.bind(store), ...asked),
-      })),
+      wrapStore: (store: Store) =>
+        wrapped(store, {
+          transact: (...asked) => failing(store.transact.bind(store), ...asked),
+        }),
       turnOn: () => {
         isOn = true;
       },
@@ -111,18 +112,19 @@ test.each([
   let isAway = false;
   const away = () => Promise.reject(failure("unavailable", "unreachable"));
   const { client, engine } = await serverOfTest({
-    wrapStore: changedStore((store) => ({
-      claimsByRequest: (...asked) => (isAway ? away() : store.claimsByRequest(...asked)),
-      freeLocks: async (...asked) => {
-        if (isAway) return await away();
-        const page = await store.freeLocks(...asked);
-        if (!isOn || page.locks.length < 2) return page;
-        isAway = true;
-        // After the look that finds both tasks, somebody else takes t/2. There are more tasks behind these.
-        await client.lease({ name: "t/2", requestId: "another's" });
-        return { ...page, next: { ...asked[1], after: page.locks.at(-1) ?? null } };
-      },
-    })),
+    wrapStore: (store: Store) =>
+      wrapped(store, {
+        claimsByRequest: (...asked) => (isAway ? away() : store.claimsByRequest(...asked)),
+        freeLocks: async (...asked) => {
+          if (isAway) return await away();
+          const page = await store.freeLocks(...asked);
+          if (!isOn || page.locks.length < 2) return page;
+          isAway = true;
+          // After the look that finds both tasks, somebody else takes t/2. There are more tasks behind these.
+          await client.lease({ name: "t/2", requestId: "another's" });
+          return { ...page, next: { ...asked[1], after: page.locks.at(-1) ?? null } };
+        },
+      }),
   });
   const put = () => Promise.all(["t/1", "t/2"].map((name) => client.put(name, ONE_ATTEMPT)));
   const isWait = "maxWait" in more;
@@ -141,20 +143,21 @@ test("an Acquire without a request id whose COMMIT has no answer takes one place
   let loses = false;
   let queueRead: (() => Promise<void>) | null = null;
   const { client } = await serverOfTest({
-    wrapStore: changedStore((store) => ({
-      queue: async (...asked) => {
-        const before = queueRead;
-        queueRead = null;
-        await before?.();
-        return await store.queue(...asked);
-      },
-      transact: async (...asked) => {
-        const isLost = loses && asked[0].locks.length > 0;
-        if (isLost) loses = false;
-        await store.transact(...asked);
-        if (isLost) throw failure("unknown_outcome", "connection_lost");
-      },
-    })),
+    wrapStore: (store: Store) =>
+      wrapped(store, {
+        queue: async (...asked) => {
+          const before = queueRead;
+          queueRead = null;
+          await before?.();
+          return await store.queue(...asked);
+        },
+        transact: async (...asked) => {
+          const isLost = loses && asked[0].locks.length > 0;
+          if (isLost) loses = false;
+          await store.transact(...asked);
+          if (isLost) throw failure("unknown_outcome", "connection_lost");
+        },
+      }),
   });
   const first = await client.lease({ name: "a" });
   loses = true;

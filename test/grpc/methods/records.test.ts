@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EndReason, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, startServer } from "../../support/harness.ts";
-import { seconds, WHEN_BUSY } from "../../support/test-calls.ts";
+import { queued, seconds, WHEN_BUSY } from "../../support/test-calls.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const call: TestServer["client"]["call"] = (...args) => server.client.call(...args);
-const recordOf = async (name: string) => (await call("getLock", { name })).lock?.record;
+const recordOf = async (name: string) => (await server.client.shown(name)).record;
 const { NOT_BEFORE, EXHAUSTED, STATUS_MISMATCH } = RefusalReason;
 const { RELEASED, FORCE_RELEASED } = EndReason;
 
@@ -23,7 +23,7 @@ describe("a lock", () => {
     const { leaseId } = await server.client.lease({ name: "plain" });
     await call("release", { leaseId });
     expect(await recordOf("plain")).toBeUndefined();
-    expect((await call("getLock", { name: "never named" })).lock?.record).toBeUndefined();
+    expect(await recordOf("never named")).toBeUndefined();
   });
 
   test("is granted at most once in an interval, and returns when again", async () => {
@@ -70,9 +70,8 @@ describe("a lock", () => {
     }
     await call("release", { leaseId, attemptsLeft: 5, status: "done", coolDown: seconds(0) });
     expect(await recordOf("tries")).toMatchObject({ attemptsLeft: 5, status: "done" });
-    expect((await server.client.lease({ name: "tries", terms: { ifStatus: ["done"] } })).fencingToken).toBe(
-      2n,
-    );
+    const lease = await server.client.lease({ name: "tries", terms: { ifStatus: ["done"] } });
+    expect(lease.fencingToken).toBe(2n);
   });
 
   test("is granted to a waiter when it is due, and ends a waiter whose status condition then fails", async () => {
@@ -81,12 +80,9 @@ describe("a lock", () => {
       newNotBefore: { case: "notBeforeIn", value: { seconds: 0n, nanos: 400_000_000 } },
       status: "a",
     });
-    const wait = (request: object) =>
-      server.client.wait({ target: { case: "request", value: { name: "soon", ...request } } });
-    const [mismatched, fitting] = [
-      wait({ terms: { ifStatus: ["b"] } }),
-      wait({ terms: { ifStatus: ["a"] } }),
-    ];
+    const wait = (status: string) =>
+      server.client.wait(queued({ name: "soon", terms: { ifStatus: [status] } }));
+    const [mismatched, fitting] = [wait("b"), wait("a")];
     expect(await mismatched.ended()).toMatchObject({ reason: EndReason.STATUS_MISMATCH, status: "a" });
     const lease = await fitting.granted();
     const notBefore = (await recordOf("soon"))?.notBefore;
@@ -141,9 +137,8 @@ describe("DeleteRecord", () => {
     const version = (await recordOf("deleted"))?.version ?? 0n;
     const wrong = call("deleteRecord", { name: "deleted", expectedVersion: version - 1n });
     await expect(wrong).rejects.toMatchObject({ metadata: { version: String(version) } });
-    expect(await call("deleteRecord", { name: "deleted", expectedVersion: version })).toMatchObject({
-      deleted: true,
-    });
+    const right = await call("deleteRecord", { name: "deleted", expectedVersion: version });
+    expect(right).toMatchObject({ deleted: true });
     expect(await recordOf("deleted")).toBeUndefined();
     expect(await call("deleteRecord", { name: "deleted" })).toMatchObject({ deleted: false });
     expect((await server.client.lease({ name: "deleted" })).fencingToken).toBe(2n);
@@ -151,9 +146,8 @@ describe("DeleteRecord", () => {
 
   test("of an unused lock creates none", async () => {
     expect(await call("deleteRecord", { name: "nobody's" })).toMatchObject({ deleted: false });
-    expect(await call("deleteRecord", { name: "nobody's", expectedVersion: 0n })).toMatchObject({
-      deleted: false,
-    });
+    const same = await call("deleteRecord", { name: "nobody's", expectedVersion: 0n });
+    expect(same).toMatchObject({ deleted: false });
     const wrong = call("deleteRecord", { name: "nobody's", expectedVersion: 1n });
     await expect(wrong).rejects.toMatchObject({ reason: "VERSION_MISMATCH", metadata: { version: "0" } });
     expect((await call("listLocks", { prefix: "nobody's" })).locks).toEqual([]);

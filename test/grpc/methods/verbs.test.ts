@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClaimState, EndReason, LimitSource, Mode } from "#proto/rowlock/v1/lock_pb.js";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, startServer } from "../../support/harness.ts";
-import { lasting, named, seconds } from "../../support/test-calls.ts";
+import { named, pagesOf, seconds, withTtl } from "../../support/test-calls.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
 
 describe("Renew", () => {
   test("sets the end to now + TTL, as requested or as before, and keeps the token", async () => {
-    const lease = await server.client.lease({ name: "renew", terms: lasting(100) });
+    const lease = await server.client.lease({ name: "renew", terms: withTtl(100) });
     const { lease: longer } = await call("renew", { leaseId: lease.leaseId, ttl: seconds(500) });
     expect(longer).toMatchObject({ leaseId: lease.leaseId, fencingToken: 1n });
     expectLeft(longer?.ttl, 500);
@@ -84,21 +84,12 @@ describe("Release", () => {
 
 describe("SetLimit", () => {
   test("sets the limit of a name, and returns what is held and whether it drains", async () => {
-    expect(await server.client.limit("limit", 3)).toMatchObject({
-      limit: 3,
-      version: 1n,
-      heldPermits: 0n,
-      waiterCount: 0n,
-      draining: false,
-    });
+    const idle = { limit: 3, version: 1n, heldPermits: 0n, waiterCount: 0n, draining: false };
+    expect(await server.client.limit("limit", 3)).toMatchObject(idle);
     await server.client.lease({ name: "limit", permits: 2 });
     await server.client.ticket({ name: "limit", permits: 2 });
-    expect(await server.client.limit("limit", 1)).toMatchObject({
-      limit: 1,
-      version: 2n,
-      heldPermits: 2n,
-      draining: true,
-    });
+    const drains = { limit: 1, version: 2n, heldPermits: 2n, draining: true };
+    expect(await server.client.limit("limit", 1)).toMatchObject(drains);
   });
 
   test("with an outdated version changes nothing, and returns the present one", async () => {
@@ -124,23 +115,11 @@ describe("SetLimit", () => {
     expect(answer).toMatchObject({ limit: 4, version: 1n });
     await server.client.lease({ name: "etl/a", permits: 4 });
     const { lock } = await call("getLock", { name: "etl/a" });
-    expect(lock?.limit).toMatchObject({
-      permits: 4,
-      source: LimitSource.PATTERN,
-      pattern: "etl/*",
-      version: 1n,
-      reason: "night",
-    });
-    expect(await server.client.limitAll("etl/*", 2)).toMatchObject({
-      limit: 2,
-      version: 2n,
-      heldPermits: 4n,
-      draining: true,
-    });
-    expect(await server.client.limitAll("etl/*", null)).toMatchObject({
-      limit: 1,
-      version: 3n,
-    });
+    const night = { permits: 4, source: LimitSource.PATTERN, pattern: "etl/*", version: 1n, reason: "night" };
+    expect(lock?.limit).toMatchObject(night);
+    const less = { limit: 2, version: 2n, heldPermits: 4n, draining: true };
+    expect(await server.client.limitAll("etl/*", 2)).toMatchObject(less);
+    expect(await server.client.limitAll("etl/*", null)).toMatchObject({ limit: 1, version: 3n });
   });
 });
 
@@ -211,35 +190,19 @@ describe("ListLocks", () => {
     const locks = Array.from({ length: 30 }, (_, index) => `large/${String(index).padStart(2, "0")}`);
     for (const name of locks) {
       await Promise.all(
-        Array.from({ length: 10 }, () =>
-          server.client.lease({ name, terms: { owner: owner, labels: labels } }),
-        ),
+        Array.from({ length: 10 }, () => server.client.lease({ name, terms: { owner, labels } })),
       );
     }
-    const found: string[] = [];
-    let pageToken = "";
-    let pages = 0;
-    do {
-      const page = await call("listLocks", { prefix: "large/", pageToken });
-      found.push(...page.locks.map(({ name }) => name));
-      pageToken = page.nextPageToken;
-      pages += 1;
-    } while (pageToken !== "");
-    expect(found).toEqual(locks);
-    expect(pages).toBe(2);
+    const pages = await pagesOf((pageToken) => call("listLocks", { prefix: "large/", pageToken }));
+    expect(pages.flatMap((page) => page.locks.map(({ name }) => name))).toEqual(locks);
+    expect(pages).toHaveLength(2);
   });
 });
 
 describe("ListLimits", () => {
   const settings = async (prefix: string, pageSize: number) => {
-    const pages: string[][] = [];
-    let pageToken = "";
-    do {
-      const page = await call("listLimits", { prefix, pageSize, pageToken });
-      pages.push(page.limits.map(({ target }) => `${target.case} ${target.value}`));
-      pageToken = page.nextPageToken;
-    } while (pageToken !== "");
-    return pages;
+    const pages = await pagesOf((pageToken) => call("listLimits", { prefix, pageSize, pageToken }));
+    return pages.map(({ limits }) => limits.map(({ target }) => `${target.case} ${target.value}`));
   };
 
   test("lists limits of patterns and names with version and reason, without removed limits", async () => {
@@ -266,14 +229,8 @@ describe("ListLimits", () => {
     for (const pattern of patterns) await server.client.limitAll(pattern, 2);
     for (const name of names) await server.client.limit(name, 2);
     const all = [
-      "pattern page/*",
-      "pattern page/!*",
-      "pattern page/\uffff*",
-      "pattern page/\u{1f512}*",
-      "name page/a*",
-      "name page/b",
-      "name page/\uffff",
-      "name page/\u{1f512}",
+      ...["pattern page/*", "pattern page/!*", "pattern page/\uffff*", "pattern page/\u{1f512}*"],
+      ...["name page/a*", "name page/b", "name page/\uffff", "name page/\u{1f512}"],
     ];
     expect(await settings("page/", 3)).toEqual([all.slice(0, 3), all.slice(3, 6), all.slice(6)]);
     expect(await settings("page/", 4)).toEqual([all.slice(0, 4), all.slice(4)]);

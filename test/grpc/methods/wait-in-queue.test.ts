@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EndReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { Event } from "../../../server/core/command.ts";
 import type { Follower } from "../../../server/engine/answers.ts";
+import { gatedVerb } from "../../support/gated-verb.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { lockIdOf, replacing, serverOfTest, startServer, until } from "../../support/harness.ts";
 import { queued as acquire, comeBack } from "../../support/test-calls.ts";
@@ -158,29 +159,17 @@ test("a request with both targets means the last one, as it does everywhere in p
 
 describe("a client that leaves", () => {
   test("before the first answer leaves the queue, because it knows no ticket to come back to", async () => {
-    const asked = Promise.withResolvers<void>();
-    const gate = Promise.withResolvers<void>();
-    const slow = await serverOfTest({
-      wrapEngine: (engine) =>
-        replacing(engine, {
-          async acquire(ask, waiter) {
-            const answer = await engine.acquire(ask, waiter);
-            if (waiter) {
-              asked.resolve();
-              await gate.promise;
-            }
-            return answer;
-          },
-        }),
-    });
+    const isMeant = (_ask: unknown, waiter: unknown) => Boolean(waiter);
+    const { wrapEngine, reached, letGo } = gatedVerb("acquire", { when: "after", isMeant });
+    const slow = await serverOfTest({ wrapEngine });
     await slow.client.lease({ name: "early" });
     const stream = slow.client.wait(acquire({ name: "early" }));
     const failure = stream.failure();
-    await asked.promise;
+    await reached;
     stream.cancel();
     expect(await failure).toMatchObject({ code: "CANCELLED" });
     await slow.client.shown("early");
-    gate.resolve();
+    letGo();
     const end = await slow.event(({ kind }) => kind === "ended");
     expect(end).toMatchObject({ was: "waiting", claim: { endReason: "cancelled" } });
   });

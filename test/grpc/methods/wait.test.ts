@@ -19,9 +19,7 @@ function scene() {
   };
   const wait = new Wait(
     { detach: (...args: [Claim, unknown, boolean]) => void detached.push(args) } as never,
-    fakeCall({
-      client: { ...client, waits: { enter } },
-    }),
+    fakeCall({ client: { ...client, waits: { enter } } }),
   );
   return { wait, detached, stop: (why: string) => stop(new Error(why)) };
 }

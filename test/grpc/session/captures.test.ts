@@ -61,7 +61,7 @@ describe("a capture that is cancelled", () => {
   test("before it has begun never begins, and delays no others", async () => {
     const { server, client, held, letGo, begun } = await start(isOfCapture);
     const names = Array.from({ length: 200 }, (_, index) => `t/${1_000 + index}`);
-    await Promise.all(names.map((name) => client.put(name)));
+    for (const name of names) await client.put(name);
     const session = sessionOfTest(client);
     const calls = session.ask(
       ...names.map((_, index) => capture(captureOf("t/", { requestId: `${index}` }))),

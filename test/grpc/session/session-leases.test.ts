@@ -309,11 +309,13 @@ describe("the session forgets a lease", () => {
     expect(all.counts()).toEqual([0, 0]);
   });
 
-  test("that its call got after its work or the session was over", () => {
+  test("that its call got after its work or the session was over; such a call is not cancelled any more", () => {
     const { leases, newCall, counts } = scene();
     const call = newCall();
     call.workIsOver();
     call.holds(claimOf(2));
+    call.close();
+    expect(call.signal.aborted).toBe(false);
     leases.close();
     newCall().holds(claimOf(3));
     expect(counts()).toEqual([0, 0]);

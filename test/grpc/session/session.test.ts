@@ -5,7 +5,9 @@ import { describe, expect, test } from "vitest";
 import { EndReason, type Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { Fault } from "../../../server/engine/faults.ts";
+import { gatedVerb } from "../../support/gated-verb.ts";
 import { replacing, serverOfTest as start, type TestServer, until } from "../../support/harness.ts";
+import { NO_BOUND } from "../../support/no-bound.ts";
 import {
   acquire,
   type BareSession,
@@ -18,7 +20,7 @@ import {
   renew,
   wait,
 } from "../../support/session-client.ts";
-import { captureOf, lasting, seconds, violationsIn } from "../../support/test-calls.ts";
+import { captureOf, seconds, violationsIn, withTtl } from "../../support/test-calls.ts";
 
 const WAIT = { whenBusy: { case: "wait", value: {} } } as const;
 const failedWith = (code: number) => ({ case: "error", value: { code } });
@@ -348,7 +350,7 @@ test("a lease that is lost is reported at once, whoever ended it; the session's 
 });
 
 describe("a lease that ends while its answer is on its way", () => {
-  const TEN_MINUTES = lasting(600);
+  const TEN_MINUTES = withTtl(600);
 
   test.each(["of this session", "of the session before"])(
     "is not renewed with others, one of which is held up: %s",
@@ -393,21 +395,12 @@ describe("a lease that ends while its answer is on its way", () => {
   );
 
   test("is reported without time left, and as lost", async () => {
-    const gate = Promise.withResolvers<void>();
-    const { server, client, session } = await started({
-      wrapEngine: (engine) =>
-        replacing(engine, {
-          acquire: async (...asked) => {
-            const answer = await engine.acquire(...asked);
-            await gate.promise;
-            return answer;
-          },
-        }),
-    });
+    const { wrapEngine, reached, letGo } = gatedVerb("acquire", { when: "after" });
+    const { client, session } = await started({ wrapEngine });
     const call = session.askOne(acquire({ name: "brief", terms: TEN_MINUTES }));
-    await server.event(({ kind }) => kind === "granted");
+    await reached;
     await client.force("brief");
-    gate.resolve();
+    letGo();
     const { leaseId, ttl } = await session.leaseOf(call);
     expect(ttl).toMatchObject({ seconds: 0n, nanos: 0 });
     expect(await session.firstOf("lost")).toMatchObject([{ leaseId, lockName: "brief" }]);
@@ -578,31 +571,16 @@ describe("bounds", () => {
   });
 
   test("of commands count cancelled ones, until their work is over", async () => {
-    const gate = Promise.withResolvers<void>();
-    let begun = 0;
-    const { session } = await started({
-      grpc: { sessionCommandsMax: 2 },
-      wrapEngine: (engine) =>
-        replacing(
-          engine,
-          {},
-          {
-            update_record: async (asked) => {
-              begun += 1;
-              await gate.promise;
-              return await engine.ask(asked);
-            },
-          },
-        ),
-    });
+    const { wrapEngine, held, letGo } = gatedVerb("update_record");
+    const { session } = await started({ grpc: { sessionCommandsMax: 2 }, wrapEngine });
     const update = { case: "updateRecord", value: { name: "slow", status: "new" } } as Command;
     const calls = session.ask(update, update);
     session.ask(...calls.map(cancel));
     for (const call of calls) expect(await session.last(call)).toMatchObject({ value: { code: 1 } });
     const free = () => session.last(session.askOne(acquire({ name: "free" })));
     expect(await free()).toMatchObject(failedWith(8));
-    expect(begun).toBe(2);
-    gate.resolve();
+    expect(held()).toBe(2);
+    letGo();
     await until(async () => (await free()).case === "acquire");
   });
 
@@ -640,6 +618,21 @@ describe("bounds", () => {
       code: "RESOURCE_EXHAUSTED",
       reason: "MESSAGE_TOO_LARGE",
     });
+  });
+
+  test("of sessions, and of memory: another one is refused", async () => {
+    let isShort = false;
+    const capacity = { ...NO_BOUND, sessions: 1, isShort: () => isShort };
+    const { server, client, session } = await started({ grpc: { capacity } });
+    await session.until(([first]) => first);
+    const full = { code: "RESOURCE_EXHAUSTED", metadata: { bound: "server_sessions" } };
+    expect(await open(client).failure()).toMatchObject(full);
+    session.cancel();
+    await until(() => server.openSessions() === 0);
+    isShort = true;
+    expect(await open(client).failure()).toMatchObject(full);
+    isShort = false;
+    expect(await open(client).until(([first]) => first)).toHaveProperty("opened.waitsMax");
   });
 
   test("sessions that come and go leave nothing behind", async () => {
@@ -689,20 +682,8 @@ describe("the end", () => {
   });
 
   test("of the server: the client hears of it, waits end, running calls finish", async () => {
-    const gate = Promise.withResolvers<void>();
-    const { server, session } = await started({
-      wrapEngine: (engine) =>
-        replacing(
-          engine,
-          {},
-          {
-            renew: async (asked) => {
-              await gate.promise;
-              return await engine.ask(asked);
-            },
-          },
-        ),
-    });
+    const { wrapEngine, letGo } = gatedVerb("renew");
+    const { server, session } = await started({ wrapEngine });
     const held = await session.leaseOf(session.askOne(acquire({ name: "stop" })));
     const [waiting, renewing] = session.ask(
       wait({ name: "stop", requestId: "stop" }),
@@ -713,7 +694,7 @@ describe("the end", () => {
     await session.until((all) => (all.some(({ goingAway }) => goingAway) ? true : undefined));
     expect(await errorOf(session, waiting)).toMatchObject({ value: { code: 14 } });
     expect(await session.last(session.askOne(acquire({ name: "too-late" })))).toMatchObject(failedWith(14));
-    gate.resolve();
+    letGo();
     expect(await session.last(renewing)).toMatchObject({ case: "renew" });
     expect(await session.failure()).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
     await drained;

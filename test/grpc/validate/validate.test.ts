@@ -273,10 +273,7 @@ describe("WaitInQueueRequest", () => {
     ],
     [
       "everything at once",
-      {
-        ...target({ terms: { ...ttl(span(0)), labels: { "": "" } } }),
-        minUpdateInterval: span(1, -1),
-      },
+      { ...target({ terms: { ...ttl(span(0)), labels: { "": "" } } }), minUpdateInterval: span(1, -1) },
       {
         "request.name": REQUIRED,
         "request.terms.ttl": /0 s/,
@@ -683,12 +680,7 @@ describe("CaptureRequest", () => {
     ],
     [
       "spans that are too short and a request id that is too long",
-      {
-        ...prefix(""),
-        maxWait: span(0),
-        requestId: "r".repeat(121),
-        terms: ttl(span(0)),
-      },
+      { ...prefix(""), maxWait: span(0), requestId: "r".repeat(121), terms: ttl(span(0)) },
       { "terms.ttl": /1 s to 24 days/, max_wait: /1 ms to 24 days/, request_id: /121 bytes/ },
     ],
     [
