@@ -134,6 +134,11 @@ describe("reflection", () => {
       fileDescriptorResponse: { fileDescriptorProto: [expect.any(String)] },
     });
   });
+
+  test("can be turned off", async () => {
+    const { address } = await start({ grpc: { reflection: false } });
+    await expect(curl(address, "", "--list-services")).rejects.toThrow();
+  });
 });
 
 describe("TLS", () => {
