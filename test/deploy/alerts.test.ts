@@ -160,16 +160,7 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       stage.afterwards(() => proxy.close());
       const proxied = new URL(url);
       proxied.port = String(proxy.port);
-      const flags = [
-        "--fail-over-pause",
-        "1s",
-        "--grace",
-        "2s",
-        "--doctor-interval",
-        "1s",
-        "--sessions-max",
-        "1",
-      ];
+      const flags = "--fail-over-pause 1s --grace 2s --doctor-interval 1s --sessions-max 1".split(" ");
       const start = () => stage.serving(proxied.href, ...flags);
       const servers = [await start(), await start()];
       const [first, second] = servers as [ServingServer, ServingServer];
