@@ -2,7 +2,6 @@
 
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test, vi } from "vitest";
-import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { Verbs } from "../../../../clients/typescript/src/verbs.ts";
 import { ClaimState, EndReason, LimitSource, Mode } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
@@ -193,20 +192,6 @@ describe("a listing", () => {
     expect(names).toEqual(["a1", "a2", "a3"]);
   });
 
-  test.each([
-    [{}, ListOrder.NAME],
-    [{ order: "longest wait" }, ListOrder.LONGEST_WAIT],
-  ] as const)("with %j is of all locks, in the order %i", async (options, order) => {
-    const { verbs, asked } = stage();
-    verbs
-      .listLocks(options)
-      .next()
-      .catch(() => {});
-    await turn();
-    expect(asked).toHaveLength(1);
-    expect(asked[0]?.command.value).toMatchObject({ prefix: "", busyOnly: false, pageSize: 0, order });
-  });
-
   test("of limits names each one's target", async () => {
     const { verbs, asked, answer } = stage();
     const all: object[] = [];
@@ -264,14 +249,6 @@ test("a forced release is of a name or of one claim, and returns what it has end
   expect(latest().command.value).toMatchObject({
     target: { case: "claim", value: { lockName: "a", ticketNumber: 0n } },
   });
-});
-
-test("a verb fails with the server's error", async () => {
-  const { verbs, answer } = stage();
-  const failed = verbs.getLock("a");
-  const error = new RowlockError("BAD_REQUEST", "INVALID_ARGUMENT", "no");
-  answer(error);
-  await expect(failed).rejects.toBe(error);
 });
 
 describe("a listing of claims", () => {
