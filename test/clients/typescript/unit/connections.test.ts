@@ -247,6 +247,16 @@ describe("if sessions are refused", () => {
     await pass(100);
     expect(latest()).toMatchObject({ address: "a", via: "session" });
   });
+
+  test("and calls, too, the next server is tried", async () => {
+    const { said } = await stage();
+    end(errorOf("PERMISSION_DENIED"));
+    await pass(0);
+    end(errorOf("PERMISSION_DENIED"));
+    await pass(0);
+    expect(latest()).toMatchObject({ address: "b", via: "session" });
+    expect(said).toContain("hopeless: PERMISSION_DENIED");
+  });
 });
 
 describe("no server accepts this client", () => {
