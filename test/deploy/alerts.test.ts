@@ -2,8 +2,7 @@
 // restarted in turn. The test divides all times of the rules by 60, or by 5 where restarts take their real time; no
 // window is shorter than 15 s.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -18,6 +17,7 @@ import { lasting } from "../support/lasting.ts";
 import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
 import { freePort, type RunningServer, startPrivateServer } from "../support/mysql-family/private-server.ts";
 import { openPlainConnection } from "../support/mysql-stage.ts";
+import { emptyFolder } from "../support/pasted.ts";
 import {
   hasPrometheus,
   NEEDS_PROMETHEUS,
@@ -101,8 +101,7 @@ async function isOver(prometheus: Prometheus, ...names: string[]): Promise<void>
 
 /** Makes the alerts about files fire, at a server and a Prometheus of their own; returns their names. */
 async function certificateAlerts(url: string): Promise<string[]> {
-  const folder = mkdtempSync(join(tmpdir(), "rowlock-alerts-"));
-  stage.afterwards(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder(stage);
   const file = join(folder, "both.pem");
   // It is valid for a day.
   const { cert, key } = selfSignedCertificate();
@@ -161,16 +160,7 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       stage.afterwards(() => proxy.close());
       const proxied = new URL(url);
       proxied.port = String(proxy.port);
-      const flags = [
-        "--fail-over-pause",
-        "1s",
-        "--grace",
-        "2s",
-        "--doctor-interval",
-        "1s",
-        "--sessions-max",
-        "1",
-      ];
+      const flags = "--fail-over-pause 1s --grace 2s --doctor-interval 1s --sessions-max 1".split(" ");
       const start = () => stage.serving(proxied.href, ...flags);
       const servers = [await start(), await start()];
       const [first, second] = servers as [ServingServer, ServingServer];

@@ -3,9 +3,8 @@
 // of a virtual environment with helm/requirements.txt.
 
 import { generateKeyPairSync } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { get } from "node:https";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -17,6 +16,7 @@ import { certificateAuthority, revocationList, signedCertificate } from "../proc
 import { processStage } from "../process/stage.ts";
 import { reportLeftOut, testServers } from "../support/database.ts";
 import { openPlainConnection } from "../support/mysql-stage.ts";
+import { emptyFolder } from "../support/pasted.ts";
 import {
   CHART,
   envOf,
@@ -507,8 +507,7 @@ describe.each(servers)("a server on $label that gets what its pod would get", ({
     async (name) => {
       const rendered = of(name);
       const pod = podOf(workload(rendered)) as PodSpec;
-      const folder = mkdtempSync(join(tmpdir(), "rowlock-chart-"));
-      stage.afterwards(() => rmSync(folder, { recursive: true, force: true }));
+      const folder = emptyFolder(stage);
       const url = new URL(await stage.database(fresh));
       const password = "s3cret-of-the-chart";
       const user = `chart_${url.pathname.slice(-16)}`;

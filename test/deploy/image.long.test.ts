@@ -24,21 +24,9 @@ const lacks = dockerLacks(base);
 describe.skipIf(lacks)(`the image${lacks ? `, left out: ${lacks}` : ""}`, () => {
   const commit = "0123456789".repeat(4);
   const scratch = mkdtempSync(join(tmpdir(), "rowlock-image-"));
+  const WITH = [`COMMIT=${commit}`, `NODE_IMAGE=${base}`].map((arg) => `--build-arg=${arg}`);
   const build = (tag: string, cwd: string, ...more: string[]) =>
-    docker(
-      [
-        ...[
-          "build",
-          "--network=host",
-          "--build-arg",
-          `COMMIT=${commit}`,
-          "--build-arg",
-          `NODE_IMAGE=${base}`,
-        ],
-        ...[...more, "--tag", tag, "."],
-      ],
-      { cwd },
-    );
+    docker(["build", "--network=host", ...WITH, ...more, "--tag", tag, "."], { cwd });
   /** A copy of the checkout, as other tests may work in that, with these rights for others. */
   const checkout = (umask: string) => {
     const folder = join(scratch, umask);
@@ -123,12 +111,8 @@ describe.skipIf(lacks)(`the image${lacks ? `, left out: ${lacks}` : ""}`, () => 
     const secret = join(scratch, "url");
     writeFileSync(secret, "sqlite:/var/lib/rowlock/by-file.db\n");
     chmodSync(scratch, 0o755);
-    const id = start(
-      `--volume=${secret}:/run/secrets/url:ro`,
-      "--env=ROWLOCK_DATABASE_URL_FILE=/run/secrets/url",
-      ...PLAIN,
-      TAG,
-    );
+    const mounted = `--volume=${secret}:/run/secrets/url:ro`;
+    const id = start(mounted, "--env=ROWLOCK_DATABASE_URL_FILE=/run/secrets/url", ...PLAIN, TAG);
     expect(await healthOf(id)).toBe("healthy");
     expect(docker(["exec", id, "node", "--print", "fs.existsSync('by-file.db')"])).toBe("true");
   });
@@ -177,22 +161,9 @@ describe.skipIf(lacks)(`the image${lacks ? `, left out: ${lacks}` : ""}`, () => 
     () => {
       const ours = join(scratch, "ours.yaml");
       writeFileSync(ours, `services: { rowlock: { image: "${TAG}", ports: !reset [] } }`);
+      const files = ["--file=compose.yaml", `--file=${ours}`];
       const compose = (...args: string[]) =>
-        docker(
-          [
-            "compose",
-            "--project-name",
-            `rowlock-test-${process.pid}`,
-            "--file",
-            "compose.yaml",
-            "--file",
-            ours,
-            ...args,
-          ],
-          {
-            cwd: root,
-          },
-        );
+        docker(["compose", `--project-name=rowlock-test-${process.pid}`, ...files, ...args], { cwd: root });
       try {
         compose("up", "--detach", "--wait", "--no-build", "mysql", "rowlock");
         const run = ["rowlock", "run", "x", "--", "node", "--print", "'token ' + process.env.ROWLOCK_TOKEN"];

@@ -1,12 +1,12 @@
 // The programs of the pages in docs/coming-from, as they stand there, against a server.
 
 import { execFileSync, spawn } from "node:child_process";
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { processStage } from "../process/stage.ts";
 import { freshSqlite } from "../support/database.ts";
+import { emptyFolder } from "../support/pasted.ts";
 
 /** Compilers, on a machine with other work. */
 vi.setConfig({ testTimeout: 300_000 });
@@ -87,8 +87,7 @@ describe.skipIf(!has(CLASS_PATH))("in Java", () => {
 describe.skipIf(!has(join(root, "clients/go/bin/driver")))("in Go", () => {
   test("the program that used etcd loads", async () => {
     const { grpcAddress } = await serving();
-    const folder = mkdtempSync(join(tmpdir(), "rowlock-coming-from-"));
-    stage.afterwards(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = emptyFolder(stage);
     copyFileSync(join(PROGRAMS, "etcd.go"), join(folder, "main.go"));
     const go = (...args: string[]) =>
       execFileSync("go", args, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });

@@ -2,8 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { Progress } from "../../examples/etl/progress.ts";
@@ -11,6 +10,7 @@ import { Warehouse } from "../../examples/etl/warehouse.ts";
 import { processStage, type ServingServer } from "../process/stage.ts";
 import { freshSqlite } from "../support/database.ts";
 import { installClient } from "../support/npm-packages.ts";
+import { emptyFolder } from "../support/pasted.ts";
 import { until } from "../support/until.ts";
 
 /** The test starts many programs, which are slow on a machine with other work. */
@@ -23,8 +23,7 @@ const readme = readFileSync(join(example, "README.md"), "utf8");
 let server: ServingServer;
 let program: string;
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), "rowlock-etl-"));
-  stage.afterwards(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder(stage);
   program = join(folder, "etl");
   cpSync(example, program, { recursive: true, filter: (path) => !path.includes("node_modules") });
   installClient(program);

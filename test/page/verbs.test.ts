@@ -115,27 +115,17 @@ describe("failures", () => {
 
   test("have the code, the reason, the sentence and the violations that gRPC gives", async () => {
     const server = await startPageServer();
-    expect(await same(server, "forceRelease", { target: { case: "name", value: "" } }, { name: "" })).toBe(
-      400,
-    );
-    expect(
-      await same(
-        server,
-        "forceRelease",
-        { target: { case: "name", value: "x" }, reason: "y" },
-        { name: "x", reason: "y" },
-      ),
-    ).toBe(404);
+    const target = (value: string) => ({ case: "name" as const, value });
+    expect(await same(server, "forceRelease", { target: target("") }, { name: "" })).toBe(400);
+    const [unknown, asked] = [
+      { target: target("x"), reason: "y" },
+      { name: "x", reason: "y" },
+    ];
+    expect(await same(server, "forceRelease", unknown, asked)).toBe(404);
     await server.client.limit("x", 2);
     const wrong = { newLimit: { case: "limit" as const, value: 2 }, expectedVersion: 7n };
-    expect(
-      await same(
-        server,
-        "setLimit",
-        { ...wrong, target: { case: "name", value: "x" } },
-        { name: "x", limit: 2, expectedVersion: "7" },
-      ),
-    ).toBe(409);
+    const body = { name: "x", limit: 2, expectedVersion: "7" };
+    expect(await same(server, "setLimit", { ...wrong, target: target("x") }, body)).toBe(409);
   });
 
   test("of the server itself show nothing of their cause, and are in the log with it", async () => {
@@ -188,15 +178,7 @@ test("each verb that takes, keeps or returns a lease, or deletes a lock, is miss
   const server = await startPageServer();
   const called = PAGE_VERBS.map(({ of }) => of.name);
   const missing = LockService.methods.map(({ name }) => name).filter((name) => !called.includes(name));
-  expect(missing.sort()).toEqual([
-    "Acquire",
-    "Capture",
-    "DeleteRecord",
-    "Release",
-    "Renew",
-    "Session",
-    "WaitInQueue",
-  ]);
+  expect(missing.sort().join()).toBe("Acquire,Capture,DeleteRecord,Release,Renew,Session,WaitInQueue");
   for (const verb of missing) {
     const answer = await server.ask(`/api/${verb}`, posted({ name: "x" }));
     expect([answer.status, answer.json.reason], verb).toEqual([404, "PAGE_REFUSED"]);

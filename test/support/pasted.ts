@@ -65,7 +65,7 @@ export async function needed(stage: ProcessStage, command: string, context: Test
 
 /** Makes an empty folder for a test. */
 export function emptyFolder(stage: ProcessStage): string {
-  const folder = mkdtempSync(join(tmpdir(), "rowlock-first-"));
+  const folder = mkdtempSync(join(tmpdir(), "rowlock-test-"));
   stage.afterwards(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

@@ -5,6 +5,9 @@ import { ranInProcess } from "../../cli/in-process.ts";
 
 const SERVERS = JSON.stringify({ production: { addresses: "a:1" }, staging: { addresses: "b:1" } });
 
+const ENDS =
+  "released expired force-released cancelled lapsed timed-out never-fits exhausted status-mismatch";
+
 /** The words of the line are separated by single spaces; a space at its end begins an empty word. */
 async function offered(line: string, env: Record<string, string> = {}) {
   const { code, out, err } = await ranInProcess(["__complete", ...line.split(" ")], env, () => SERVERS);
@@ -28,20 +31,7 @@ describe("a word", () => {
     ["ls --order ", ["name", "longest-wait", "most-waiters"]],
     ["ls --order=l", ["--order=name", "--order=longest-wait", "--order=most-waiters"]],
     ["top --by ", ["name", "owner", "principal", "class"]],
-    [
-      "history --ended=exp",
-      [
-        "released",
-        "expired",
-        "force-released",
-        "cancelled",
-        "lapsed",
-        "timed-out",
-        "never-fits",
-        "exhausted",
-        "status-mismatch",
-      ].map((end) => `--ended=${end}`),
-    ],
+    ["history --ended=exp", ENDS.split(" ").map((end) => `--ended=${end}`)],
     ["why --server ", ["production", "staging"]],
     ["ls --server ", ["production", "staging"]],
     ["ls --server=p", ["--server=production", "--server=staging"]],

@@ -1,14 +1,14 @@
 // People who sign in and change something, and people who may not.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { newToken } from "../../../server/access/tokens-file.ts";
 import { processStage } from "../../process/stage.ts";
 import { HAS_CHROMIUM } from "../../support/chromium.ts";
 import { lasting } from "../../support/lasting.ts";
+import { emptyFolder } from "../../support/pasted.ts";
 import { TestCalls } from "../../support/test-calls.ts";
 import { visits } from "./visits.ts";
 
@@ -16,15 +16,9 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
   const stage = processStage();
   const { visit } = visits();
   const [olga, rita, wrong] = [newToken("olga"), newToken("rita"), newToken("olga")];
-  let folder: string;
-
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "rowlock-page-"));
-    stage.afterwards(() => rmSync(folder, { recursive: true, force: true }));
-  });
-
   /** A server where Olga operates under etl/, and Rita only reads. */
   async function started() {
+    const folder = emptyFolder(stage);
     const file = (name: string, text: string) => {
       writeFileSync(join(folder, name), text);
       return join(folder, name);
@@ -34,15 +28,8 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
       "policy",
       'rules:\n  - { who: "*", may: [read, use], on: "*" }\n  - { who: "token:olga", may: [operate], on: "etl/*" }\n',
     );
-    const server = await stage.serving(
-      "sqlite::memory:",
-      "--tokens-file",
-      tokens,
-      "--policy-file",
-      policy,
-      "--grace",
-      "10m",
-    );
+    const access = ["--tokens-file", tokens, "--policy-file", policy];
+    const server = await stage.serving("sqlite::memory:", ...access, "--grace", "10m");
     const client = new TestCalls(server.grpcAddress, { headers: { authorization: `Bearer ${olga.token}` } });
     stage.afterwards(() => client.close());
     for (const name of ["etl/load", "report/daily"]) {

@@ -28,15 +28,8 @@ describe("a text from others", () => {
 });
 
 test("times are short, and do not flicker where they grow", () => {
-  expect([12, 900, 59_900, 119_000, 150_000, 8_000_000, 200_000_000].map(timeWords)).toEqual([
-    "12 ms",
-    "900 ms",
-    "59 s",
-    "119 s",
-    "2 min",
-    "2 h",
-    "2 d",
-  ]);
+  const times = [12, 900, 59_900, 119_000, 150_000, 8_000_000, 200_000_000].map(timeWords);
+  expect(times.join(", ")).toBe("12 ms, 900 ms, 59 s, 119 s, 2 min, 2 h, 2 d");
   expect([-5, 900, 1_900].map(ageWords)).toEqual(["0 s", "0 s", "1 s"]);
 });
 
@@ -63,22 +56,10 @@ test("a few of many are named, the others counted", () => {
 
 test("a time axis has few marks, at round times", () => {
   const from = new Date(2030, 0, 31, 3, 12, 7).getTime();
-  expect(marksOf(from, from + 40_000, 8).map(({ text }) => text)).toEqual([
-    "03:12:10",
-    "03:12:15",
-    "03:12:20",
-    "03:12:25",
-    "03:12:30",
-    "03:12:35",
-    "03:12:40",
-    "03:12:45",
-  ]);
-  expect(marksOf(from, from + 7_200_000, 4).map(({ text }) => text)).toEqual([
-    "03:30",
-    "04:00",
-    "04:30",
-    "05:00",
-  ]);
+  const marks = (ms: number, most: number) => marksOf(from, from + ms, most).map(({ text }) => text);
+  const shortly = ["10", "15", "20", "25", "30", "35", "40", "45"].map((second) => `03:12:${second}`);
+  expect(marks(40_000, 8)).toEqual(shortly);
+  expect(marks(7_200_000, 4)).toEqual(["03:30", "04:00", "04:30", "05:00"]);
 });
 
 test("history says where it begins, only if more was asked for", () => {

@@ -127,33 +127,9 @@ describe("a call", () => {
     answer(1n, undefined, askedMs - 3);
     expect(bases).toEqual([0, 8, -3]);
   });
-
-  test("whose first answer is older than the call counts from that answer", () => {
-    const { calls, clock, ask, answer } = stage();
-    begin(calls);
-    const bases: number[] = [];
-    ask("one", { answered: (_, basisMs) => bases.push(basisMs - clock.now()) > 0 });
-    answer(1n, undefined, clock.now() - 5);
-    expect(bases).toEqual([-5]);
-  });
 });
 
 describe("all calls", () => {
-  test("fail together: those that wait for a connection, a retry or an answer", async () => {
-    const { calls, ask, answer, said } = stage();
-    begin(calls, { commandsMax: 2 });
-    for (const name of ["sent", "retried", "queued"]) ask(name);
-    answer(2n, no("OVERLOADED"));
-    calls.failAll(RowlockError.closed());
-    await pass(10_000);
-    expect(said.toSorted()).toEqual([
-      "queued failed: CLOSED",
-      "retried failed: CLOSED",
-      "sent failed: CLOSED",
-    ]);
-    expect([calls.size, vi.getTimerCount()]).toEqual([0, 0]);
-  });
-
   test("owe a server something if it may know of them, or if leases depend on them", () => {
     const { calls, ask } = stage();
     expect(calls.isOwed).toBe(false);
@@ -185,26 +161,6 @@ describe("a call that a server could not serve for the moment", () => {
     expect(namesOn(connection)).toHaveLength(sent + 1);
   });
 
-  test("is not retried before the time that the server names", async () => {
-    const { calls, ask, answer, namesOn } = stage();
-    const connection = begin(calls);
-    ask("one");
-    answer(1n, no("DATABASE_UNAVAILABLE", { retryAfterMs: 700 }));
-    await pass(699);
-    expect(namesOn(connection)).toHaveLength(1);
-    await pass(1);
-    expect(namesOn(connection)).toHaveLength(2);
-  });
-
-  test("leaves its room to others meanwhile", () => {
-    const { calls, ask, answer, namesOn } = stage();
-    const connection = begin(calls, { commandsMax: 1 });
-    ask("one");
-    ask("two");
-    answer(1n, no("OVERLOADED"));
-    expect(namesOn(connection)).toEqual(["one", "two"]);
-  });
-
   test("is tried elsewhere at once, if it came from a server that the client is leaving", () => {
     const { calls, ask, answer, namesOn } = stage();
     const [leaving, next] = [connect(), connect()];
@@ -214,37 +170,6 @@ describe("a call that a server could not serve for the moment", () => {
     calls.begun(next);
     answer(1n, no("SHUTTING_DOWN"));
     expect(namesOn(next)).toEqual(["one"]);
-  });
-
-  test("is given up if it is cancelled before its next try", async () => {
-    const { calls, ask, answer, namesOn } = stage();
-    const connection = begin(calls);
-    const call = ask("one");
-    answer(1n, no("OVERLOADED"));
-    calls.cancel(call);
-    await pass(10_000);
-    expect([namesOn(connection), vi.getTimerCount()]).toEqual([["one"], 0]);
-  });
-
-  test("fails after its time with the last answer", async () => {
-    const { calls, ask, answer } = stage();
-    begin(calls);
-    const failed = vi.fn();
-    ask("one", { giveUpAfterMs: () => 150, failed });
-    const why = no("OVERLOADED", { retryAfterMs: 1_000 });
-    answer(1n, why);
-    await pass(149);
-    expect(failed).not.toHaveBeenCalled();
-    await pass(1);
-    expect(failed.mock.calls).toEqual([[why]]);
-  });
-
-  test("and that belongs to its connection fails with the answer", () => {
-    const { calls, ask, answer, said } = stage();
-    begin(calls);
-    ask("renewal", { repeat: "on this connection" });
-    answer(1n, no("OVERLOADED"));
-    expect(said).toEqual(["renewal failed: OVERLOADED"]);
   });
 
   test("and whose answer is final has failed", () => {
@@ -307,22 +232,6 @@ describe("credentials that are refused for now", () => {
     expect(failed).toHaveBeenCalledExactlyOnceWith(EXPIRED);
   });
 
-  test("are forgotten when a server has answered", async () => {
-    const { calls, ask, answer } = stage();
-    const [first, second] = [connect(), connect()];
-    calls.begun(first);
-    const failed = vi.fn();
-    ask("wait", { kind: "wait", giveUpAfterMs: () => 1_000, answered: () => false, failed });
-    answer(1n);
-    lose(calls, first);
-    calls.failUnanswered(EXPIRED);
-    calls.begun(second);
-    answer(2n);
-    lose(calls, second);
-    await pass(1_000);
-    expect(failed.mock.lastCall).toMatchObject([{ reason: "NO_SERVER" }]);
-  });
-
   test("of a unary call leave it to the next connection, as it was not made, unless it belongs to this one", async () => {
     const { calls, ask, answer, said, namesOn } = stage();
     const [first, second] = [connect(), connect()];
@@ -367,14 +276,6 @@ describe("a connection that ends", () => {
     calls.ended(first, GONE);
     const second = begin(calls);
     expect(namesOn(second)).toEqual(["one", "two", "three", "four"]);
-  });
-
-  test("leaves what must not be repeated in doubt", () => {
-    const { calls, ask, said } = stage();
-    const first = begin(calls);
-    ask("one", { repeat: "unsent" });
-    calls.ended(first, GONE);
-    expect(said).toEqual(["one failed: CONNECTION_LOST"]);
   });
 });
 
@@ -444,14 +345,6 @@ describe("a call that a server may have got", () => {
     expect(calls.isOwed).toBe(true);
     lose(calls, there);
     expect([calls.isOwed, call.mayBeKnown]).toEqual([true, true]);
-  });
-
-  test("is ended at its server, too, if it gets no answer in time", async () => {
-    const { calls, said, ask } = stage();
-    const connection = begin(calls);
-    ask("late", { giveUpAfterMs: () => 20 });
-    await pass(20);
-    expect([connection.cancelled, said]).toEqual([[1n], ["late failed: NO_SERVER"]]);
   });
 });
 

@@ -186,13 +186,6 @@ describe("a connection", () => {
     expect(latest().address).toBe("b");
   });
 
-  test("stays after its server has answered in time, however long the server is silent", async () => {
-    await stage({ connectTimeout: 500, idleAfter: Number.POSITIVE_INFINITY });
-    open();
-    await pass(1e6);
-    expect([made.length, latest().destroyed]).toEqual([1, 0]);
-  });
-
   test("may take as long as it likes without a time-out", async () => {
     await stage({ connectTimeout: Number.POSITIVE_INFINITY });
     await pass(1e6);
@@ -224,26 +217,6 @@ describe("a server that stops", () => {
     ]);
     await pass(2_000);
     expect(made).toHaveLength(2);
-  });
-
-  test("before it has lasted counts as a failure", async () => {
-    await stage({ addresses: ["a"] });
-    open();
-    await pass(999);
-    say({ goingAway: true });
-    await pass(99);
-    expect(made).toHaveLength(1);
-    await pass(1);
-    expect(made).toHaveLength(2);
-  });
-
-  test("and answers only then has opened nothing", async () => {
-    const { said } = await stage();
-    const [first] = made as [Made];
-    say({ goingAway: true });
-    await pass(0);
-    open(first);
-    expect(said.filter((one) => one.startsWith("connected"))).toEqual([]);
   });
 });
 
@@ -303,31 +276,12 @@ describe("no server accepts this client", () => {
     end(errorOf("UNAUTHENTICATED"));
     expect(said.filter((one) => one.startsWith("hopeless"))).toEqual([]);
   });
-
-  test("unless it is only unavailable", async () => {
-    const { said } = await stage();
-    end(AWAY);
-    expect(said.at(-1)).toBe("ended a: UNAVAILABLE");
-  });
 });
 
 describe("credentials", () => {
   const WRONG = errorOf("UNAUTHENTICATED", "CREDENTIALS_WRONG");
   const hopeless = (said: string[]) => said.filter((one) => one.startsWith("hopeless"));
   const local = { addresses: ["localhost:1", "localhost:2"] };
-
-  test("that cannot change are refused once, and never lead to unary calls", async () => {
-    const { said } = await stage({ ...local, token: "t" });
-    expect(latest().options.headers).toEqual({ authorization: "Bearer t" });
-    end(WRONG);
-    expect(hopeless(said)).toEqual(["hopeless: UNAUTHENTICATED"]);
-    for (const code of ["PERMISSION_DENIED", "UNAUTHENTICATED"]) {
-      await pass(2_000);
-      end(errorOf(code, "RIGHT_MISSING"));
-    }
-    await pass(2_000);
-    expect(made.map(({ via }) => via)).toEqual(["session", "session", "session", "session"]);
-  });
 
   test("that may change are asked for again before the calls fail, and after that with growing pauses", async () => {
     let count = 0;
@@ -345,22 +299,6 @@ describe("credentials", () => {
       expect(made).toHaveLength(index + 3);
     }
     expect(new Set(hopeless(said))).toEqual(new Set(["hopeless for now: UNAUTHENTICATED"]));
-  });
-
-  test("that a server has accepted are asked for again at once when it ends the session", async () => {
-    let count = 0;
-    const { said } = await stage({ addresses: "localhost:1", token: () => `t${++count}` });
-    for (const session of [1, 2, 3]) {
-      open();
-      await pass(1_000);
-      end(errorOf("UNAUTHENTICATED", "CREDENTIALS_EXPIRED"));
-      await pass(0);
-      expect(made).toHaveLength(2 * session);
-      end(errorOf("UNAUTHENTICATED", "CREDENTIALS_EXPIRED"));
-      await pass(100);
-    }
-    expect(hopeless(said)).toEqual([]);
-    expect(latest().options.headers).toEqual({ authorization: "Bearer t7" });
   });
 
   test("that cannot be read are asked for again, and then fail the calls", async () => {
@@ -406,18 +344,6 @@ describe("an unused connection", () => {
     expect(made).toHaveLength(2);
     end(AWAY, first);
     expect(said.filter((one) => one.startsWith("ended"))).toEqual([]);
-  });
-
-  test("stays while anything is held or requested, or if it may stay for ever", async () => {
-    await stage({ idleAfter: 1_000 });
-    open();
-    await pass(10_000);
-    expect(latest().closedWithin).toEqual([]);
-    const { state } = await stage({ idleAfter: Number.POSITIVE_INFINITY });
-    open();
-    state.isNeeded = false;
-    await pass(1e7);
-    expect(latest().closedWithin).toEqual([]);
   });
 });
 
@@ -489,14 +415,6 @@ describe("closing", () => {
     end(AWAY);
     await pass(10_000);
     expect(made).toHaveLength(2);
-  });
-
-  test("ends the pause before the next try", async () => {
-    const { connections } = await stage({ addresses: ["a"] });
-    end(AWAY);
-    await connections.close(0);
-    await pass(10_000);
-    expect(made).toHaveLength(1);
   });
 });
 

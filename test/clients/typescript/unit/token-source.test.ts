@@ -67,14 +67,8 @@ describe("without TLS", () => {
     (address) => expect(of(address).token).toBe("abc"),
   );
 
-  test.each([
-    "locks:1",
-    "10.0.0.1:1",
-    "[::2]:1",
-    "127.evil.example:1",
-    "localhost.evil.example:1",
-    "0.0.0.0:1",
-  ])("a token may not go to %s", (address) => {
+  const FAR = "locks:1 10.0.0.1:1 [::2]:1 127.evil.example:1 localhost.evil.example:1 0.0.0.0:1";
+  test.each(FAR.split(" "))("a token may not go to %s", (address) => {
     expect(() => of(["localhost:1", address])).toThrow(`the connection to ${address} is not encrypted`);
     expect(() => of(address, { token: { file: "/no/such/file" } })).toThrow("not encrypted");
     expect(() => of(address, { tls: false })).toThrow("not encrypted");

@@ -4,7 +4,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { Watch, type WatchUpdate } from "../../../../clients/typescript/src/watch.ts";
 import { WatchLocksResponseSchema } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
-import { GONE, moveOn, stageCalls, turn } from "./fake-connection.ts";
+import { GONE, stageCalls, turn } from "./fake-connection.ts";
 
 function stage(options: { prefix?: string; signal?: AbortSignal } = {}) {
   const staged = stageCalls();
@@ -58,22 +58,6 @@ describe("a watch", () => {
     });
     said({ beganAnew: true });
     expect(told((await updates.next()).value as WatchUpdate)).toEqual({ ...NEWS, beganAnew: true });
-  });
-
-  test("that was complete and begins anew is no longer complete", async () => {
-    const { updates, said } = stage();
-    const first = updates.next();
-    said({ locks: [lock("a")], complete: true });
-    said({ beganAnew: true });
-    expect(told((await first).value as WatchUpdate)).toEqual({ ...NEWS, beganAnew: true });
-  });
-
-  test("that had no message before its connection was lost does not begin anew", async () => {
-    const { calls, connection, updates, said } = stage();
-    const first = updates.next();
-    const next = moveOn(calls, connection);
-    said({ locks: [lock("a")] }, next.asked[0]?.call as bigint);
-    expect(told((await first).value as WatchUpdate)).toEqual({ ...NEWS, locks: ["a:0"] });
   });
 });
 
