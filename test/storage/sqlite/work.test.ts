@@ -286,11 +286,4 @@ describe("a database", () => {
     expect(await durabilityOf("sqlite::memory:")).toMatchObject([{ severity: "warning" }]);
     expect(await store.checkDurability()).toEqual([]);
   });
-
-  test("has one connection until it is closed", async () => {
-    expect(store.pool()).toEqual({ open: 1, idle: 1, waiting: 0 });
-    await store.close();
-    expect(store.pool()).toEqual({ open: 0, idle: 0, waiting: 0 });
-    await expect(store.find(["a"])).rejects.toMatchObject({ kind: "unavailable", reason: "closed" });
-  });
 });

@@ -17,7 +17,7 @@ import { namedBinaries, ownBinaries } from "../../../support/mysql-family/own-bi
 import type { RunningServer } from "../../../support/mysql-family/private-server.ts";
 import { startPrivateServer } from "../../../support/mysql-family/private-server.ts";
 import type { PlainConnection, Stage } from "../../../support/mysql-stage.ts";
-import { connectionsOf, openStage, refusal, until } from "../../../support/mysql-stage.ts";
+import { connectionsOf, openStage, refusal, START, UNOBSERVED, until } from "../../../support/mysql-stage.ts";
 import {
   addClaims,
   addClaimsTo,
@@ -235,34 +235,12 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     }
   });
 
-  test.runIf(flavour === "mariadb")("a number that each server has by default is found", async () => {
-    const id = await variable("global.server_id");
-    await plain.run("SET GLOBAL server_id = 1");
-    try {
-      const store = await stage.store();
-      expect(await store.checkDurability()).toMatchObject([
-        { severity: "warning", message: expect.stringContaining("server_id is 1") },
-      ]);
-    } finally {
-      await plain.run(`SET GLOBAL server_id = ${id}`);
-    }
-  });
-
   /** A refused database is left unchanged. */
   async function refusedUntouched(): Promise<void> {
     const { url, drop } = await freshDatabase(running.server);
     try {
-      const settings = {
-        startupTimeoutMs: 0,
-        migrate: true,
-        weakDurability: false,
-        version: "1.2.3",
-        poolSize: 2,
-        lanes: null,
-      };
       const silent = { debug() {}, info() {}, warn() {}, error() {} };
-      const unobserved = { statement() {}, transaction() {}, connection() {} };
-      const opened = openReadyStore({ databaseUrl: url, ...settings }, unobserved, silent);
+      const opened = openReadyStore({ ...START, databaseUrl: url }, UNOBSERVED, silent);
       expect(await refusal(opened)).toMatchObject({ reason: "weak_durability" });
       expect((await migrationStatus(url)).applied).toEqual([]);
     } finally {
