@@ -5,12 +5,14 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
+import { countHolder } from "../../../../server/core/lock.ts";
 import { Candidates } from "../../../../server/engine/capturing/candidates.ts";
 import { migrationStatus } from "../../../../server/storage/migrate/migrate.ts";
 import { openReadyStore } from "../../../../server/storage/open-ready.ts";
 import { LOAN_MS_MAX } from "../../../../server/storage/storage-bounds.ts";
 import type { Store } from "../../../../server/storage/store.ts";
 import { StoreError } from "../../../../server/storage/store.ts";
+import { RECORD } from "../../../support/claims.ts";
 import { freshDatabase } from "../../../support/database.ts";
 import { chosenDatabases } from "../../../support/mysql-family/chosen-databases.ts";
 import { namedBinaries, ownBinaries } from "../../../support/mysql-family/own-binaries.ts";
@@ -165,6 +167,40 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
         await step();
         expect((await rowsRead()) - before - byAsking).toBeLessThan(READS_MAX);
       }
+    }
+  });
+
+  test("a grant and an end are two writes each, as without records, and a record is one more", async () => {
+    const target = await stage.store({ poolSize: 1 });
+    const [id, recorded] = [await lockId(target, "written"), await lockId(target, "written and recorded")];
+    await changeLock(target, recorded, (lock) => Object.assign(lock, { record: RECORD }));
+    const writes = async () => {
+      const rows = await plain.run(
+        "SHOW GLOBAL STATUS WHERE Variable_name RLIKE '^Com_(insert|update|delete|replace)'",
+      );
+      return rows.reduce((sum, row) => sum + Number(row.Value), 0);
+    };
+    const writesOf = async (work: () => Promise<unknown>) => {
+      const before = await writes();
+      await work();
+      return (await writes()) - before;
+    };
+    for (const [lock, requestId, expected] of [
+      [id, "chosen", 2],
+      [id, "\0made by a server", 2],
+      [recorded, "chosen for a record", 3],
+    ] as const) {
+      const grant = () => addClaims(target, lock, { state: "held", requestId });
+      expect(await writesOf(grant)).toBe(expected);
+      const { claims } = await target.holders(lock, 1);
+      const end = () =>
+        target.transact({ ...NO_PLAN, locks: planned(lock), claims }, (loaded) => {
+          const [held] = loaded.claims as [Claim];
+          for (const each of loaded.locks.values()) countHolder(each, held, -1);
+          Object.assign(held, { state: "ended", endedAtUs: loaded.nowUs, endReason: "released" });
+          return { ...NO_CHANGES, locks: raised(loaded), changed: [held] };
+        });
+      expect(await writesOf(end)).toBe(expected);
     }
   });
 
