@@ -234,7 +234,7 @@ func (k *keeper) quiet(ctx context.Context, locks Locks, name string, end time.T
 }
 
 func (c *rowlockCaller) AcquireFor(ctx context.Context, name string, ttl time.Duration) (string, error) {
-	return c.acquire(ctx, acquireRequestFor(name, c.requests.next(), ttl))
+	return c.acquire(ctx, acquireRequestFor(name, newRequestID(), ttl))
 }
 
 func (c *rowlockCaller) Renew(ctx context.Context, held string) error {
@@ -243,7 +243,7 @@ func (c *rowlockCaller) Renew(ctx context.Context, held string) error {
 }
 
 func (c *sessionCaller) AcquireFor(_ context.Context, name string, ttl time.Duration) (string, error) {
-	return c.acquire(acquireRequestFor(name, c.requests.next(), ttl))
+	return c.acquire(acquireRequestFor(name, newRequestID(), ttl))
 }
 
 func (c *sessionCaller) Renew(_ context.Context, held string) error {

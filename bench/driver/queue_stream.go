@@ -17,7 +17,7 @@ type queueStream struct {
 
 // wait takes a place in the queue, and returns when the place is known.
 func (c *rowlockCaller) wait(ctx context.Context, name string) (*queueStream, error) {
-	stream, err := c.service.WaitInQueue(ctx, waitRequest(name, c.requests.next()))
+	stream, err := c.service.WaitInQueue(ctx, waitRequest(name, newRequestID()))
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (c *sessionCaller) queue(name string, waits int) ([]string, error) {
 	results := make(chan *rowlockv1.SessionResult, waits)
 	for range waits {
 		first := true
-		wait := waitRequest(name, c.requests.next())
+		wait := waitRequest(name, newRequestID())
 		wait.MinUpdateInterval = durationpb.New(time.Hour)
 		c.session.begin(&rowlockv1.SessionCommand{
 			Command: &rowlockv1.SessionCommand_WaitInQueue{WaitInQueue: wait},

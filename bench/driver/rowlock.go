@@ -3,9 +3,8 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"fmt"
-	"strconv"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -39,13 +38,12 @@ func (r *rowlock) SetLimit(ctx context.Context, name string, limit uint32) error
 }
 
 type rowlockCaller struct {
-	service  rowlockv1.LockServiceClient
-	requests requestIDs
+	service rowlockv1.LockServiceClient
 }
 
 // Acquire does not confirm a provisional lease by a Renew, because the lease is released immediately.
 func (c *rowlockCaller) Acquire(ctx context.Context, name string) (string, error) {
-	return c.acquire(ctx, acquireRequest(name, c.requests.next()))
+	return c.acquire(ctx, acquireRequest(name, newRequestID()))
 }
 
 func (c *rowlockCaller) acquire(ctx context.Context, request *rowlockv1.AcquireRequest) (string, error) {
@@ -98,19 +96,12 @@ func releasedBy(response *rowlockv1.ReleaseResponse) error {
 	return nil
 }
 
-// requestIDs are one caller's request ids: a unique random part and a number.
-type requestIDs struct {
-	random string
-	mu     sync.Mutex
-	given  uint64
-}
-
-func (r *requestIDs) next() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.random == "" {
-		r.random = rand.Text()
-	}
-	r.given++
-	return r.random + "-" + strconv.FormatUint(r.given, 10)
+// newRequestID makes a request id as Rowlock's clients do: a UUID of version 7, which rises with the time.
+func newRequestID() string {
+	var id [16]byte
+	binary.BigEndian.PutUint64(id[:], uint64(time.Now().UnixMilli())<<16)
+	_, _ = rand.Read(id[6:]) // It never fails: see crypto/rand.
+	id[6] = id[6]&0x0f | 0x70
+	id[8] = id[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[0:4], id[4:6], id[6:8], id[8:10], id[10:])
 }

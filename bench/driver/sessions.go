@@ -37,12 +37,11 @@ func (s sessions) SetLimit(_ context.Context, name string, limit uint32) error {
 }
 
 type sessionCaller struct {
-	session  *session
-	requests requestIDs
+	session *session
 }
 
 func (c *sessionCaller) Acquire(_ context.Context, name string) (string, error) {
-	return c.acquire(acquireRequest(name, c.requests.next()))
+	return c.acquire(acquireRequest(name, newRequestID()))
 }
 
 func (c *sessionCaller) acquire(request *rowlockv1.AcquireRequest) (string, error) {

@@ -37,7 +37,7 @@ func letDie(ctx context.Context, ends []*rowlockCaller, o options) ([]time.Durat
 	for index := range o.callers {
 		holder, next := ends[index%2], ends[(index+1)%2]
 		time.Sleep(shortestTTL / time.Duration(o.callers))
-		request := acquireRequestFor(o.name(index), holder.requests.next(), shortestTTL)
+		request := acquireRequestFor(o.name(index), newRequestID(), shortestTTL)
 		response, err := holder.service.Acquire(ctx, request)
 		if err != nil {
 			return nil, err

@@ -1,43 +1,50 @@
-// The frame around each call outside sessions, whatever carries it: finds out who calls, checks the request, asks
-// whether its caller may, begins the method, and reports how the call ended. What carries the call, gRPC or the page,
-// decodes the request, encodes what the method answers, and sends it. Nothing here waits unless the caller's identity or
-// the name of the lock must be looked up.
+// The frame around each call outside sessions, whatever carries it: finds out who calls, counts it among the calls of its
+// connection, begins it, and reports how it ended. What carries the call, gRPC or the page, decodes the request, encodes
+// what the method answers, and sends it. Nothing here waits unless the caller's identity or the name of the lock must be
+// looked up.
 
 import type { Message } from "@bufbuild/protobuf";
-import { status } from "@grpc/grpc-js";
-import type { Gate, Identity } from "../access/access.ts";
-import type { CallSpan, TraceParent } from "../core/span.ts";
+import { type ServerUnaryCall, status } from "@grpc/grpc-js";
+import { type Gate, type Identity, NOBODY, OPEN_GATE } from "../access/access.ts";
+import type { TraceParent } from "../core/span.ts";
 import { ClientGone } from "../engine/faults.ts";
-import { admitCall } from "./authorize.ts";
-import type { Answer, CarriedCall, ConnectionCalls, MethodContext, OwnCall, Reply } from "./call.ts";
+import type { Answer, MethodContext } from "./call.ts";
 import type { Frame, Via } from "./call-observer.ts";
+import type { Connection, ConnectionCalls } from "./connection-calls.ts";
 import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
-import type { Reason } from "./messages/call-error.ts";
 import { type Failure, failureOf } from "./messages/status.ts";
+import { OpenCall } from "./open-call.ts";
 import type { Callers } from "./standing.ts";
-import { beginCall, endCall } from "./traced-call.ts";
-import { type AnyVerb, checked } from "./verbs.ts";
+import type { AnyVerb } from "./verbs.ts";
 
-/** What the calls outside sessions share. */
-export interface Served extends Frame {
-  readonly methods: MethodContext;
-  readonly connections: ConnectionCalls;
+/** Who finds out who calls, and who hears how that turned out. */
+export interface Asking {
   readonly gate: Gate;
-  /** As in Asking. */
+  /** Unset: nobody hears how it turned out. */
   readonly callers?: Callers;
 }
 
-/** A call that has not ended. */
-export interface Arrived {
-  readonly verb: AnyVerb;
-  readonly call: CarriedCall;
-  readonly via: Via;
-  readonly startedMs: number;
-  readonly span: CallSpan | undefined;
+/** What the calls outside sessions share. */
+export interface Served extends Frame, Asking {
+  readonly methods: MethodContext;
+  readonly connections: ConnectionCalls;
 }
 
-/** What carries a call. Each but `end` may throw what the call then fails with. */
+/** A call as what carries it sees it: grpc-js, whose words these are, or the page. */
+export interface CarriedCall {
+  readonly cancelled: boolean;
+  /** Date.now() when the client gives it up. */
+  getDeadline(): Date | number;
+  getPeer(): string;
+  once(event: "cancelled", listener: () => void): unknown;
+}
+
+/** What carries a call. `identify` to `send` may throw what the call then fails with. */
 export interface Carrier<Result> {
+  readonly call: CarriedCall;
+  readonly via: Via;
+  /** The caller's trace context. */
+  parent(): TraceParent;
   /** Who makes the call. */
   identify(): Identity | Promise<Identity>;
   decode(): Message;
@@ -54,89 +61,88 @@ export type Ended<Result> =
   | { readonly failure: null; readonly result: Result }
   | { readonly failure: Failure };
 
-export function arrive(
-  { tracer }: Frame,
-  verb: AnyVerb,
-  call: CarriedCall,
-  via: Via,
-  parent: () => TraceParent,
-): Arrived {
-  const span = tracer && beginCall(tracer, verb.of.name, parent());
-  return { verb, call, via, startedMs: performance.now(), span };
+/** Performs a call that has arrived: whatever is thrown on its way becomes its failure. */
+export function perform<Result>(served: Served, verb: AnyVerb, carrier: Carrier<Result>): void {
+  new FramedCall(served, verb, carrier).identify();
 }
 
-/** Performs a call: whatever is thrown on its way becomes its failure. */
-export function perform<Result>(served: Served, arrived: Arrived, carrier: Carrier<Result>): void {
-  new FramedCall(served, arrived, carrier).begin();
-}
-
-class FramedCall<Result> implements Reply {
+class FramedCall<Result> extends OpenCall {
   readonly #served: Served;
-  readonly #arrived: Arrived;
+  readonly #verb: AnyVerb;
   readonly #carrier: Carrier<Result>;
-  #call: OwnCall | undefined;
+  #connection: Connection | undefined;
   #isOver = false;
 
-  constructor(served: Served, arrived: Arrived, carrier: Carrier<Result>) {
+  constructor(served: Served, verb: AnyVerb, carrier: Carrier<Result>) {
+    super(served, verb, carrier.via, () => carrier.parent());
     this.#served = served;
-    this.#arrived = arrived;
+    this.#verb = verb;
     this.#carrier = carrier;
   }
 
-  begin(): void {
+  /** Its method is only asked once it is known who calls. */
+  get client(): Connection {
+    return this.#connection as Connection;
+  }
+
+  getPeer(): string {
+    return this.#carrier.call.getPeer();
+  }
+
+  identify(): void {
     this.#orFail(() => {
       const found = this.#carrier.identify();
-      if (found instanceof Promise) this.#later(found, (identity) => this.#open(identity));
-      else this.#open(found);
+      if (!(found instanceof Promise)) return this.#open(found);
+      found.then(
+        (identity) => this.#orFail(() => this.#open(identity)),
+        (error: unknown) => this.fail(error),
+      );
     });
   }
 
   #open(identity: Identity): void {
     const { connections, methods } = this.#served;
-    const { verb, call, span } = this.#arrived;
-    const own = connections.open(call, verb, identity, this, span);
-    this.#call = own;
-    const asked = checked(verb, this.#carrier.decode(), methods);
-    const admitting = admitCall(own, verb, asked, methods.engine);
-    if (admitting) this.#later(admitting, () => verb.begin(methods, asked, own));
-    else verb.begin(methods, asked, own);
+    const { call } = this.#carrier;
+    this.#connection = connections.enter(call.getPeer(), identity);
+    if (call.cancelled) this.#gone();
+    else call.once("cancelled", this.#gone);
+    this.begin(this.#verb, this.#carrier.decode(), methods);
   }
 
   answer(message?: Answer | Buffer): void {
     if (this.#isOver) return;
     this.#orFail(() => {
       const result = this.#carrier.encode(message);
-      observe(this.#served, this.#arrived, status.OK);
-      this.#end({ failure: null, result });
+      this.#end(status.OK, { failure: null, result });
     });
   }
 
   fail(error: unknown): void {
     if (this.#isOver) return;
-    const { faultLog } = this.#served;
-    const { verb, span, call } = this.#arrived;
     const failure = failureOf(error);
-    if (!(error instanceof ClientGone)) faultLog.failed(verb.of.name, failure, error, span, call.getPeer());
-    observe(this.#served, this.#arrived, failure.status.code, failure.reason);
-    this.#end({ failure });
+    const { faultLog } = this.#served;
+    if (!(error instanceof ClientGone))
+      faultLog.failed(this.method, failure, error, this.span, this.getPeer());
+    this.#end(failure.status.code, { failure });
   }
 
   send(message: Answer, written?: () => void): void {
     this.#carrier.send?.(message, written);
   }
 
-  #end(ended: Ended<Result>): void {
+  /** A call that its client gave up counts as CANCELLED or DEADLINE_EXCEEDED, whatever the server answered. */
+  #end(code: status, ended: Ended<Result>): void {
+    const { call } = this.#carrier;
+    this.observe(call.cancelled ? codeOfGone(call) : code, ended.failure?.reason);
     this.#isOver = true;
-    this.#call?.close();
+    if (this.#connection) this.#served.connections.leave(this.#connection);
     this.#carrier.end(ended);
   }
 
-  #later<Found>(found: Promise<Found>, then: (found: Found) => void): void {
-    found.then(
-      (value) => this.#orFail(() => then(value)),
-      (error: unknown) => this.fail(error),
-    );
-  }
+  /** grpc-js reports every call as cancelled when its stream closes, even after its answer. */
+  readonly #gone = (): void => {
+    if (!this.#isOver) this.cancel(new ClientGone());
+  };
 
   #orFail(step: () => void): void {
     try {
@@ -147,18 +153,40 @@ class FramedCall<Result> implements Reply {
   }
 }
 
-/** A call that its client gave up counts as CANCELLED or DEADLINE_EXCEEDED, whatever the server answered. */
-function observe({ observer }: Served, arrived: Arrived, code: status, reason?: Reason): void {
-  const { verb, call, via, startedMs, span } = arrived;
-  const seen = call.cancelled ? (deadlinePassed(call) ? status.DEADLINE_EXCEEDED : status.CANCELLED) : code;
-  if (span) endCall(span, seen, reason);
-  observer.call(verb.of.name, status[seen], (performance.now() - startedMs) / 1e3, via, span);
-}
-
 /**
  * The client's deadline passes earlier than the server's, by the time that the call took to arrive, so the client
  * hangs up first.
  */
-function deadlinePassed(call: CarriedCall): boolean {
-  return Number(call.getDeadline()) <= Date.now() + DEADLINE_SLACK_MS;
+function codeOfGone(call: CarriedCall): status {
+  const hasPassed = Number(call.getDeadline()) <= Date.now() + DEADLINE_SLACK_MS;
+  return hasPassed ? status.DEADLINE_EXCEEDED : status.CANCELLED;
+}
+
+/**
+ * Who makes the call by its own credentials, which the connection's standing hears about. Throws, or rejects with, an
+ * AccessError.
+ */
+export function identified(
+  { gate, callers }: Asking,
+  call: Pick<ServerUnaryCall<Buffer, Buffer>, "metadata" | "getAuthContext" | "getPeer">,
+): Identity | Promise<Identity> {
+  if (gate === OPEN_GATE) return NOBODY;
+  const peer = call.getPeer();
+  const failed = (error: unknown) => {
+    callers?.failed(peer);
+    throw error;
+  };
+  const known = (identity: Identity) => {
+    callers?.known(peer);
+    return identity;
+  };
+  try {
+    const found = gate.identify({
+      authorization: call.metadata.get("authorization").map(String),
+      certificate: () => call.getAuthContext()?.sslPeerCertificate?.raw ?? null,
+    });
+    return found instanceof Promise ? found.then(known, failed) : known(found);
+  } catch (error) {
+    return failed(error);
+  }
 }

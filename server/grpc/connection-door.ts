@@ -62,6 +62,11 @@ export class ConnectionDoor {
     this.#counted = new ByAddress(options.bounds);
   }
 
+  /** Open connections. */
+  get count(): number {
+    return this.#byPeer.size;
+  }
+
   get bound(): BoundUse {
     return mostUsed("connections_of_address", this.#counted.open(), this.#options.bounds.openMax);
   }

@@ -1,20 +1,23 @@
 // Refuses a call before anything is done for it: under a load that is too high, most calls end so, and what they cost is
-// taken from the others. A call of its own is refused as soon as its headers are there, without grpc-js and without its
-// request. Only calls that ask for something new are refused here. Renewals, releases, reads, sessions and the services
-// beside LockService are not.
+// taken from the others. A refusal is made once, and sent by the call's headers alone: without grpc-js, without its
+// request, and without a promise. Decides nothing: front-door.ts and the sessions do.
 
 import type { OutgoingHttpHeaders } from "node:http";
 import { constants, type ServerHttp2Stream } from "node:http2";
-import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Frame } from "./call-observer.ts";
+import { status } from "@grpc/grpc-js";
+import type { AccessError } from "../access/access-error.ts";
+import type { Frame, Via } from "./call-observer.ts";
 import { ANSWER_LEAVES_MS } from "./grpc-bounds.ts";
-import { tooMuchUnderWay } from "./messages/call-error.ts";
+import { type CallError, tooMuchUnderWay } from "./messages/call-error.ts";
 import { failureOf, packedStatus } from "./messages/status.ts";
-import { trailersOnly } from "./trailers-only.ts";
-import { type AnyVerb, ROWS } from "./verbs.ts";
 
-/** The refusal of all calls for which a bound on waiting calls is reached, and which are to come back after that time. */
-class EarlyRefusal {
+/** Who hears of refusals. */
+export interface Refused {
+  readonly observer: Pick<Frame["observer"], "call">;
+  readonly faultLog: Pick<Frame["faultLog"], "failed">;
+}
+
+export class EarlyRefusal {
   readonly error;
   readonly failure;
   /** As google.rpc.Status, encoded. */
@@ -22,75 +25,86 @@ class EarlyRefusal {
   /** The trailers-only answer of gRPC. */
   readonly answer: OutgoingHttpHeaders;
 
-  constructor(bound: string, retryAfterMs: number) {
-    this.error = tooMuchUnderWay(bound, retryAfterMs);
-    this.failure = failureOf(this.error);
+  constructor(error: CallError | AccessError) {
+    this.error = error;
+    this.failure = failureOf(error);
+    const { code, details, metadata } = this.failure.status;
     this.packed = packedStatus(this.failure.status);
-    this.answer = trailersOnly(this.failure);
+    this.answer = {
+      ":status": 200,
+      "content-type": "application/grpc+proto",
+      "grpc-status": String(code),
+      "grpc-message": encodeURI(details),
+      ...metadata.toHttp2Headers(),
+    };
   }
 
-  note({ observer, faultLog }: Refused, method: string, via: "call" | "session"): void {
-    observer.call(method, "RESOURCE_EXHAUSTED", 0, via);
-    faultLog.failed(method, this.failure, this.error);
+  note({ observer, faultLog }: Refused, method: string, via: Via, peer?: string): void {
+    observer.call(method, status[this.failure.status.code], 0, via);
+    faultLog.failed(method, this.failure, this.error, undefined, peer);
+  }
+
+  /** Answers a stream that nobody has answered. One that is gone, or whose headers were sent, is only closed. */
+  end(stream: ServerHttp2Stream): void {
+    if (this.#answer(stream)) closeSoon(stream);
+  }
+
+  /**
+   * The same, and leaves the client time to end its request: for those who have done nothing wrong. Returns whether
+   * somebody waits for the answer.
+   */
+  endGently(stream: ServerHttp2Stream): boolean {
+    if (stream.aborted || !this.#answer(stream)) return false;
+    const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), ANSWER_LEAVES_MS).unref();
+    // Most requests end at once. Streams that were remembered for longer would cost more to collect than to refuse.
+    stream.once("close", () => clearTimeout(timer));
+    return true;
+  }
+
+  /** false: the stream is gone. */
+  #answer(stream: ServerHttp2Stream): boolean {
+    if (stream.destroyed || stream.closed) return false;
+    // Without a listener, a connection that ends now would end the process.
+    stream.on("error", ignore);
+    if (!stream.headersSent && !stream.aborted) stream.respond(this.answer, { endStream: true });
+    // Reads and forgets the request: otherwise the stream would stay open.
+    stream.resume();
+    return true;
   }
 }
 
-/** Each is made once: there are few times to come back. */
-const MADE = new Map<string, EarlyRefusal>();
+/** By their bounds and times: there are few times to come back. */
+const TO_COME_BACK = new Map<string, EarlyRefusal>();
 
-export function earlyRefusal(bound: string, retryAfterMs: number): EarlyRefusal {
+/** The refusal of all calls for which a bound on waiting calls is reached, and which are to come back after that time. */
+export function toComeBack(bound: string, retryAfterMs: number): EarlyRefusal {
   const key = `${bound} ${retryAfterMs}`;
-  let made = MADE.get(key);
+  let made = TO_COME_BACK.get(key);
   if (!made) {
-    made = new EarlyRefusal(bound, retryAfterMs);
-    MADE.set(key, made);
+    made = new EarlyRefusal(tooMuchUnderWay(bound, retryAfterMs));
+    TO_COME_BACK.set(key, made);
   }
   return made;
 }
 
-/** The names of the methods that may be refused, by their paths. */
-const REFUSABLE: ReadonlyMap<string, string> = new Map(
-  Object.values(ROWS)
-    .filter(isRefusable)
-    .map(({ of }) => [`/${LockService.typeName}/${of.name}`, of.name]),
-);
-
-/** Who hears of refusals. */
-interface Refused {
-  readonly observer: Pick<Frame["observer"], "call">;
-  readonly faultLog: Pick<Frame["faultLog"], "failed">;
+/** Refuses a stream in a way that makes clients repeat the call over another connection: nothing was done for it. */
+export function refuseUnseen(stream: ServerHttp2Stream): void {
+  stream.on("error", ignore);
+  stream.close(constants.NGHTTP2_REFUSED_STREAM);
 }
 
-export interface Refusing extends Refused {
-  /** As in Admission, for the connection whose peer is named as in `getPeer` of its calls. */
-  readonly retryAfterIfLate: (peer: string) => number | undefined;
+/** Answered streams whose requests may not have ended. */
+const answered: ServerHttp2Stream[] = [];
+
+/** Closes a stream that was answered: after this tick, in which most requests end by themselves. */
+export function closeSoon(stream: ServerHttp2Stream): void {
+  if (answered.length === 0) setImmediate(closeAnswered);
+  answered.push(stream);
 }
 
-/** Whether calls for it may be refused early. */
-export function isRefusable({ admission }: Pick<AnyVerb, "admission">): boolean {
-  return admission === "ordinary";
+function closeAnswered(): void {
+  for (const stream of answered.splice(0))
+    if (!stream.destroyed && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
-/** The method of the path if its calls may be refused. */
-export function refusable(path: unknown): string | undefined {
-  return typeof path === "string" ? REFUSABLE.get(path) : undefined;
-}
-
-export function refuse(
-  stream: ServerHttp2Stream,
-  method: string,
-  retryAfterMs: number,
-  refused: Refused,
-): void {
-  if (stream.destroyed || stream.aborted) return;
-  const refusal = earlyRefusal("calls_on_connection", retryAfterMs);
-  // Without a listener, a connection that ends now would end the process.
-  stream.on("error", () => {});
-  stream.respond(refusal.answer, { endStream: true });
-  // Reads and forgets the request: otherwise the stream would stay open.
-  stream.resume();
-  const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), ANSWER_LEAVES_MS).unref();
-  // Most requests end at once. Streams that were remembered for longer would cost more to collect than to refuse.
-  stream.once("close", () => clearTimeout(timer));
-  refusal.note(refused, method, "call");
-}
+function ignore(): void {}

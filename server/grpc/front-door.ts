@@ -1,27 +1,26 @@
 // What becomes of a new call before grpc-js sees it, by its headers alone: whether they are small enough, whether they
-// name a caller where one is asked for, and whether there is room. What is refused here costs no request, no promise and
-// no line in the log of its own.
+// name a caller where one is asked for, whether there is room, and whether it must wait for its turn or come back. What is
+// refused here costs no request, no promise and no line in the log of its own. Only calls that ask for something new are
+// to come back: renewals, releases, reads, sessions and the services beside LockService are not.
 
-import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
-import type { ServerHttp2Stream } from "node:http2";
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { AccessError } from "../access/access-error.ts";
 import { Allowance } from "../core/allowance.ts";
-import type { Frame } from "./call-observer.ts";
+import { closeSoon, EarlyRefusal, type Refused, refuseUnseen, toComeBack } from "./early-refusal.ts";
 import { OTHER_CALLS, OTHER_STREAMS_MAX, UNKNOWN_OPENED_AT_ONCE_MAX } from "./grpc-bounds.ts";
+import { mendHeaders } from "./mended-headers.ts";
 import {
-  type CallError,
   headersTooLarge,
   tooManyOfOtherServices,
   tooManyStreams,
   tooManyUnfinished,
 } from "./messages/call-error.ts";
-import { failureOf } from "./messages/status.ts";
 import { headerBytes, type OpenStream, type OpenStreams } from "./open-streams.ts";
 import type { ReadingTurns } from "./reading-turns.ts";
 import type { Standing } from "./standing.ts";
-import { closeSoon, endWith, refuseUnseen, trailersOnly } from "./trailers-only.ts";
-import { type AnyVerb, ROWS } from "./verbs.ts";
+import { StreamTurns } from "./stream-turns.ts";
+import { type AnyVerb, isRefusable, ROWS } from "./verbs.ts";
 
 export interface FrontDoorOptions {
   readonly headerBytesMax: number;
@@ -32,7 +31,9 @@ export interface FrontDoorOptions {
   readonly isOpen: boolean;
   /** As in Gate. */
   readonly withoutHeader: AccessError | null;
-  readonly frame: Pick<Frame, "observer" | "faultLog">;
+  readonly frame: Refused;
+  /** As in Admission, for the connection whose peer is named as in `getPeer` of its calls. */
+  readonly retryAfterIfLate: (peer: string) => number | undefined;
 }
 
 const OWN = `/${LockService.typeName}/`;
@@ -42,24 +43,9 @@ const BY_PATH: ReadonlyMap<unknown, AnyVerb> = new Map(
 );
 const SESSION = `${OWN}${LockService.method.session.name}`;
 
-/** A refusal that is made once. */
-class Refusal {
-  readonly error;
-  readonly failure;
-  readonly answer: OutgoingHttpHeaders;
-  readonly code: string;
-
-  constructor(error: CallError | AccessError, code: string) {
-    this.error = error;
-    this.failure = failureOf(error);
-    this.answer = trailersOnly(this.failure);
-    this.code = code;
-  }
-}
-
-const FULL = new Refusal(tooManyStreams(), "RESOURCE_EXHAUSTED");
-const UNFINISHED = new Refusal(tooManyUnfinished(), "RESOURCE_EXHAUSTED");
-const OTHERS = new Refusal(tooManyOfOtherServices(), "RESOURCE_EXHAUSTED");
+const FULL = new EarlyRefusal(tooManyStreams());
+const UNFINISHED = new EarlyRefusal(tooManyUnfinished());
+const OTHERS = new EarlyRefusal(tooManyOfOtherServices());
 
 interface Open {
   readonly place: OpenStream;
@@ -78,19 +64,57 @@ interface Others {
 
 export class FrontDoor {
   readonly #options: FrontDoorOptions;
-  readonly #tooLarge: Refusal;
-  readonly #missing: Refusal | null;
+  readonly #turns = new StreamTurns();
+  readonly #tooLarge: EarlyRefusal;
+  readonly #missing: EarlyRefusal | null;
   readonly #open = new WeakMap<object, Open>();
   readonly #others = new WeakMap<object, Others>();
 
   constructor(options: FrontDoorOptions) {
     this.#options = options;
-    this.#tooLarge = new Refusal(headersTooLarge(options.headerBytesMax), "RESOURCE_EXHAUSTED");
-    this.#missing = options.withoutHeader && new Refusal(options.withoutHeader, "UNAUTHENTICATED");
+    this.#tooLarge = new EarlyRefusal(headersTooLarge(options.headerBytesMax));
+    this.#missing = options.withoutHeader && new EarlyRefusal(options.withoutHeader);
   }
 
-  /** Whether the call may go on. Otherwise it is answered. `raw`: the headers, names and values by turns. */
-  admits(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): boolean {
+  /**
+   * Takes a new call, and gives it to grpc-js now or in its turn, by `begin`; or refuses it. `raw`: the headers, names and
+   * values by turns.
+   */
+  take(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    raw: readonly string[],
+    begin: () => void,
+  ): void {
+    mendHeaders(headers, raw);
+    if (!this.#admits(stream, headers, raw)) return;
+    const { frame, standing, retryAfterIfLate } = this.#options;
+    const connection = stream.session ?? stream;
+    const call = {
+      stream,
+      begin: () => {
+        begin();
+        this.#begun(stream);
+      },
+    };
+    const verb = BY_PATH.get(headers[":path"]);
+    if (!verb || !isRefusable(verb)) {
+      this.#turns.add(connection, call);
+      return;
+    }
+    const refuse = (retryAfterMs: number) => {
+      this.#refused(stream);
+      const refusal = toComeBack("calls_on_connection", retryAfterMs);
+      if (refusal.endGently(stream)) refusal.note(frame, verb.of.name, "call");
+    };
+    const peer = standing.peerOf(connection);
+    const retryAfterMs = peer === undefined ? undefined : retryAfterIfLate(peer);
+    if (retryAfterMs !== undefined) refuse(retryAfterMs);
+    else this.#turns.add(connection, { ...call, refuse });
+  }
+
+  /** Whether the call may go on. Otherwise it is answered. */
+  #admits(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): boolean {
     const { streams, standing, reading, headerBytesMax } = this.#options;
     const { session } = stream;
     const openedAtOnce = session ? reading.opened(session) : 0;
@@ -113,8 +137,8 @@ export class FrontDoor {
       this.#note(path, UNFINISHED, session);
       // Before that, its request may be there, and has not been looked at.
       if (open?.state === "begun") standing.failedOn(session);
-      this.refused(stream);
-      endWith(stream, UNFINISHED.answer);
+      this.#refused(stream);
+      UNFINISHED.end(stream);
     });
     if (!place) return this.#refuse(stream, path, FULL);
     const open: Open = { place, connection: session, isOwn, state: "waits" };
@@ -138,13 +162,13 @@ export class FrontDoor {
   }
 
   /** The server refuses the call because there is too much to do: that says nothing about its client. */
-  refused(stream: object): void {
+  #refused(stream: object): void {
     const open = this.#open.get(stream);
     if (open) open.state = "refused";
   }
 
   /** grpc-js has the call. Closes a stream that it has answered by itself: it leaves open what its client has not ended. */
-  begun(stream: ServerHttp2Stream): void {
+  #begun(stream: ServerHttp2Stream): void {
     const open = this.#open.get(stream);
     if (open?.state === "waits") open.state = "begun";
     if (stream.headersSent && stream.writableEnded) closeSoon(stream);
@@ -166,21 +190,18 @@ export class FrontDoor {
     return true;
   }
 
-  #refuse(stream: ServerHttp2Stream, path: unknown, refusal: Refusal): false {
+  #refuse(stream: ServerHttp2Stream, path: unknown, refusal: EarlyRefusal): false {
     const { session } = stream;
-    endWith(stream, refusal.answer);
+    refusal.end(stream);
     this.#note(path, refusal, session);
     if (session && refusal !== FULL) this.#options.standing.failedOn(session);
     return false;
   }
 
-  #note(path: unknown, { failure, error, code }: Refusal, session: object | undefined): void {
+  #note(path: unknown, refusal: EarlyRefusal, session: object | undefined): void {
     const { frame, standing } = this.#options;
-    const { observer, faultLog } = frame;
     // Only names that exist become labels of metrics.
     const method = BY_PATH.get(path)?.of.name;
-    if (method === undefined) return;
-    observer.call(method, code, 0, "call");
-    faultLog.failed(method, failure, error, undefined, session && standing.peerOf(session));
+    if (method) refusal.note(frame, method, "call", session && standing.peerOf(session));
   }
 }

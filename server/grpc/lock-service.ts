@@ -13,15 +13,15 @@ import type {
   UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Answer, CarriedCall, Send } from "./call.ts";
-import { type Arrived, arrive, perform, type Served } from "./call-frame.ts";
-import { identified } from "./identified.ts";
+import type { Answer, Send } from "./call.ts";
+import { type CarriedCall, type Carrier, identified, perform, type Served } from "./call-frame.ts";
 import { decode, encode } from "./messages/messages.ts";
+import { traceParentOf } from "./open-call.ts";
 import type { Sessions } from "./session/sessions.ts";
-import { traceParentOf } from "./traced-call.ts";
 import { type AnyVerb, ROWS } from "./verbs.ts";
 
-type GrpcCall = CarriedCall & Pick<ServerUnaryCall<Buffer, Buffer>, "metadata">;
+type GrpcCall = CarriedCall &
+  Pick<ServerUnaryCall<Buffer, Buffer>, "metadata" | "request" | "getAuthContext">;
 
 /** Keyed by the method's name: `Acquire`. */
 export const lockServiceDefinition: ServiceDefinition = Object.fromEntries(
@@ -39,27 +39,23 @@ export function lockServiceHandlers(served: Served, sessions: Sessions): Untyped
 
 /** Serves a unary method. Answers everything that the method throws with a status. */
 export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buffer, Buffer> {
-  const { input, output } = verb.of;
   return (grpcCall, callback) =>
-    perform(served, arrivedBy(grpcCall, verb, served), {
-      identify: () => identified(served, grpcCall),
-      decode: () => decode(input, grpcCall.request),
-      encode: (answer) => encode(output, answer as Answer),
+    perform(served, verb, {
+      ...arriving(grpcCall, verb, served),
+      encode: (answer) => encode(verb.of.output, answer as Answer),
       end: (ended) => (ended.failure ? callback(ended.failure.status) : callback(null, ended.result)),
     });
 }
 
 /** Serves a method that streams its answers. Ends the stream with a status, whatever the method throws. */
 export function streamHandler(verb: AnyVerb, served: Served): handleServerStreamingCall<Buffer, Buffer> {
-  const { input, output } = verb.of;
   const { observer } = served;
   return (grpcCall) => {
     observer.streamOpened();
-    perform(served, arrivedBy(grpcCall, verb, served), {
-      identify: () => identified(served, grpcCall),
-      decode: () => decode(input, grpcCall.request),
+    perform(served, verb, {
+      ...arriving(grpcCall, verb, served),
       encode() {},
-      send: sendTo(grpcCall, output),
+      send: sendTo(grpcCall, verb.of.output),
       end({ failure }) {
         if (!failure) grpcCall.end();
         // In grpc-js, this ends a stream with a status. After a cancellation, nobody would receive it.
@@ -70,8 +66,14 @@ export function streamHandler(verb: AnyVerb, served: Served): handleServerStream
   };
 }
 
-function arrivedBy(call: GrpcCall, verb: AnyVerb, served: Served): Arrived {
-  return arrive(served, verb, call, "call", () => traceParentOf(call.metadata));
+function arriving(call: GrpcCall, { of }: AnyVerb, served: Served): Omit<Carrier<never>, "encode" | "end"> {
+  return {
+    call,
+    via: "call",
+    parent: () => traceParentOf(call.metadata),
+    identify: () => identified(served, call),
+    decode: () => decode(of.input, call.request),
+  };
 }
 
 function sendTo(call: ServerWritableStream<Buffer, Buffer>, schema: DescMessage): Send<Answer> {

@@ -39,7 +39,8 @@ const OWN_SHARE = 1 / 16;
 /** A call that waits. */
 interface WaitingCall {
   readonly client: { readonly identity: Identity };
-  readonly signal: AbortSignal;
+  /** As in Call. */
+  whenGone(listener: Stop | null): void;
   getPeer(): string;
 }
 
@@ -158,17 +159,16 @@ export class OpenWaits {
   }
 
   /** Returns a function that ends the watch, and that returns false if the watch had already ended. */
-  #watch({ signal, client }: WaitingCall, stop: Stop, connection: string | null): () => boolean {
-    const gone = () => stop(signal.reason);
-    signal.addEventListener("abort", gone);
-    this.#open.set(stop, { identity: client.identity, connection });
-    const { principal } = client.identity;
+  #watch(call: WaitingCall, stop: Stop, connection: string | null): () => boolean {
+    const { identity } = call.client;
+    this.#open.set(stop, { identity, connection });
+    const { principal } = identity;
     count(this.#ofPrincipal, principal, 1);
-    if (signal.aborted) gone();
-    else if (this.#isDraining) stop(shuttingDown());
+    call.whenGone(stop);
+    if (this.#isDraining) stop(shuttingDown());
     else if (connection !== null && this.#leaving.has(connection)) stop(connectionTooOld());
     return () => {
-      signal.removeEventListener("abort", gone);
+      call.whenGone(null);
       const wasOpen = this.#open.delete(stop);
       if (wasOpen) count(this.#ofPrincipal, principal, -1);
       return wasOpen;

@@ -1,9 +1,6 @@
 // The gRPC server: its bounds, services, start and drain. Owns the listener and the open calls. The caller owns the
 // engine, which must outlive the drain, because calls that the drain ends still detach from it.
 
-import type { ServerHttp2Session } from "node:http2";
-import type { Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import { type Gate, type Loss, OPEN_GATE } from "../access/access.ts";
@@ -12,7 +9,6 @@ import { Usage } from "../access/usage.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
 import { blockListOf, type Network } from "../config/networks.ts";
-import { type Certified, chainOf, hasRevoked } from "../config/revoked-certificates.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { Rate } from "../core/allowance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
@@ -23,18 +19,15 @@ import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
 import { SharedAdmission } from "./admission.ts";
 import { ArrivingRequests } from "./arriving-requests.ts";
-import { ConnectionCalls } from "./call.ts";
 import type { Served } from "./call-frame.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
-import { endOldConnections } from "./connection-age.ts";
+import { ConnectionCalls } from "./connection-calls.ts";
 import { ConnectionDoor } from "./connection-door.ts";
 import { FrontDoor } from "./front-door.ts";
 import {
   ADDRESS_BURST_S,
   ADDRESS_SHARE,
-  ANSWER_LEAVES_MS,
-  FINISH_MS,
   HEADER_BYTES_MAX,
   KEEPALIVE_MS,
   KEEPALIVE_TIMEOUT_MS,
@@ -44,7 +37,6 @@ import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { OpenWaits, type ServerCapacity } from "./open-waits.ts";
-import { peerOf } from "./peer.ts";
 import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
 import { ReadingTurns } from "./reading-turns.ts";
 import { Sessions } from "./session/sessions.ts";
@@ -126,17 +118,20 @@ export interface GrpcServer {
 /** Makes a server that listens once it is started. Sets the logger that grpc-js has for the whole process. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { engine, observer, logger, graceMs, capacity } = options;
-  const { connectionAgeMaxMs: ageMsMax = null, connectionIdleMaxMs: idleMsMax = null } = options;
-  const { finishMs = FINISH_MS } = options;
+  const { connectionAgeMaxMs: ageMsMax = null, connectionIdleMaxMs: idleMsMax = null, finishMs } = options;
   // grpc-js has one logger for the whole process, and writes to the error output unless it is given another.
   setLogger({ error: (...words: unknown[]) => logger.warn({ words: words.join(" ") }, "grpc-js warns") });
   const openMax = options.streamsMax + SHORT_CALLS_MAX;
   const openWaits = new OpenWaits(options.streamsMax, capacity);
   const streams = new OpenStreams(capacity);
   const standing = new Standing({
-    openMax,
-    // Sessions and waits of known callers go on over another connection.
-    onEnded: (peer, isKnown) => (isKnown ? onOld(peer) : connectionDoor.stopReading(peer)),
+    ...{ openMax, ageMsMax, finishMs },
+    crls: () => tls?.clientCrls,
+    onLeaving(peer) {
+      openWaits.leave(peer);
+      sessions.leave(peer);
+    },
+    onEnded: (peer) => connectionDoor.stopReading(peer),
   });
   const connectionDoor = new ConnectionDoor({
     bounds: {
@@ -145,7 +140,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
     proxies: options.proxyAddresses && blockListOf(options.proxyAddresses),
     closed: (peer) => {
-      onClosed(peer);
+      openWaits.gone(peer);
       return standing.closed(peer);
     },
   });
@@ -188,41 +183,21 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     isOpen: gate === OPEN_GATE,
     withoutHeader: gate.withoutHeader ?? null,
     frame,
+    retryAfterIfLate: (peer) => connections.retryAfterIfLate(peer),
   });
   const listeners: Listener[] = [];
-  /** The certificates by which each client was let in; none if there are no lists. */
-  const open = new Map<ServerHttp2Session, readonly Certified[]>();
   let { tls } = options;
-  let connectionCount = 0;
   limitConnections(server, {
     openMax,
     door,
     standing,
     connectionsMax: capacity.connections,
     handshakeMs: options.handshakeMs,
-    refusing: { ...frame, retryAfterIfLate: (peer) => connections.retryAfterIfLate(peer) },
     onListener(listener) {
       connectionDoor.guard(listener);
       listeners.push(listener);
-      listener.on("connection", (socket: Socket) => {
-        connectionCount += 1;
-        socket.once("close", () => {
-          connectionCount -= 1;
-        });
-      });
       // grpc-js has no option for lists of revoked certificates.
       if (tls?.clientCrls && "setSecureContext" in listener) listener.setSecureContext(secureOptions(tls));
-      listener.on("session", (session) => {
-        // Its handshake may have begun before the list that names it was in force.
-        const chain = tls?.clientCrls && !session.destroyed ? shownChain(session) : [];
-        if (!chain || hasRevoked(chain, tls?.clientCrls ?? [])) {
-          session.destroy();
-          return;
-        }
-        open.set(session, chain);
-        session.once("close", () => open.delete(session));
-      });
-      if (ageMsMax !== null) endOldConnections(listener, { ageMsMax, finishMs, onOld, onClosed });
     },
   });
   const sessions = new Sessions(
@@ -257,26 +232,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     await closed;
   }
 
-  function onOld(peer: string): void {
-    openWaits.leave(peer);
-    sessions.leave(peer);
-  }
-
-  /** As with credentials that are not in force any more. Places and leases stay. */
-  function endRevoked(session: ServerHttp2Session): void {
-    const peer = peerOf(session.socket);
-    const why = certificateRevoked();
-    sessions.endOn(peer, why);
-    openWaits.endOn(peer, why);
-    // Takes no more calls; the answers leave first.
-    session.close();
-    setTimeout(() => session.destroy(), ANSWER_LEAVES_MS).unref();
-  }
-
-  function onClosed(peer: string): void {
-    openWaits.gone(peer);
-  }
-
   return {
     served,
     async start(listen) {
@@ -291,14 +246,23 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       tls = renewed;
       for (const listener of listeners)
         if ("setSecureContext" in listener) listener.setSecureContext(secureOptions(renewed));
-      for (const [session, chain] of open)
-        if (!session.destroyed && hasRevoked(chain, renewed.clientCrls ?? [])) endRevoked(session);
+      // Places and leases stay.
+      const why = certificateRevoked();
+      for (const peer of standing.endRevoked(renewed.clientCrls ?? [])) {
+        sessions.endOn(peer, why);
+        openWaits.endOn(peer, why);
+      }
     },
     bounds: (): readonly BoundUse[] => {
       const waits = openWaits.count + arriving.count;
       return [
         { bound: "server_waits", kind: "room", used: waits, max: capacity.waits },
-        { bound: "server_connections", kind: "room", used: connectionCount, max: capacity.connections },
+        {
+          bound: "server_connections",
+          kind: "room",
+          used: connectionDoor.count,
+          max: capacity.connections,
+        },
         ...sessions.bounds,
         ...admission.bounds,
         arriving.bound,
@@ -328,18 +292,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 /** Connections of one address come in bursts, when all clients behind it come back. */
 function rateOf(perSecond: number | null): Rate {
   return { most: (perSecond ?? Number.POSITIVE_INFINITY) * ADDRESS_BURST_S, spanMs: ADDRESS_BURST_S * 1_000 };
-}
-
-/** The certificates by which the client was let in; null: those that it has shown do not belong together. */
-function shownChain(session: ServerHttp2Session): readonly Certified[] | null {
-  const raws: Buffer[] = [];
-  // With the authorities that only the server has. The last one may be its own issuer.
-  let shown = (session.socket as TLSSocket).getPeerCertificate?.(true);
-  while (shown?.raw && !raws.at(-1)?.equals(shown.raw)) {
-    raws.push(shown.raw);
-    shown = shown.issuerCertificate;
-  }
-  return chainOf(raws);
 }
 
 function credentialsOf(tls: TlsMaterial | null): ServerCredentials {

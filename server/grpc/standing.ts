@@ -1,10 +1,21 @@
-// What the server knows of each connection: whether a caller was identified on it, and how often that failed. Until
-// then, a connection may have few calls open. One on which calls fail again and again is ended in good order: an honest
-// client opens another one, and goes on. Looks at no call itself.
+// What the server knows of each connection: whether a caller was identified on it, how often that failed, by which
+// certificates its client was let in, and how old it is. Until a caller is known, a connection may have few calls open.
+// Ends in good order one on which calls fail again and again, or that has reached an age: an honest client opens another
+// one, and goes on. grpc-js's own option for the age would cut sessions off in mid-stream. Looks at no call itself.
 
 import { constants, type ServerHttp2Session } from "node:http2";
+import type { TLSSocket } from "node:tls";
+import { type Certified, chainOf, hasRevoked } from "../config/revoked-certificates.ts";
 import { Allowance } from "../core/allowance.ts";
-import { FAILED_CALLS, FAILED_LATELY, LEAVES_MS, UNKNOWN_STREAMS_MAX } from "./grpc-bounds.ts";
+import {
+  AGE_JITTER,
+  ANSWER_LEAVES_MS,
+  FAILED_CALLS,
+  FAILED_LATELY,
+  FINISH_MS,
+  LEAVES_MS,
+  UNKNOWN_STREAMS_MAX,
+} from "./grpc-bounds.ts";
 import { peerOf } from "./peer.ts";
 
 /** As grpc-js has it: all stream ids are below. */
@@ -21,8 +32,16 @@ export interface Callers {
 export interface StandingOptions {
   /** Open calls on a connection whose caller is known, at most. */
   readonly openMax: number;
-  /** A connection is ended because its calls fail. */
-  readonly onEnded?: (peer: string, isKnown: boolean) => void;
+  /** null or unset: connections may become as old as they like. */
+  readonly ageMsMax?: number | null;
+  /** How long calls on a connection that is too old may take to finish; unset: the value of grpc-bounds.ts. */
+  readonly finishMs?: number | undefined;
+  /** Lists of revoked certificates; null or unset: there are none. */
+  readonly crls?: () => readonly string[] | null | undefined;
+  /** A connection with known callers is ended: what does not end by itself on it is to go on over another one. */
+  readonly onLeaving?: (peer: string) => void;
+  /** The connection of a stranger is ended because its calls fail. */
+  readonly onEnded?: (peer: string) => void;
   readonly nowMs?: () => number;
 }
 
@@ -30,6 +49,8 @@ interface Connection {
   readonly session: ServerHttp2Session;
   readonly peer: string;
   readonly address: string | undefined;
+  /** By which its client was let in; none if there are no lists. */
+  readonly chain: readonly Certified[];
   readonly failures: Allowance;
   isKnown: boolean;
   isEnding: boolean;
@@ -48,13 +69,22 @@ export class Standing implements Callers {
 
   /** Hears of each connection when it speaks HTTP/2. */
   readonly opened = (session: ServerHttp2Session): void => {
+    const { crls, ageMsMax = null } = this.#options;
+    const lists = crls?.();
+    // Its handshake may have begun before the list that names it was in force.
+    const chain = lists && !session.destroyed ? shownChain(session) : [];
+    if (!chain || hasRevoked(chain, lists ?? [])) {
+      session.destroy();
+      return;
+    }
     const peer = peerOf(session.socket);
     const connection = {
-      ...{ session, peer, address: session.socket.remoteAddress, failures: new Allowance() },
+      ...{ session, peer, address: session.socket.remoteAddress, chain, failures: new Allowance() },
       ...{ isKnown: false, isEnding: false },
     };
     this.#byPeer.set(peer, connection);
     this.#bySession.set(session, connection);
+    if (ageMsMax !== null) this.#endWhenOld(connection, ageMsMax);
   };
 
   /** Hears of each connection that is closed. Returns whether it was good for something. */
@@ -122,7 +152,44 @@ export class Standing implements Callers {
     if (!connection || connection.session.destroyed) return;
     connection.isEnding = true;
     connection.session.destroy();
-    this.#options.onEnded?.(connection.peer, connection.isKnown);
+    this.#ended(connection);
+  }
+
+  /**
+   * Ends the connections whose clients these lists name, as with credentials that are not in force any more: they take no
+   * more calls, and their answers leave first. Returns their peers.
+   */
+  endRevoked(crls: readonly string[]): readonly string[] {
+    const revoked = [...this.#byPeer.values()].filter(
+      ({ session, chain }) => !session.destroyed && hasRevoked(chain, crls),
+    );
+    for (const { session } of revoked) {
+      session.close();
+      destroyIn(session, ANSWER_LEAVES_MS);
+    }
+    return revoked.map(({ peer }) => peer);
+  }
+
+  #endWhenOld({ session, peer }: Connection, ageMsMax: number): void {
+    const { finishMs = FINISH_MS, onLeaving } = this.#options;
+    // Clients that came together, as after a restart, must not come again together.
+    const ageMs = ageMsMax * (1 + AGE_JITTER * (Math.random() * 2 - 1));
+    const timer = setTimeout(() => {
+      // `close` has not been reported yet.
+      if (session.destroyed || session.closed) return;
+      session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID, Buffer.from("max_age"));
+      // From now on the transport refuses new calls in a way that makes clients repeat them elsewhere.
+      session.close();
+      destroyIn(session, finishMs);
+      onLeaving?.(peer);
+    }, ageMs).unref();
+    session.once("close", () => clearTimeout(timer));
+  }
+
+  #ended({ peer, isKnown }: Connection): void {
+    const { onLeaving, onEnded } = this.#options;
+    if (isKnown) onLeaving?.(peer);
+    else onEnded?.(peer);
   }
 
   #count(connection: Connection): void {
@@ -133,17 +200,29 @@ export class Standing implements Callers {
     if (session.destroyed || session.closed) return;
     // Not closed yet: the transport would refuse new calls by itself, and read as many of them as come.
     session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID, Buffer.from("calls_fail"));
-    const timer = setTimeout(
-      () => session.destroy(),
-      connection.isKnown ? LEAVES_MS.known : LEAVES_MS.unknown,
-    );
-    timer.unref();
-    session.once("close", () => clearTimeout(timer));
-    this.#options.onEnded?.(connection.peer, connection.isKnown);
+    destroyIn(session, connection.isKnown ? LEAVES_MS.known : LEAVES_MS.unknown);
+    this.#ended(connection);
   }
 }
 
 /** What a connection may have open before a caller was identified on it. */
 export function streamsAtFirst(openMax: number): number {
   return Math.min(openMax, UNKNOWN_STREAMS_MAX);
+}
+
+function destroyIn(session: ServerHttp2Session, ms: number): void {
+  const timer = setTimeout(() => session.destroy(), ms).unref();
+  session.once("close", () => clearTimeout(timer));
+}
+
+/** The certificates by which the client was let in; null: those that it has shown do not belong together. */
+function shownChain(session: ServerHttp2Session): readonly Certified[] | null {
+  const raws: Buffer[] = [];
+  // With the authorities that only the server has. The last one may be its own issuer.
+  let shown = (session.socket as TLSSocket).getPeerCertificate?.(true);
+  while (shown?.raw && !raws.at(-1)?.equals(shown.raw)) {
+    raws.push(shown.raw);
+    shown = shown.issuerCertificate;
+  }
+  return chainOf(raws);
 }

@@ -4,7 +4,6 @@
 import type {
   Http2SecureServer,
   Http2Server,
-  Http2Session,
   IncomingHttpHeaders,
   SecureServerOptions,
   ServerHttp2Session,
@@ -13,16 +12,11 @@ import type {
 import type { Server, ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
 import { endRequest } from "./arriving-requests.ts";
-import { type Refusing, refusable, refuse } from "./early-refusal.ts";
 import type { FrontDoor } from "./front-door.ts";
 import { HANDSHAKE_MS, REFUSED_IN_A_ROW_MAX, RESETS_BURST_SHARE, RESETS_PER_SECOND } from "./grpc-bounds.ts";
-import { forgetLongDeadline } from "./long-deadlines.ts";
 import { messageTooLarge } from "./messages/call-error.ts";
 import { failureOf } from "./messages/status.ts";
-import { peerOf } from "./peer.ts";
-import { showRepeated } from "./repeated-headers.ts";
 import { type Standing, streamsAtFirst } from "./standing.ts";
-import { StreamTurns } from "./stream-turns.ts";
 
 export interface ConnectionLimits {
   /** Open calls on one connection at most. */
@@ -30,8 +24,7 @@ export interface ConnectionLimits {
   /** Open connections at most; the server closes further ones as they come. */
   readonly connectionsMax: number;
   readonly handshakeMs?: number | undefined;
-  readonly refusing: Refusing;
-  readonly door: Pick<FrontDoor, "admits" | "begun" | "refused">;
+  readonly door: Pick<FrontDoor, "take">;
   readonly standing: Pick<Standing, "opened">;
   /** Gets each listener before it listens. */
   readonly onListener?: (listener: Listener) => void;
@@ -71,50 +64,26 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
       endIfSilent(session, handshakeMs);
     });
     onListener?.(listener);
-    takeTurns(listener, limits);
+    guard(listener, limits);
     return listener;
   };
 }
 
 /** grpc-js adds its own listener for calls, so this stands between it and the connections. */
-function takeTurns(listener: Listener, { refusing, door }: ConnectionLimits): void {
-  const turns = new StreamTurns();
+function guard(listener: Listener, { door }: ConnectionLimits): void {
   const emit = listener.emit.bind(listener) as (...args: unknown[]) => boolean;
   listener.emit = ((...args: unknown[]) => {
     if (args[0] !== "stream") return emit(...args);
-    const [stream, headers, , raw] = args.slice(1) as [
+    const [, stream, headers, , raw] = args as [
+      string,
       ServerHttp2Stream,
       IncomingHttpHeaders,
       number,
       string[],
     ];
-    showRepeated(headers, raw);
-    const { session } = stream;
-    if (!door.admits(stream, headers, raw)) return true;
-    forgetLongDeadline(headers);
-    const begin = () => {
-      emit(...args);
-      door.begun(stream);
-    };
-    const method = refusable(headers[":path"]);
-    if (method === undefined) {
-      turns.add(session ?? stream, { stream, begin });
-      return true;
-    }
-    const refuseUntil = (retryAfterMs: number) => {
-      door.refused(stream);
-      refuse(stream, method, retryAfterMs, refusing);
-    };
-    const retryAfterMs = refusing.retryAfterIfLate(peerOfSession(session));
-    if (retryAfterMs !== undefined) refuseUntil(retryAfterMs);
-    else turns.add(session ?? stream, { stream, begin, refuse: refuseUntil });
+    door.take(stream, headers, raw, () => void emit(...args));
     return true;
   }) as typeof listener.emit;
-}
-
-/** A session that is destroyed has no socket to ask. */
-function peerOfSession(session: Http2Session | undefined): string {
-  return peerOf(session?.destroyed === false ? session.socket : undefined);
 }
 
 /**

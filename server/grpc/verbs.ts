@@ -299,6 +299,11 @@ export function checked(verb: AnyVerb, message: Message, context: MethodContext)
   return violations.checked(verb.check(message, violations, context));
 }
 
+/** Whether calls for it may be refused before anything is done for them: they ask for something new. */
+export function isRefusable({ admission }: Pick<AnyVerb, "admission">): boolean {
+  return admission === "ordinary";
+}
+
 /** The field of the verb's answers in SessionResult. */
 export function resultField({ of }: AnyVerb): number {
   return SessionResultSchema.field[of.localName as VerbName].number;

@@ -4,7 +4,7 @@ import { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type DescMessage, fromJsonString, type Message } from "@bufbuild/protobuf";
 import { formatListenAddress } from "../config/listen-address.ts";
-import type { CarriedCall } from "../grpc/call.ts";
+import type { CarriedCall } from "../grpc/call-frame.ts";
 import { CallError, messageTooLarge } from "../grpc/messages/call-error.ts";
 import { peerHost } from "./callers.ts";
 import { BODY_BYTES_MAX } from "./page-bounds.ts";

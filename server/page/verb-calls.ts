@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { create, type DescMessage, fromBinary, toJson } from "@bufbuild/protobuf";
 import type { Identity } from "../access/access.ts";
 import type { Answer } from "../grpc/call.ts";
-import { type Arrived, arrive, type Carrier, perform, type Served } from "../grpc/call-frame.ts";
+import { type Carrier, perform, type Served } from "../grpc/call-frame.ts";
 import { CallError, tooManyOfPages } from "../grpc/messages/call-error.ts";
 import { type AnyVerb, VERBS } from "../grpc/verbs.ts";
 import { failureBody, sendFailure, sendText } from "./answers.ts";
@@ -34,7 +34,7 @@ export interface VerbCallsOptions {
 /** A request of which its caller, the place that it takes and its body are known; or why it is refused. */
 type Admitted = { readonly identity: Identity; readonly body: Buffer } | { readonly refusal: unknown };
 
-type Prepared = Pick<Carrier<unknown>, "identify" | "decode">;
+type Prepared = Omit<Carrier<never>, "encode" | "end">;
 
 export class VerbCalls {
   readonly #options: VerbCallsOptions;
@@ -53,14 +53,15 @@ export class VerbCalls {
     response: ServerResponse,
     identified: () => void,
   ): Promise<void> {
-    const { served } = this.#options;
     const isWatch = verb.of.methodKind !== "unary";
     const admitted = await this.#admitted(verb, isWatch, request, response, identified);
-    const arrived = arrive(served, verb, new PageCall(request, response), "page", () => ({
-      traceparent: textOf(request.headers.traceparent),
-      tracestate: textOf(request.headers.tracestate),
-    }));
     const prepared: Prepared = {
+      call: new PageCall(request, response),
+      via: "page",
+      parent: () => ({
+        traceparent: textOf(request.headers.traceparent),
+        tracestate: textOf(request.headers.tracestate),
+      }),
       identify() {
         // Thrown within the frame, so that it is counted as the failure of a call.
         if ("refusal" in admitted) throw admitted.refusal;
@@ -71,8 +72,8 @@ export class VerbCalls {
       },
       decode: () => fromBody(verb.of.input, (admitted as { body: Buffer }).body),
     };
-    if (isWatch) this.#watch(arrived, prepared, response);
-    else this.#once(arrived, prepared, response);
+    if (isWatch) this.#watch(verb, prepared, response);
+    else this.#once(verb, prepared, response);
   }
 
   /**
@@ -98,9 +99,9 @@ export class VerbCalls {
     return { identity, body };
   }
 
-  #once(arrived: Arrived, prepared: Prepared, response: ServerResponse): void {
-    const { output } = arrived.verb.of;
-    perform(this.#options.served, arrived, {
+  #once(verb: AnyVerb, prepared: Prepared, response: ServerResponse): void {
+    const { output } = verb.of;
+    perform(this.#options.served, verb, {
       ...prepared,
       encode: (answer) => jsonOf(output, answer as Answer),
       end(ended) {
@@ -110,12 +111,12 @@ export class VerbCalls {
     });
   }
 
-  #watch(arrived: Arrived, prepared: Prepared, response: ServerResponse): void {
+  #watch(verb: AnyVerb, prepared: Prepared, response: ServerResponse): void {
     const { served } = this.#options;
-    const { output } = arrived.verb.of;
+    const { output } = verb.of;
     const events = new EventStream(response);
     served.observer.streamOpened();
-    perform(served, arrived, {
+    perform(served, verb, {
       ...prepared,
       encode() {},
       send: (message, written) => events.send(jsonOf(output, message), written),

@@ -22,6 +22,8 @@ export interface LockPlan {
   readonly likelyQueue: boolean;
   /** Whether the decision is about due claims, or about a waiter at any place in the queue. */
   readonly anywhereInQueue?: boolean;
+  /** Whether one of `requestIds` is of a command for this lock. */
+  readonly byRequest?: boolean;
 }
 
 /** What one transaction locks and reads. */

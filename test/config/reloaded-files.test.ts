@@ -4,7 +4,7 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Checked, FilesOutcome, ReadFile } from "../../server/config/reloaded-files.ts";
 import { ReloadedFiles, STAYS } from "../../server/config/reloaded-files.ts";
 import { until } from "../support/until.ts";
@@ -49,6 +49,7 @@ function scene(load: (read: ReadFile) => Checked<string> | Promise<Checked<strin
     intervalMs: LOOK_MS,
     readMsMax: READ_MS_MAX,
   });
+  onTestFinished(() => reloaded.stop());
   reloaded.add({
     what: "pair",
     paths: ["left", "right"],
@@ -76,7 +77,6 @@ describe("with a clock of the test", () => {
     await looks(10);
     expect(inForce).toEqual(["one"]);
     expect(outcomes).toEqual([{ kind: "first", what: "pair" }]);
-    reloaded.stop();
   });
 
   test("a change counts when two looks in a row have found it", async () => {
@@ -88,7 +88,6 @@ describe("with a clock of the test", () => {
     await looks(1);
     expect(inForce).toEqual(["one", "two"]);
     expect(outcomes.at(-1)).toEqual({ kind: "new", what: "pair" });
-    reloaded.stop();
   });
 
   test("half of a pair that is replaced is no fault", async () => {
@@ -100,7 +99,6 @@ describe("with a clock of the test", () => {
     await looks(2);
     expect(inForce).toEqual(["one", "two"]);
     expect(outcomes.map(({ kind }) => kind)).toEqual(["first", "new"]);
-    reloaded.stop();
   });
 
   test("files with faults change nothing, and are reported once", async () => {
@@ -117,7 +115,6 @@ describe("with a clock of the test", () => {
     write("two");
     await looks(2);
     expect(inForce).toEqual(["one", "two"]);
-    reloaded.stop();
   });
 
   test("an error in a check or in its effect is reported like a fault, and the looks go on", async () => {
@@ -131,7 +128,6 @@ describe("with a clock of the test", () => {
     isBroken = false;
     await looks(1);
     expect(inForce).toEqual(["one"]);
-    reloaded.stop();
   });
 
   test("a file system that hangs is reported, gets no second read, and does not hold up a reload", async () => {
@@ -152,7 +148,6 @@ describe("with a clock of the test", () => {
     write("two");
     await looks(3);
     expect(inForce.at(-1)).toBe("two");
-    reloaded.stop();
   });
 });
 
@@ -163,7 +158,6 @@ describe("a reload", () => {
     write("two");
     await reloaded.reload();
     expect(inForce).toEqual(["one", "two"]);
-    reloaded.stop();
   });
 
   test("reports faults again", async () => {
@@ -173,7 +167,6 @@ describe("a reload", () => {
     await reloaded.reload();
     await reloaded.reload();
     expect(failures()).toHaveLength(2);
-    reloaded.stop();
   });
 
   test("that is asked for many times at once looks once more, after the look under way", async () => {
@@ -190,7 +183,6 @@ describe("a reload", () => {
     await Promise.all([first, ...asked]);
     expect(reads).toEqual(["left", "right", "left", "right"]);
     expect(inForce).toEqual(["one", "two"]);
-    reloaded.stop();
   });
 
   test("puts nothing in force after the stop", async () => {

@@ -116,43 +116,29 @@ export type Step =
 
 export const REPLICAS = [1n, 2n] as const;
 
-const later = (max: number) =>
-  fc.record({ to: fc.constant("later" as const), us: fc.integer({ min: 0, max }) });
+type Drawn<Of> = { [Name in keyof Of]: fc.Arbitrary<Of[Name]> };
 
+/** Draws this so often among others. */
+const often = <Value>(weight: number, arbitrary: fc.Arbitrary<Value>) => ({ weight, arbitrary });
+/** One kind of a step, an ask or a pause, whose fields are drawn. */
+const kind = <Key extends string, Kind extends string, Of>(key: Key, name: Kind, fields: Drawn<Of>) =>
+  fc.record({ [key]: fc.constant(name), ...fields }) as fc.Arbitrary<{ [_ in Key]: Kind } & Of>;
+const to = <To extends string, Of>(weight: number, where: To, fields: Drawn<Of>) =>
+  often(weight, kind("to", where, fields));
+const asks = <Verb extends string, Of>(weight: number, verb: Verb, fields: Drawn<Of>) =>
+  often(weight, kind("ask", verb, fields));
+const steps = <Name extends string, Of>(weight: number, name: Name, fields: Drawn<Of>) =>
+  often(weight, kind("step", name, fields));
+
+const later = (max: number) => ({ us: fc.integer({ min: 0, max }) });
 const pause: fc.Arbitrary<Pause> = fc.oneof(
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      to: fc.constant("fail_over" as const),
-      us: fc.constantFrom(0, 2_000_000, 20_000_000),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      to: fc.constant("back" as const),
-      us: fc.constantFrom(0, 20_000_000),
-      replica: fc.constantFrom(...REPLICAS),
-    }),
-  },
-  { weight: 16, arbitrary: later(500_000) },
-  { weight: 4, arbitrary: later(3_000_000) },
-  { weight: 2, arbitrary: later(40_000_000) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      to: fc.constant("jump" as const),
-      us: fc.constantFrom(150_000, 400_000, 1_000_000, 20_000_000, 3_600_000_000),
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      to: fc.constant("deadline" as const),
-      nth: fc.nat(9),
-      offsetUs: fc.constantFrom(-1, 0, 0, 1),
-    }),
-  },
+  to(1, "fail_over", { us: fc.constantFrom(0, 2_000_000, 20_000_000) }),
+  to(1, "back", { us: fc.constantFrom(0, 20_000_000), replica: fc.constantFrom(...REPLICAS) }),
+  to(16, "later", later(500_000)),
+  to(4, "later", later(3_000_000)),
+  to(2, "later", later(40_000_000)),
+  to(1, "jump", { us: fc.constantFrom(150_000, 400_000, 1_000_000, 20_000_000, 3_600_000_000) }),
+  to(4, "deadline", { nth: fc.nat(9), offsetUs: fc.constantFrom(-1, 0, 0, 1) }),
 );
 
 const pick: fc.Arbitrary<Pick> = fc.record({
@@ -171,31 +157,25 @@ const expected = fc.constantFrom(undefined, undefined, 0n, -1n, 1n);
 const status = fc.constantFrom("", "failed", "done");
 const interval = fc.constantFrom(null, 0, 2_000_000, 12_000_000);
 /** Mostly none, so that records do not block everything else. */
-const terms: fc.Arbitrary<Terms | null> = fc.oneof(
-  { weight: 3, arbitrary: fc.constant(null) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      minIntervalUs: interval,
-      lockDelayUs: interval,
-      statusIfLost: fc.option(status),
-      ifStatus: fc.constantFrom<readonly string[]>([], [], [""], ["", "failed"], ["done"]),
-    }),
-  },
+const seldomSet = <Value>(arbitrary: fc.Arbitrary<Value>) =>
+  fc.oneof(often(3, fc.constant(null)), often(1, arbitrary));
+const terms: fc.Arbitrary<Terms | null> = seldomSet(
+  fc.record({
+    minIntervalUs: interval,
+    lockDelayUs: interval,
+    statusIfLost: fc.option(status),
+    ifStatus: fc.constantFrom<readonly string[]>([], [], [""], ["", "failed"], ["done"]),
+  }),
 );
-const result: fc.Arbitrary<RunResult | null> = fc.oneof(
-  { weight: 3, arbitrary: fc.constant(null) },
-  {
-    weight: 1,
-    arbitrary: fc.record(
-      {
-        coolDownUs: fc.constantFrom(0, 2_000_000, 12_000_000),
-        status,
-        attemptsLeft: fc.constantFrom(0, 1, 3),
-      },
-      { requiredKeys: [] },
-    ),
-  },
+const result: fc.Arbitrary<RunResult | null> = seldomSet(
+  fc.record(
+    {
+      coolDownUs: fc.constantFrom(0, 2_000_000, 12_000_000),
+      status,
+      attemptsLeft: fc.constantFrom(0, 1, 3),
+    },
+    { requiredKeys: [] },
+  ),
 );
 const notBefore = fc.oneof(
   fc.constantFrom(undefined, undefined, null),
@@ -204,89 +184,32 @@ const notBefore = fc.oneof(
 );
 
 const ask: fc.Arbitrary<Ask> = fc.oneof(
-  {
-    weight: 9,
-    arbitrary: fc.record({
-      ask: fc.constant("acquire" as const),
-      mode: fc.constantFrom<Mode>("permit", "permit", "shared", "exclusive"),
-      permits: fc.constantFrom(1, 1, 1, 2, 3, 4, 5),
-      ttlUs: fc.option(ttl, { freq: 5 }),
-      mayWait: fc.constantFrom(true, true, true, false),
-      maxWaitUs: fc.constantFrom(null, null, 1_000, 4_000_000, 12_000_000),
-      replica: listener,
-      terms,
-      twice: seldom,
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      ask: fc.constant("acquire_again" as const),
-      pick,
-      replica: listener,
-      elsewhere: seldom,
-      changed: seldom,
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      ask: fc.constant("attach" as const),
-      pick,
-      replica: listener,
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ ask: fc.constant("withdraw" as const), pick, ofAnother: fc.boolean() }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      ask: fc.constant("detach" as const),
-      pick,
-      replica,
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      ask: fc.constant("renew" as const),
-      pick,
-      ttlUs: fc.option(ttl, { nil: undefined, freq: 2 }),
-    }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({ ask: fc.constant("release" as const), pick, result, repeated: seldom }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      ask: fc.constant("update_record" as const),
-      notBefore,
-      attemptsLeft: fc.constantFrom(undefined, undefined, null, 0, 1, 3),
-      status: fc.option(status, { nil: undefined }),
-      expected,
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ ask: fc.constant("delete_record" as const), expected }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      ask: fc.constant("set_limit" as const),
-      limit,
-      expected,
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({ ask: fc.constant("force_release" as const), pick: fc.option(pick, { freq: 2 }) }),
-  },
-  { weight: 1, arbitrary: fc.record({ ask: fc.constant("advance" as const) }) },
+  asks(9, "acquire", {
+    mode: fc.constantFrom<Mode>("permit", "permit", "shared", "exclusive"),
+    permits: fc.constantFrom(1, 1, 1, 2, 3, 4, 5),
+    ttlUs: fc.option(ttl, { freq: 5 }),
+    mayWait: fc.constantFrom(true, true, true, false),
+    maxWaitUs: fc.constantFrom(null, null, 1_000, 4_000_000, 12_000_000),
+    replica: listener,
+    terms,
+    twice: seldom,
+  }),
+  asks(2, "acquire_again", { pick, replica: listener, elsewhere: seldom, changed: seldom }),
+  asks(4, "attach", { pick, replica: listener }),
+  asks(1, "withdraw", { pick, ofAnother: fc.boolean() }),
+  asks(2, "detach", { pick, replica }),
+  asks(2, "renew", { pick, ttlUs: fc.option(ttl, { nil: undefined, freq: 2 }) }),
+  asks(5, "release", { pick, result, repeated: seldom }),
+  asks(1, "update_record", {
+    notBefore,
+    attemptsLeft: fc.constantFrom(undefined, undefined, null, 0, 1, 3),
+    status: fc.option(status, { nil: undefined }),
+    expected,
+  }),
+  asks(1, "delete_record", { expected }),
+  asks(2, "set_limit", { limit, expected }),
+  asks(1, "force_release", { pick: fc.option(pick, { freq: 2 }) }),
+  asks(1, "advance", {}),
 );
 
 const heads = fc.integer({ min: 1, max: 5 });
@@ -294,32 +217,24 @@ const heads = fc.integer({ min: 1, max: 5 });
 const unsureUs = fc.constantFrom(0, 0, 0, 1, 50_000);
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 16,
-    arbitrary: fc.record({
-      step: fc.constant("transact" as const),
-      pause,
-      lock: fc.constantFrom(LOCKS[0], LOCKS[0], LOCKS[1]),
-      replica,
-      heads,
-      unsureUs,
-      asks: fc.array(ask, { minLength: 1, maxLength: 5 }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      step: fc.constant("set_pattern" as const),
-      pause,
-      prefix: fc.constantFrom("", "etl/", "etl/a", "other/"),
-      limit,
-      replica,
-      heads,
-      unsureUs,
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ step: fc.constant("heartbeat" as const), pause, replica }) },
-  { weight: 1, arbitrary: fc.record({ step: fc.constant("purge" as const), pause }) },
+  steps(16, "transact", {
+    pause,
+    lock: fc.constantFrom(LOCKS[0], LOCKS[0], LOCKS[1]),
+    replica,
+    heads,
+    unsureUs,
+    asks: fc.array(ask, { minLength: 1, maxLength: 5 }),
+  }),
+  steps(1, "set_pattern", {
+    pause,
+    prefix: fc.constantFrom("", "etl/", "etl/a", "other/"),
+    limit,
+    replica,
+    heads,
+    unsureUs,
+  }),
+  steps(2, "heartbeat", { pause, replica }),
+  steps(1, "purge", { pause }),
 );
 
 /** Long enough for queues to build up, drain and be purged. */

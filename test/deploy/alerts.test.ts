@@ -14,6 +14,7 @@ import { hasSmallDisks, mountSmallDisk, NEEDS_SMALL_DISK, type SmallDisk } from 
 import { processStage, type ServingServer } from "../process/stage.ts";
 import { freshDatabase, reportLeftOut } from "../support/database.ts";
 import { startDroppingProxy } from "../support/dropping-proxy.ts";
+import { lasting } from "../support/lasting.ts";
 import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
 import { freePort, type RunningServer, startPrivateServer } from "../support/mysql-family/private-server.ts";
 import { openPlainConnection } from "../support/mysql-stage.ts";
@@ -191,7 +192,7 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
         });
       await client.lease({
         name: "kept",
-        terms: { lasting: { case: "ttl", value: { seconds: 3_600n, nanos: 0 } } },
+        terms: lasting(),
       });
       const waiter = client.wait({ target: { case: "request", value: { name: "kept" } } });
       await waiter.position();
@@ -282,7 +283,7 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       const busy = keepBusy(servers);
       await servers[0]?.client.lease({
         name: "kept",
-        terms: { lasting: { case: "ttl", value: { seconds: 3_600n, nanos: 0 } } },
+        terms: lasting(),
       });
       for (const [index, port] of ports.entries()) {
         const old = servers[index] as ServingServer;

@@ -66,10 +66,7 @@ describe.each(testDatabases())("over $label", ({ fresh, server: family }) => {
 
   test.each([1, 3])("with a limit of %i, each rule refuses and takes what its line says", async (limit) => {
     const { client, rules } = await rulesAndLocks();
-    await client.call("setLimit", {
-      target: { case: "name", value: "load" },
-      newLimit: { case: "limit", value: limit },
-    });
+    await client.limit("load", limit);
     const refused = new Map<string, number>();
     const late = new Map<string, number>();
     const count = (of: Map<string, number>, rule: string, isSo: boolean) =>

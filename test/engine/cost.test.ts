@@ -135,17 +135,16 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     claimOf(await running.engine.acquire(ask(name, { requestId: `request ${asked++}` }), null), "held");
   const release = (claim: Claim) => running.engine.ask(asks.release(claim));
 
+  /** The statements of so many pairs. */
+  const ofPairs = (count: number) => ({
+    ...{ request: count, write_lock_and_holder: count, add_request: count },
+    ...{ write_lock_without_holder: count, add_to_history: count },
+  });
+
   test("a pair on a known name", async () => {
     await release(await acquire("pair"));
     const cost = await costOf(async () => release(await acquire("pair")));
-    const each = {
-      request: 1,
-      write_lock_and_holder: 1,
-      add_request: 1,
-      write_lock_without_holder: 1,
-      add_to_history: 1,
-    };
-    expectCost(cost, { transactions: 2, more: 0 }, each);
+    expectCost(cost, { transactions: 2, more: 0 }, ofPairs(1));
   });
 
   test("twenty pairs on as many names in one turn cost MySQL no more than one", async () => {
@@ -155,14 +154,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
       const claims = await Promise.all(names.map(acquire));
       await Promise.all(claims.map(release));
     });
-    const each = {
-      request: 20,
-      write_lock_and_holder: 20,
-      add_request: 20,
-      write_lock_without_holder: 20,
-      add_to_history: 20,
-    };
-    expectCost(cost, { transactions: 2, more: 0 }, each);
+    expectCost(cost, { transactions: 2, more: 0 }, ofPairs(20));
   });
 
   test("a pair on a lock with a record is a statement more for each, and no trip", async () => {
@@ -254,10 +246,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     };
     await pairs(32);
     // Others in this process make promises, too, so the least of some tries counts.
-    const least = {
-      many: [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
-      one: [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
-    };
+    const least = { many: [Infinity, Infinity], one: [Infinity, Infinity] };
     const lower = (made: readonly number[], than: readonly number[]) =>
       made.map((count, at) => Math.min(count, than[at] as number));
     for (let tries = 0; tries < 50 && (tries === 0 || `${least.many}` !== `${least.one}`); tries++) {

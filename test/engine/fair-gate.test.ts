@@ -31,15 +31,16 @@ async function endAll(): Promise<void> {
 }
 
 describe("if many wait", () => {
-  test.each([
-    ["connections", () => [connection("a"), connection("b"), connection("c")]],
-    ["sessions of one connection", () => [session(), session(), session()]],
-  ] as const)("%s take turns, each in its own order", async (_what, make) => {
-    const [greedy, polite, late] = make();
+  const own = new Map(["greedy", "polite", "late"].map((who) => [who, session()]));
+  test.each<[string, (who: string) => Caller | undefined]>([
+    ["connections", connection],
+    ["sessions of one connection", (who) => own.get(who)],
+    ["principals, however many sessions each has", session],
+  ])("%s take turns, each in its own order", async (_what, by) => {
     const gate = new FairGate({ atOnce: 1, queuedMax: 100, bound: "b" });
-    for (let index = 0; index < 5; index++) void ask(gate, `greedy ${index}`, greedy);
-    for (let index = 0; index < 2; index++) void ask(gate, `polite ${index}`, polite);
-    void ask(gate, "late 0", late);
+    for (let index = 0; index < 5; index++) void ask(gate, `greedy ${index}`, by("greedy"));
+    for (let index = 0; index < 2; index++) void ask(gate, `polite ${index}`, by("polite"));
+    void ask(gate, "late 0", by("late"));
     await turn();
     expect(order).toEqual(["greedy 0"]);
     await endAll();
@@ -52,15 +53,6 @@ describe("if many wait", () => {
       "greedy 3",
       "greedy 4",
     ]);
-  });
-
-  test("principals take turns, however many sessions each has", async () => {
-    const gate = new FairGate({ atOnce: 1, queuedMax: 100, bound: "b" });
-    for (let index = 0; index < 4; index++) void ask(gate, `greedy ${index}`, session("token:greedy"));
-    void ask(gate, "polite", session("token:polite"));
-    await turn();
-    await endAll();
-    expect(order).toEqual(["greedy 0", "greedy 1", "polite", "greedy 2", "greedy 3"]);
   });
 
   test("as many run at once as may, also when work fails", async () => {
@@ -118,7 +110,7 @@ describe("work that was cancelled", () => {
     expect([await waiting[0], await other]).toEqual([false, true]);
     gate.end();
     expect(await Promise.all(waiting)).toEqual([false, false, false]);
-    expect(await gate.begin()).toBe(true);
+    expect(await gate.begin(connection("a"))).toBe(true);
   });
 
   test("before its request takes no place", async () => {

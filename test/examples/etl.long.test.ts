@@ -91,10 +91,7 @@ describe("ten workers", () => {
   test("fail with a message if they lose the lock", async () => {
     const run = started("lost.db");
     await until(() => run.out.includes(" loads"));
-    await server.client.call("setLimit", {
-      target: { case: "name", value: "etl/load" },
-      newLimit: { case: "limit", value: 5 },
-    });
+    await server.client.limit("etl/load", 5);
     await server.client.call("forceRelease", { target: { case: "name", value: "etl/load" }, reason: "test" });
     expect(await run.ended).toEqual([1, null]);
     expect(run.out).toMatch(/part-\d+ failed: /);

@@ -2,12 +2,14 @@
 
 import { create } from "@bufbuild/protobuf";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { NOBODY } from "../../server/access/access.ts";
+import { NOBODY, OPEN_GATE } from "../../server/access/access.ts";
 import { Usage } from "../../server/access/usage.ts";
 import { CROWDED_FOR_MS } from "../../server/engine/engine-bounds.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
 import { Admission, admitted, SharedAdmission } from "../../server/grpc/admission.ts";
-import { ConnectionCalls } from "../../server/grpc/call.ts";
+import type { Call, MethodContext } from "../../server/grpc/call.ts";
+import { perform } from "../../server/grpc/call-frame.ts";
+import { ConnectionCalls } from "../../server/grpc/connection-calls.ts";
 import {
   COMMANDS_AT_ONCE,
   COMMANDS_PER_TICK_MAX,
@@ -16,7 +18,7 @@ import {
 } from "../../server/grpc/grpc-bounds.ts";
 import type { CallError } from "../../server/grpc/messages/call-error.ts";
 import { type AnyVerb, checked, ROWS, type VerbName } from "../../server/grpc/verbs.ts";
-import { fakeCall } from "../support/fake-call.ts";
+import { fakeCall, fakeFrame, NO_PARENT } from "../support/fake-call.ts";
 
 interface Running {
   readonly what: string;
@@ -29,6 +31,7 @@ beforeEach(() => {
   running = [];
 });
 
+const getLock = ROWS.getLock as AnyVerb;
 const run = (what: string) => () =>
   new Promise<string>((resolve, reject) => running.push({ what, done: () => resolve(what), failed: reject }));
 const names = () => running.map(({ what }) => what);
@@ -201,9 +204,7 @@ describe("a client's commands", () => {
 });
 
 describe("the calls on one connection", () => {
-  const from = (peer: string) => ({ getPeer: () => peer, cancelled: false, once() {} });
-  const verb = { admission: "ordinary" } as const;
-  const waits = fakeCall().client.waits;
+  const { waits } = fakeCall().client;
   const boundOf = (go: () => unknown) => {
     try {
       go();
@@ -215,12 +216,12 @@ describe("the calls on one connection", () => {
 
   test("are bounded until their work is over, and those of others are not", () => {
     const calls = new ConnectionCalls(2, new SharedAdmission(), waits, new Usage());
-    const open = (peer: string) => calls.open(from(peer), verb, NOBODY, fakeCall());
+    const open = (peer: string) => calls.enter(peer, NOBODY);
     const first = open("one");
     open("one");
     expect(boundOf(() => open("one"))).toBe("calls_on_connection");
     open("two");
-    first.close();
+    calls.leave(first);
     open("one");
     expect(boundOf(() => open("one"))).toBe("calls_on_connection");
   });
@@ -228,8 +229,8 @@ describe("the calls on one connection", () => {
   test("share one place in the engine, and leave nothing behind", async () => {
     const calls = new ConnectionCalls(10_000, new SharedAdmission(), waits, new Usage());
     const ask = (peer: string) => {
-      const call = calls.open(from(peer), verb, NOBODY, fakeCall());
-      return admitted(call.client.admission, call, run("acquire")).finally(() => call.close());
+      const client = calls.enter(peer, NOBODY);
+      return admitted(client.admission, ORDINARY, run("acquire")).finally(() => calls.leave(client));
     };
     for (let index = 0; index < COMMANDS_AT_ONCE + 10; index++) void ask("greedy");
     expect(running).toHaveLength(COMMANDS_AT_ONCE);
@@ -243,19 +244,37 @@ describe("the calls on one connection", () => {
     expect(calls.connections).toBe(0);
   });
 
-  /** Opens a call that grpc-js reports as cancelled when the test says so. */
-  function cancellable(calls: ConnectionCalls) {
+  /** A call whose method never ends by itself, and that grpc-js reports as cancelled when the test says so. */
+  function performed(cancelled = false) {
     let cancel = () => {};
+    let open: Call | undefined;
     const once = (_event: "cancelled", listener: () => void) => {
       cancel = listener;
     };
-    return { call: calls.open({ ...from("one"), once }, verb, NOBODY, fakeCall()), cancel: () => cancel() };
+    const connections = new ConnectionCalls(9, new SharedAdmission(), waits, new Usage());
+    const methods = {} as MethodContext;
+    const begin = (_context: MethodContext, _asked: unknown, call: Call) => {
+      open = call;
+    };
+    perform(
+      { ...fakeFrame(), methods, connections, gate: OPEN_GATE },
+      { ...getLock, begin },
+      {
+        call: { getPeer: () => "one", getDeadline: () => Number.POSITIVE_INFINITY, cancelled, once },
+        via: "call",
+        parent: () => NO_PARENT,
+        identify: () => NOBODY,
+        decode: () => create(getLock.of.input, { name: "a" }),
+        encode() {},
+        end() {},
+      },
+    );
+    return { call: open as Call, cancel: () => cancel(), connections };
   }
 
   test("are cancelled with grpc-js's calls, also with one that was cancelled before", () => {
-    const calls = new ConnectionCalls(9, new SharedAdmission(), waits, new Usage());
-    const { call: open, cancel } = cancellable(calls);
-    const gone = calls.open({ ...from("one"), cancelled: true }, verb, NOBODY, fakeCall());
+    const { call: open, cancel } = performed();
+    const { call: gone } = performed(true);
     expect([open.signal.aborted, gone.signal.aborted]).toEqual([false, true]);
     cancel();
     expect(open.signal.reason).toBeInstanceOf(ClientGone);
@@ -263,10 +282,12 @@ describe("the calls on one connection", () => {
   });
 
   test("are not cancelled when grpc-js reports the end of a stream after the answer", () => {
-    const { call, cancel } = cancellable(new ConnectionCalls(9, new SharedAdmission(), waits, new Usage()));
-    call.close();
+    const { call, cancel, connections } = performed();
+    expect(connections.connections).toBe(1);
+    call.answer();
     cancel();
     expect(call.signal.aborted).toBe(false);
+    expect(connections.connections).toBe(0);
   });
 });
 

@@ -3,12 +3,7 @@
 import { status } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ArrivingRequests } from "../../server/grpc/arriving-requests.ts";
-import {
-  ANSWER_LEAVES_MS,
-  ARRIVING_BYTES_MAX,
-  ARRIVING_LOOK_MS,
-  REQUEST_ARRIVES_MS,
-} from "../../server/grpc/grpc-bounds.ts";
+import { ARRIVING_BYTES_MAX, ARRIVING_LOOK_MS, REQUEST_ARRIVES_MS } from "../../server/grpc/grpc-bounds.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -47,19 +42,6 @@ function stage({ isFull = (_count: number): boolean => false } = {}) {
 }
 
 describe("a call whose request does not arrive", () => {
-  test("in time is ended with the reason, and its stream closed when the answer is gone", async () => {
-    const { arriving, begin } = stage();
-    const call = begin();
-    await vi.advanceTimersByTimeAsync(REQUEST_ARRIVES_MS - 1);
-    expect([call.ended, arriving.count]).toEqual([[], 1]);
-    await vi.advanceTimersByTimeAsync(ARRIVING_LOOK_MS + 1);
-    expect(call.ended).toMatchObject([{ code: status.DEADLINE_EXCEEDED }]);
-    expect(call.close).not.toHaveBeenCalled();
-    await vi.advanceTimersByTimeAsync(ANSWER_LEAVES_MS);
-    expect(call.close).toHaveBeenCalledOnce();
-    expect(arriving.count).toBe(0);
-  });
-
   test("is ended when the server has no room for another one: the oldest", () => {
     const { begin } = stage({ isFull: (count) => count >= 2 });
     const calls = [begin(), begin(), begin()];

@@ -2,21 +2,20 @@
 // those of what clients have open.
 
 import { readFileSync } from "node:fs";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { Usage } from "../../server/access/usage.ts";
 import type { BoundUse } from "../../server/core/bound-use.ts";
-import { startServer, type TestServer, until } from "../support/harness.ts";
-import { acquire, BareSession } from "../support/session-client.ts";
+import { serverOfTest, type TestServer, until } from "../support/harness.ts";
+import { acquire, sessionOfTest } from "../support/session-client.ts";
 
 let server: TestServer;
-afterEach(() => server.stop());
 
 const all = () => [...server.engine.bounds, ...server.grpc.bounds()];
 const named = (name: string) => all().find(({ bound }) => bound === name) as BoundUse;
 const used = (...names: readonly string[]) => names.map((name) => named(name).used);
 
 test("each bound of the contract's errors is among them, once", async () => {
-  server = await startServer();
+  server = await serverOfTest();
   const usage = new Usage();
   const quota = { claims: 1, waiters: 1, sessions: 1, records: 1, callsPerSecond: 1, newNamesPerMinute: 1 };
   usage.call({ principal: "token:a", quota });
@@ -33,19 +32,13 @@ test("each bound of the contract's errors is among them, once", async () => {
 });
 
 test("open connections, sessions, waits and watches are counted, of the whole server or of the client with most", async () => {
-  server = await startServer({ grpc: { sessionWaitsMax: 4 } });
+  server = await serverOfTest({ grpc: { sessionWaitsMax: 4 } });
   const { client } = server;
   await client.lease({ name: "a" });
-  const before = used(
-    "server_connections",
-    "server_sessions",
-    "server_waits",
-    "waits_on_connection",
-    "watches",
-  );
-  expect(before).toEqual([1, 0, 0, 0, 0]);
+  const names = ["server_connections", "server_sessions", "server_waits", "waits_on_connection", "watches"];
+  expect(used(...names)).toEqual([1, 0, 0, 0, 0]);
 
-  const [busy, idle] = [new BareSession(client), new BareSession(client)];
+  const [busy, idle] = [sessionOfTest(client), sessionOfTest(client)];
   await Promise.all([busy, idle].map((session) => session.until(([first]) => first)));
   busy.ask(
     ...["a", "a", "a"].map((name) => acquire({ name, whenBusy: { case: "wait" as const, value: {} } })),

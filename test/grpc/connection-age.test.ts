@@ -2,26 +2,21 @@
 
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
-import { afterEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { ConnectionEvent } from "../../clients/typescript/src/index.ts";
 import { connect } from "../../clients/typescript/src/index.ts";
-import { replacing, type StartOptions, startServer, type TestServer, until } from "../support/harness.ts";
-import { BareSession, wait } from "../support/session-client.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import {
+  clientOfTest,
+  replacing,
+  serverOfTest as start,
+  type TestServer,
+  until,
+} from "../support/harness.ts";
+import { sessionOfTest, wait } from "../support/session-client.ts";
+import { comeBack, queued, TestCalls } from "../support/test-calls.ts";
 
 const AGE_MS = 300;
 const TOO_OLD = { code: "UNAVAILABLE", reason: "SHUTTING_DOWN", retryAfterMs: 100 };
-
-const undo: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const each of undo.splice(0).reverse()) await each();
-});
-
-async function start(options: StartOptions): Promise<TestServer> {
-  const server = await startServer(options);
-  undo.push(() => server.stop());
-  return server;
-}
 
 /** A client with sessions; `connected` counts its connections. */
 function client({ address }: TestServer) {
@@ -31,11 +26,9 @@ function client({ address }: TestServer) {
     owner: "tester",
     onConnection: (event) => void events.push(event),
   });
-  undo.push(() => rowlock.close());
+  onTestFinished(() => rowlock.close());
   return { rowlock, connected: () => events.filter(({ kind }) => kind === "connected").length };
 }
-
-const acquire = (name: string) => ({ target: { case: "request" as const, value: { name } } });
 
 test("leases and places outlive many connections", async () => {
   const server = await start({ grpc: { connectionAgeMaxMs: AGE_MS } });
@@ -64,11 +57,9 @@ test("leases and places outlive many connections", async () => {
 test("a session gets its going_away first, its waits end, and it ends as when a server stops", async () => {
   const server = await start({ grpc: { connectionAgeMaxMs: AGE_MS } });
   await server.client.lease({ name: "held" });
-  const own = new TestCalls(server.address);
-  undo.push(() => own.close());
-  const session = new BareSession(own);
+  const session = sessionOfTest(clientOfTest(new TestCalls(server.address)));
   const failed = session.ended.catch((error: unknown) => error);
-  const [call] = session.ask(wait({ name: "held" })) as [bigint];
+  const call = session.askOne(wait({ name: "held" }));
   expect(await failed).toMatchObject(TOO_OLD);
   expect(session.responses.some(({ goingAway }) => goingAway)).toBe(true);
   expect(session.resultsOf(call).at(-1)).toMatchObject({ case: "error", value: { code: 14 } });
@@ -77,14 +68,14 @@ test("a session gets its going_away first, its waits end, and it ends as when a 
 test("waits outside sessions end, and the next call goes over a new connection", async () => {
   const server = await start({ grpc: { connectionAgeMaxMs: AGE_MS } });
   await server.client.lease({ name: "held" });
-  const stream = server.client.wait(acquire("held"));
+  const stream = server.client.wait(queued({ name: "held" }));
   const { ticketId } = await stream.position();
   const blocked = expect(
     server.client.call("acquire", { name: "held", whenBusy: { case: "wait", value: {} } }),
   ).rejects.toMatchObject(TOO_OLD);
   expect(await stream.failure()).toMatchObject(TOO_OLD);
   await blocked;
-  const again = server.client.wait({ target: { case: "ticketId", value: ticketId } });
+  const again = server.client.wait(comeBack(ticketId));
   expect(await again.position()).toMatchObject({ ticketId });
 });
 
@@ -102,7 +93,7 @@ test("a call under way is answered, however old its connection is by then", asyn
   });
   const call = server.client.call("acquire", { name: "slow" });
   // Over the same connection.
-  const session = new BareSession(server.client);
+  const session = sessionOfTest(server.client);
   await expect(session.ended).rejects.toMatchObject(TOO_OLD);
   mayAnswer.resolve();
   expect((await call).outcome.case).toBe("lease");
@@ -120,9 +111,7 @@ test("a call that does not finish in time is cut off", async () => {
 
 test("a connection without calls is closed when it has been idle, and one with a session is not", async () => {
   const server = await start({ grpc: { connectionIdleMaxMs: AGE_MS } });
-  const own = new TestCalls(server.address);
-  undo.push(() => own.close());
-  const session = new BareSession(own);
+  const session = sessionOfTest(clientOfTest(new TestCalls(server.address)));
   const idle = connectHttp2(`http://${server.address}`);
   await once(idle, "close");
   const another = connectHttp2(`http://${server.address}`);

@@ -5,13 +5,13 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { connect as connectSocket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 import type { TestServer } from "../support/harness.ts";
-import { startServer, until } from "../support/harness.ts";
+import { clientOfTest, serverOfTest, until } from "../support/harness.ts";
 import { NO_BOUND } from "../support/no-bound.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { queued, TestCalls } from "../support/test-calls.ts";
 
 const WAITS_MAX = 20;
 const TOO_MANY = {
@@ -21,35 +21,26 @@ const TOO_MANY = {
   retryAfterMs: 1_000,
 };
 
-const acquire = (name: string, requestId = "") => ({
-  target: { case: "request" as const, value: { name, requestId } },
-});
+const BUSY = queued({ name: "busy" });
 
 let server: TestServer;
 let leaseId: string;
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 /** Starts a server whose lock `busy` is held. */
 async function start(streamsMax: number): Promise<TestCalls> {
-  server = await startServer({ grpc: { streamsMax } });
-  cleanups.push(() => server.stop());
+  server = await serverOfTest({ grpc: { streamsMax } });
   ({ leaseId } = await server.client.lease({ name: "busy" }));
   return server.client;
 }
 
-async function waiting(): Promise<number | undefined> {
-  return (await server.client.call("getLock", { name: "busy" })).lock?.waiterCount;
-}
+const waiting = async () => (await server.client.shown("busy")).waiterCount;
 
 describe("waits on one connection", () => {
   test("are refused beyond their bound, with a reason and without a trace", async () => {
     const client = await start(WAITS_MAX);
-    const streams = Array.from({ length: WAITS_MAX }, () => client.wait(acquire("busy")));
+    const streams = Array.from({ length: WAITS_MAX }, () => client.wait(BUSY));
     for (const stream of streams) await stream.position();
-    expect(await client.wait(acquire("busy")).failure()).toMatchObject(TOO_MANY);
+    expect(await client.wait(BUSY).failure()).toMatchObject(TOO_MANY);
     const blocked = client.call("acquire", { name: "free", whenBusy: { case: "wait", value: {} } });
     await expect(blocked).rejects.toMatchObject(TOO_MANY);
     expect(await waiting()).toBe(WAITS_MAX);
@@ -58,7 +49,7 @@ describe("waits on one connection", () => {
   test("never lock out the holder, however many are requested at once", async () => {
     const client = await start(WAITS_MAX);
     const outcomes = Array.from({ length: 5 * WAITS_MAX }, async (_, index) => {
-      if (index % 2 === 0) return await client.wait(acquire("busy")).granted();
+      if (index % 2 === 0) return await client.wait(BUSY).granted();
       const { outcome } = await client.call("acquire", {
         name: "busy",
         whenBusy: { case: "wait", value: {} },
@@ -74,10 +65,7 @@ describe("waits on one connection", () => {
     for (let turn = 1; turn <= WAITS_MAX; turn++) {
       const { holders } = (await client.call("getLock", { name: "busy" })).lock ?? {};
       expect(holders).toHaveLength(1);
-      await client.call("forceRelease", {
-        target: { case: "name", value: "busy" },
-        reason: "the next, please",
-      });
+      await client.force("busy", "the next, please");
     }
     for (const outcome of await Promise.all(outcomes)) {
       if (outcome instanceof Error) expect(outcome).toMatchObject(TOO_MANY);
@@ -86,20 +74,19 @@ describe("waits on one connection", () => {
 
   test("leave room for others on other connections, and for another one when they end", async () => {
     const client = await start(1);
-    const first = client.wait(acquire("busy"));
+    const first = client.wait(BUSY);
     await first.position();
-    const elsewhere = new TestCalls(server.address);
-    cleanups.push(() => elsewhere.close());
-    const second = elsewhere.wait(acquire("busy"));
+    const elsewhere = clientOfTest(new TestCalls(server.address));
+    const second = elsewhere.wait(BUSY);
     await second.position();
 
     await client.call("release", { leaseId });
     const lease = await first.granted();
-    const third = client.wait(acquire("busy"));
+    const third = client.wait(BUSY);
     await third.position();
     third.cancel();
     await until(() => server.openStreams() === 1);
-    const fourth = client.wait(acquire("busy"));
+    const fourth = client.wait(BUSY);
     await fourth.position();
     await client.call("release", { leaseId: lease.leaseId });
     expect(await second.granted()).toMatchObject({ lockName: "busy" });
@@ -118,7 +105,7 @@ describe("a silent connection", () => {
     socket.on("error", () => {});
     // Discards what the server sends, so that the socket emits its end.
     socket.resume();
-    cleanups.push(() => socket.destroy());
+    onTestFinished(() => void socket.destroy());
     return socket;
   }
   const hungUpOn = (socket: Socket) => new Promise<void>((resolve) => socket.once("close", () => resolve()));
@@ -128,8 +115,7 @@ describe("a silent connection", () => {
     ["but the beginning of the preface", PREFACE.subarray(0, 10)],
     ["but the preface", PREFACE],
   ])("%s is closed, and one that speaks without a request is not", async (_what, said) => {
-    server = await startServer({ grpc: { handshakeMs: HANDSHAKE_MS } });
-    cleanups.push(() => server.stop());
+    server = await serverOfTest({ grpc: { handshakeMs: HANDSHAKE_MS } });
     const polite = dial();
     let isCut = false;
     polite.once("close", () => {
@@ -147,8 +133,7 @@ describe("a silent connection", () => {
   test("is closed on a TLS port, too", async () => {
     const { cert: certificate, key } = selfSignedCertificate();
     const tls = { certificate, key, clientCa: null };
-    server = await startServer({ grpc: { handshakeMs: HANDSHAKE_MS, tls } });
-    cleanups.push(() => server.stop());
+    server = await serverOfTest({ grpc: { handshakeMs: HANDSHAKE_MS, tls } });
     const silent = dial();
     await hungUpOn(silent);
     const [host, port] = server.address.split(":");
@@ -160,8 +145,7 @@ describe("a silent connection", () => {
   });
 
   test("counts until then: beyond the bound of all connections new ones are closed", async () => {
-    server = await startServer({ grpc: { capacity: { ...NO_BOUND, connections: 2 } } });
-    cleanups.push(() => server.stop());
+    server = await serverOfTest({ grpc: { capacity: { ...NO_BOUND, connections: 2 } } });
     const [first, second] = [dial(), dial()] as const;
     await Promise.all([first, second].map((socket) => once(socket, "data")));
     await hungUpOn(dial());

@@ -23,13 +23,14 @@ import {
 } from "../support/http2-frames.ts";
 import { SessionClient } from "../support/session-client.ts";
 import { CARRIERS, startTenantsServer, type TenantsServer } from "../support/tenants.ts";
+import { comeBack, lasting } from "../support/test-calls.ts";
 
 const POLICY = `
 rules:
   - { who: token:root, may: [read, use, operate, admin], on: "*" }
   - { who: token:user, may: [read, use, operate], on: mine/* }
 `;
-const MINUTE = { lasting: { case: "ttl", value: { seconds: 60n, nanos: 0 } } } as const;
+const MINUTE = lasting(60);
 
 describe("a server with tenants", () => {
   let server: TenantsServer;
@@ -113,8 +114,8 @@ describe("a server with tenants", () => {
       const calls = {
         release: (id: string) => user.call("release", { leaseId: id }),
         renew: (id: string) => user.call("renew", { leaseId: id }),
-        wait: (id: string) => user.wait({ target: { case: "ticketId", value: id } }).position(),
-        explain: (id: string) => user.call("explainWait", { target: { case: "ticketId", value: id } }),
+        wait: (id: string) => user.wait(comeBack(id)).position(),
+        explain: (id: string) => user.call("explainWait", comeBack(id)),
       };
       for (const call of Object.values(calls)) {
         const answers = await Promise.all(

@@ -1,10 +1,13 @@
 // A call that is refused before its request is read, and what a real client sees of that.
 
+import { EventEmitter } from "node:events";
 import { promisify } from "node:util";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { refusable } from "../../server/grpc/early-refusal.ts";
-import { ANSWER_LEAVES_MS } from "../../server/grpc/grpc-bounds.ts";
+import { FrontDoor } from "../../server/grpc/front-door.ts";
+import { ANSWER_LEAVES_MS, HEADER_BYTES_MAX } from "../../server/grpc/grpc-bounds.ts";
+import { OpenStreams } from "../../server/grpc/open-streams.ts";
+import { Standing } from "../../server/grpc/standing.ts";
 import { limitConnections } from "../../server/grpc/transport-limits.ts";
 import { TestCalls } from "../support/test-calls.ts";
 
@@ -18,6 +21,7 @@ const REFUSED = {
 const PASSED = { code: "UNIMPLEMENTED" };
 
 let server: Server;
+let door: FrontDoor;
 let client: TestCalls;
 const late = vi.fn((_peer: string): number | undefined => 4_700);
 const call = vi.fn();
@@ -27,12 +31,18 @@ beforeEach(async () => {
   for (const mock of [call, failed]) mock.mockClear();
   late.mockReset().mockReturnValue(4_700);
   server = new Server();
+  const standing = new Standing({ openMax: 100 });
+  door = new FrontDoor({
+    ...{ headerBytesMax: HEADER_BYTES_MAX, isOpen: true, withoutHeader: null, standing },
+    streams: new OpenStreams({}),
+    reading: { opened: () => 1 },
+    frame: { observer: { call }, faultLog: { failed } },
+    retryAfterIfLate: late,
+  });
   limitConnections(server, {
     openMax: 100,
     connectionsMax: 10,
-    door: { admits: () => true, begun() {}, refused() {} },
-    standing: { opened() {} },
-    refusing: { retryAfterIfLate: late, observer: { call }, faultLog: { failed } },
+    ...{ door, standing },
   });
   const bind = promisify(server.bindAsync.bind(server));
   client = new TestCalls(`127.0.0.1:${await bind("127.0.0.1:0", ServerCredentials.createInsecure())}`);
@@ -47,7 +57,7 @@ test("a call for something new on a connection whose calls wait for too long is 
   expect(late.mock.calls).toEqual([[expect.stringMatching(/^127\.0\.0\.1:\d+$/)]]);
   expect(call.mock.calls).toEqual([["Acquire", "RESOURCE_EXHAUSTED", 0, "call"]]);
   expect(failed.mock.calls).toEqual([
-    ["Acquire", expect.objectContaining({ reason: "OVERLOADED" }), expect.any(Error)],
+    ["Acquire", expect.objectContaining({ reason: "OVERLOADED" }), expect.any(Error), undefined, undefined],
   ]);
 });
 
@@ -77,12 +87,21 @@ test("renewals and releases are not refused, nor what comes on other connections
   expect(call).not.toHaveBeenCalled();
 });
 
-test("sessions and other services are never refused", () => {
+test("sessions and other services are never refused", async () => {
+  const isBegun = (path: string) =>
+    new Promise((resolve) => {
+      const stream = Object.assign(new EventEmitter(), {
+        ...{ session: {}, respond: () => resolve(false), resume() {}, close() {} },
+      });
+      vi.spyOn(Standing.prototype, "peerOf").mockReturnValue("one:1");
+      door.take(stream as never, { ":path": path }, [], () => resolve(true));
+    });
   for (const path of [
     "/rowlock.v1.LockService/Session",
     "/grpc.health.v1.Health/Check",
     "/rowlock.v1.LockService/Renew",
   ])
-    expect(refusable(path)).toBeUndefined();
-  expect(refusable("/rowlock.v1.LockService/Capture")).toBe("Capture");
+    expect(await isBegun(path)).toBe(true);
+  expect(await isBegun("/rowlock.v1.LockService/Capture")).toBe(false);
+  vi.restoreAllMocks();
 });

@@ -108,23 +108,6 @@ describe("an invalid request", () => {
     expect(server.events).toEqual([]);
   });
 
-  test("gets them on a stream as well, with the path of each field", async () => {
-    const stream = server.client.wait({
-      target: {
-        case: "request",
-        value: { name: "", terms: { lasting: { case: "ttl", value: { seconds: -1n, nanos: 0 } } } },
-      },
-      minUpdateInterval: { seconds: 7_200n, nanos: 0 },
-    });
-    const failed = await stream.failure();
-    expect(failed).toMatchObject({ code: "INVALID_ARGUMENT", reason: "BAD_REQUEST" });
-    expect(violationsIn(failed)).toEqual({
-      "request.name": expect.any(String),
-      "request.terms.ttl": "is -1 s; use 1 s to 24 days",
-      min_update_interval: "is 7200 s; use 0 ms to 60 min",
-    });
-  });
-
   test("may have every possible violation, and they still fit into the trailer", async () => {
     const long = "ü".repeat(200);
     const labels = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}${long}`, long]));
@@ -154,21 +137,6 @@ describe("a fault of the engine", () => {
     const lines = server.logLines.filter(({ fields }) => fields.reason === "DATABASE_UNAVAILABLE");
     expect(lines).toMatchObject([{ level: "warn", fields: { suppressed: 0, err: expect.any(Fault) } }]);
   });
-
-  test("at a bound names the bound", async () => {
-    const failed = await withInjected(throwing("overloaded", "commands_queued"), failures);
-    expect(failed.acquire).toMatchObject({
-      code: "RESOURCE_EXHAUSTED",
-      reason: "OVERLOADED",
-      metadata: { bound: "commands_queued" },
-      retryAfterMs: 1_500,
-    });
-  });
-
-  test("in a stopping server sends the client elsewhere", async () => {
-    const failed = await withInjected(throwing("shutting_down", "shutting_down"), failures);
-    expect(failed.renew).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN", retryAfterMs: 1_500 });
-  });
 });
 
 describe("a bug", () => {
@@ -196,20 +164,10 @@ describe("a bug", () => {
     expect(incidents.size).toBe(10);
   });
 
-  test.each([[undefined], ["a string"], [{ code: 5, details: "not ours" }]])(
-    "that throws %j is one, too",
-    async (thrown) => {
-      const failed = await withInjected(() => {
-        throw thrown;
-      }, failures);
-      expect(failed.acquire).toMatchObject({ code: "INTERNAL", reason: "INTERNAL" });
-    },
-  );
-
   test("leaves a server that goes on serving", async () => {
     expect((await server.client.lease({ name: "alive" })).fencingToken).toBe(1n);
     const counted = server.calls.filter(({ code }) => code === "INTERNAL").length;
-    expect(counted).toBe(4 * 10);
+    expect(counted).toBe(10);
     expect(server.openStreams()).toBe(0);
   });
 });

@@ -3,19 +3,20 @@
 import { EventEmitter } from "node:events";
 import { expect, test, vi } from "vitest";
 import { FrontDoor } from "../../server/grpc/front-door.ts";
-import { STREAM_BYTES, UNKNOWN_OPENED_AT_ONCE_MAX } from "../../server/grpc/grpc-bounds.ts";
+import { CALLS_AT_ONCE, STREAM_BYTES, UNKNOWN_OPENED_AT_ONCE_MAX } from "../../server/grpc/grpc-bounds.ts";
 import { OpenStreams } from "../../server/grpc/open-streams.ts";
 import { silentObserver } from "../support/harness.ts";
 
 function stage() {
   const standing = {
     isEnding: () => false,
-    peerOf: () => undefined,
+    peerOf: () => "one:1",
     isKnown: vi.fn(() => false),
     failedOn: vi.fn(),
     cutOff: vi.fn(),
   };
   let opened = 0;
+  const retryAfterIfLate = vi.fn((_peer: string): number | undefined => undefined);
   const door = new FrontDoor({
     headerBytesMax: 1_000,
     streams: new OpenStreams({ pendingStreamBytes: STREAM_BYTES }),
@@ -24,17 +25,18 @@ function stage() {
     isOpen: false,
     withoutHeader: null,
     frame: { observer: silentObserver, faultLog: { failed() {} } as never },
+    retryAfterIfLate,
   });
-  const call = () => {
+  const call = (session = {}) => {
     const stream = Object.assign(new EventEmitter(), {
-      ...{ session: {}, destroyed: false, closed: false, headersSent: false, aborted: false },
+      ...{ session, destroyed: false, closed: false, headersSent: false, aborted: false },
       ...{ respond() {}, resume() {}, close() {} },
     });
-    expect(door.admits(stream as never, { ":path": "/rowlock.v1.LockService/Acquire" }, [])).toBe(true);
+    door.take(stream as never, { ":path": "/rowlock.v1.LockService/Acquire" }, [], () => {});
     return stream as never;
   };
   const end = (stream: EventEmitter) => stream.emit("close");
-  return { door, call, end, ...standing };
+  return { door, call, end, retryAfterIfLate, ...standing };
 }
 
 test("a call that its client takes back before anybody was identified counts", () => {
@@ -44,11 +46,12 @@ test("a call that its client takes back before anybody was identified counts", (
 });
 
 test("a call that the server refuses for its own load does not count, nor one that it has not looked at", () => {
-  const { door, call, end, failedOn } = stage();
-  const refused = call();
-  door.refused(refused);
-  end(refused);
-  const unseen = call();
+  const { door, call, end, failedOn, retryAfterIfLate } = stage();
+  retryAfterIfLate.mockReturnValueOnce(1_000);
+  end(call());
+  const session = {};
+  for (let begun = 0; begun < CALLS_AT_ONCE; begun++) door.arrived(call(session));
+  const unseen = call(session);
   // Takes its place.
   call();
   end(unseen);
@@ -56,8 +59,8 @@ test("a call that the server refuses for its own load does not count, nor one th
 });
 
 test("a call whose request does not come counts when it loses its place", () => {
-  const { door, call, failedOn } = stage();
-  door.begun(call());
+  const { call, failedOn } = stage();
+  call();
   call();
   expect(failedOn).toHaveBeenCalledOnce();
 });

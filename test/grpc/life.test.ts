@@ -7,31 +7,26 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { credentials, makeGenericClientConstructor, type ServiceError } from "@grpc/grpc-js";
 import { service as healthService } from "grpc-health-check";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { createGrpcServer, type GrpcServer } from "../../server/grpc/server.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
-import type { StartOptions, TestServer } from "../support/harness.ts";
-import { replacing, silentObserver, startServer, until } from "../support/harness.ts";
+import {
+  clientOfTest,
+  replacing,
+  silentObserver,
+  serverOfTest as start,
+  type TestServer,
+  until,
+} from "../support/harness.ts";
 import { NO_BOUND } from "../support/no-bound.ts";
-import { leaseIn, TestCalls } from "../support/test-calls.ts";
+import { queued as acquire, leaseIn, TestCalls } from "../support/test-calls.ts";
 
 const BUF = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
 const SHUTTING_DOWN = { code: "UNAVAILABLE", reason: "SHUTTING_DOWN", retryAfterMs: 100 };
 const DRAIN_MS = 5_000;
 /** A drain with nobody to wait for takes almost none of this time, even on a busy machine. */
 const LONG_DRAIN_MS = 20_000;
-
-const started: TestServer[] = [];
-afterEach(async () => {
-  for (const server of started.splice(0)) await server.stop();
-});
-
-async function start(options?: StartOptions): Promise<TestServer> {
-  const server = await startServer(options);
-  started.push(server);
-  return server;
-}
 
 /** A second gRPC server over the same engine, not started yet. */
 function unstarted({ engine }: TestServer): GrpcServer {
@@ -50,8 +45,6 @@ function unstarted({ engine }: TestServer): GrpcServer {
     reflection: false,
   });
 }
-
-const acquire = (request: object) => ({ target: { case: "request" as const, value: request } });
 
 describe("health", () => {
   const HealthClient = makeGenericClientConstructor(healthService, "Health");
@@ -99,15 +92,9 @@ describe("health", () => {
 });
 
 describe("reflection", () => {
+  const OVER_GRPC = ["curl", "--protocol", "grpc", "--http2-prior-knowledge"];
   const curl = (address: string, path: string, ...args: string[]) =>
-    promisify(execFile)(BUF, [
-      "curl",
-      "--protocol",
-      "grpc",
-      "--http2-prior-knowledge",
-      ...args,
-      `http://${address}${path}`,
-    ]);
+    promisify(execFile)(BUF, [...OVER_GRPC, ...args, `http://${address}${path}`]);
 
   test("lists the services, and lets a client without stubs make a call", async () => {
     const { address, client } = await start();
@@ -146,78 +133,44 @@ describe("reflection", () => {
       fileDescriptorResponse: { fileDescriptorProto: [expect.any(String)] },
     });
   });
-
-  test("can be turned off", async () => {
-    const { address } = await start({ grpc: { reflection: false } });
-    await expect(curl(address, "", "--list-services")).rejects.toThrow();
-  });
 });
 
 describe("TLS", () => {
   const server = selfSignedCertificate();
   const certificate = { certificate: server.cert, key: server.key };
-  /** The address by name, because certificates are checked against names. */
-  const named = (address: string) => address.replace("127.0.0.1", "localhost");
 
   test("serves those who trust the certificate, and no plain text", async () => {
     const { address } = await start({ grpc: { tls: { ...certificate, clientCa: null } } });
-    const trusting = new TestCalls(named(address), { tls: { ca: server.cert } });
-    expect((await trusting.lease({ name: "tls" })).fencingToken).toBe(1n);
-    trusting.close();
-    for (const tls of [false, true]) {
-      const stranger = new TestCalls(named(address), { tls });
-      await expect(stranger.call("acquire", { name: "x" }, { timeout: 60_000 })).rejects.toMatchObject({
+    // By name, because certificates are checked against names.
+    const as = (tls: boolean | { ca: string }) =>
+      clientOfTest(new TestCalls(address.replace("127.0.0.1", "localhost"), { tls }));
+    expect((await as({ ca: server.cert }).lease({ name: "tls" })).fencingToken).toBe(1n);
+    for (const tls of [false, true])
+      await expect(as(tls).call("acquire", { name: "x" }, { timeout: 60_000 })).rejects.toMatchObject({
         code: "UNAVAILABLE",
       });
-      stranger.close();
-    }
-  });
-
-  test("with a client authority serves only clients with its certificate", async () => {
-    const known = selfSignedCertificate("known");
-    const unknown = selfSignedCertificate("unknown");
-    const { address } = await start({ grpc: { tls: { ...certificate, clientCa: known.cert } } });
-    const as = (own: Partial<typeof known>) =>
-      new TestCalls(named(address), { tls: { ca: server.cert, ...own } });
-    const friend = as(known);
-    expect((await friend.lease({ name: "mtls" })).fencingToken).toBe(1n);
-    friend.close();
-    for (const stranger of [as(unknown), as({})]) {
-      await expect(stranger.call("acquire", { name: "x" }, { timeout: 60_000 })).rejects.toMatchObject({
-        code: "UNAVAILABLE",
-      });
-      stranger.close();
-    }
   });
 });
 
 describe("a server that drains", () => {
-  test("ends streams, and their tickets keep their places", async () => {
+  test("ends streams and blocked calls, and keeps the places of callers that can come back", async () => {
     const server = await start();
     await server.client.lease({ name: "drain" });
     const stream = server.client.wait(acquire({ name: "drain" }));
     await stream.position();
-    const failure = stream.failure();
-    await server.grpc.drain(DRAIN_MS);
-    expect(await failure).toMatchObject(SHUTTING_DOWN);
-    expect(server.engine.waiterCount).toBe(0);
-    const shown = await server.engine.view("drain");
-    expect(shown?.waiters).toMatchObject([{ state: "waiting", replica: null }]);
-    expect(server.openStreams()).toBe(0);
-  });
-
-  test("ends blocked calls, and keeps the places of callers that can come back", async () => {
-    const server = await start();
-    await server.client.lease({ name: "drain" });
     const waiting = ["", "can-return"].map((requestId) =>
       server.client.call("acquire", { name: "drain", requestId, whenBusy: { case: "wait", value: {} } }),
     );
-    const settled = Promise.allSettled(waiting);
-    await until(() => server.engine.waiterCount === 2);
+    const settled = Promise.allSettled([stream.granted(), ...waiting]);
+    await until(() => server.engine.waiterCount === 3);
     await server.grpc.drain(DRAIN_MS);
-    expect(await settled).toMatchObject([{ reason: SHUTTING_DOWN }, { reason: SHUTTING_DOWN }]);
+    expect(await settled).toMatchObject(Array(3).fill({ reason: SHUTTING_DOWN }));
+    expect([server.engine.waiterCount, server.openStreams()]).toEqual([0, 0]);
     const shown = await server.engine.view("drain");
-    expect(shown?.waiters).toMatchObject([{ requestId: "can-return", replica: null }]);
+    expect(shown?.waiters).toMatchObject([
+      { state: "waiting", replica: null },
+      { requestId: "can-return", replica: null },
+    ]);
   });
 
   test("lets running calls finish", async () => {
@@ -305,22 +258,15 @@ test("a frozen client is given up, and its ticket left to the grace period", asy
   const server = await start({ grpc: { keepalive: { intervalMs: 250, timeoutMs: 250 } } });
   await server.client.lease({ name: "frozen" });
   const relay = await startRelay(server.address);
-  const client = new TestCalls(relay.address);
-  try {
-    const stream = client.wait(acquire({ name: "frozen" }));
-    await stream.position();
-    relay.freeze();
-    await until(() => server.engine.waiterCount === 0);
-    await until(() =>
-      server.calls.some(({ method, code }) => method === "WaitInQueue" && code === "CANCELLED"),
-    );
-    expect((await server.engine.view("frozen"))?.waiters).toMatchObject([
-      { state: "waiting", replica: null },
-    ]);
-  } finally {
-    client.close();
-    relay.close();
-  }
+  const client = clientOfTest(new TestCalls(relay.address));
+  const stream = client.wait(acquire({ name: "frozen" }));
+  await stream.position();
+  relay.freeze();
+  await until(() => server.engine.waiterCount === 0);
+  await until(() =>
+    server.calls.some(({ method, code }) => method === "WaitInQueue" && code === "CANCELLED"),
+  );
+  expect((await server.engine.view("frozen"))?.waiters).toMatchObject([{ state: "waiting", replica: null }]);
 });
 
 /** Forwards bytes until told to stop, and then closes nothing: to the server, this looks like a frozen client. */
@@ -335,14 +281,14 @@ async function startRelay(address: string) {
     far.pipe(near);
   });
   await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    relay.close();
+  });
   return {
     address: `127.0.0.1:${(relay.address() as AddressInfo).port}`,
     freeze() {
       for (const socket of sockets) socket.unpipe().pause();
-    },
-    close() {
-      for (const socket of sockets) socket.destroy();
-      relay.close();
     },
   };
 }

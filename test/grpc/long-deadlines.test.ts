@@ -1,21 +1,17 @@
 // Deadlines of calls that no timer can hold: they count as none, and others count.
 
 import { Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { decoder, encode, pathOf } from "../../clients/typescript/src/bare/methods.ts";
-import { forgetLongDeadline } from "../../server/grpc/long-deadlines.ts";
-import { startServer, type TestServer } from "../support/harness.ts";
+import { mendHeaders } from "../../server/grpc/mended-headers.ts";
+import { serverOfTest, type TestServer } from "../support/harness.ts";
 
 const DAY_MS = 86_400_000;
-const undone: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const undo of undone.splice(0).reverse()) await undo();
-});
 
 /** An Acquire that waits, by a client that sends whatever deadline it is given. */
 function waits(server: TestServer, deadlineMs: number): Promise<string> {
   const client = new Client(server.address, credentials.createInsecure());
-  undone.push(() => client.close());
+  onTestFinished(() => client.close());
   const request = encode("acquire", { name: "job", whenBusy: { case: "wait", value: {} } });
   return new Promise((resolve) =>
     client.makeUnaryRequest(
@@ -33,8 +29,7 @@ function waits(server: TestServer, deadlineMs: number): Promise<string> {
 test.each([25 * DAY_MS, 30 * DAY_MS, 60 * DAY_MS, 4_000_000 * DAY_MS])(
   "a call with a deadline of %i ms waits",
   async (deadlineMs) => {
-    const server = await startServer();
-    undone.push(() => server.stop());
+    const server = await serverOfTest();
     const { leaseId } = await server.client.lease({ name: "job" });
     const answer = waits(server, deadlineMs);
     await server.event(({ kind }) => kind === "enqueued");
@@ -44,15 +39,13 @@ test.each([25 * DAY_MS, 30 * DAY_MS, 60 * DAY_MS, 4_000_000 * DAY_MS])(
 );
 
 test("a call whose deadline has passed ends", async () => {
-  const server = await startServer();
-  undone.push(() => server.stop());
+  const server = await serverOfTest();
   await server.client.lease({ name: "job" });
   expect(await waits(server, 50)).toBe("DEADLINE_EXCEEDED");
 });
 
 test("a bare call of the client with such a timeout waits, too", async () => {
-  const server = await startServer();
-  undone.push(() => server.stop());
+  const server = await serverOfTest();
   for (const timeout of [30 * DAY_MS, Number.MAX_VALUE, Number.POSITIVE_INFINITY])
     expect(await server.client.call("getLock", { name: "job" }, { timeout })).toBeDefined();
 });
@@ -60,7 +53,7 @@ test("a bare call of the client with such a timeout waits, too", async () => {
 describe("a deadline", () => {
   const left = (timeout: string) => {
     const headers: Record<string, string> = { "grpc-timeout": timeout };
-    forgetLongDeadline(headers);
+    mendHeaders(headers, undefined);
     return headers["grpc-timeout"];
   };
   test.each(["2147483647m", "596H", "35791S", "99999999u", "99999999n", "0m", "nonsense"])(

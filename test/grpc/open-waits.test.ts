@@ -1,7 +1,6 @@
 // Open waits: when the server refuses another one, who is notified of the end, and that nothing of them remains.
 
 import { describe, expect, test } from "vitest";
-import { NOBODY } from "../../server/access/access.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
 import { CallError } from "../../server/grpc/messages/call-error.ts";
 import { OpenWaits } from "../../server/grpc/open-waits.ts";
@@ -50,32 +49,6 @@ describe("the waits of the whole server", () => {
     expect(refusalOf(() => waits.enter(callOf("three:3"), ignoring()))).toBeUndefined();
   });
 
-  test("of one principal are bounded over its connections and sessions, and those of others are not", () => {
-    const waits = new OpenWaits(MANY, { ...NO_BOUND, waits: 8, principalWaits: 3 });
-    const of = (principal: string, peer = "one:1") =>
-      fakeCall({ client: { ...fakeCall().client, identity: { ...NOBODY, principal } }, getPeer: () => peer });
-    const session = waits.ofSession(MANY);
-    const leave = waits.enter(of("token:a", "a:1"), ignoring());
-    waits.enter(of("token:a", "a:2"), ignoring());
-    session.enter(of("token:a"), ignoring());
-    expect(refusalOf(() => waits.enter(of("token:a", "a:3"), ignoring()))).toBe("principal_waits");
-    expect(refusalOf(() => waits.ofSession(MANY).enter(of("token:a"), ignoring()))).toBe("principal_waits");
-    expect(waits.bounds).toContainEqual({ bound: "principal_waits", kind: "client", used: 3, max: 3 });
-    leave();
-    leave();
-    session.enter(of("token:a"), ignoring());
-    for (let index = 0; index < 3; index++) waits.enter(of("token:b", `b:${index}`), ignoring());
-    // Six of eight are taken: who has many gets no more, and a newcomer does.
-    expect(refusalOf(() => waits.enter(of("token:b", "b:3"), ignoring()))).toBe("principal_waits");
-    expect(refusalOf(() => waits.enter(of("token:c"), ignoring()))).toBeUndefined();
-  });
-
-  test("of callers without a name know no share of a principal", () => {
-    const waits = new OpenWaits(MANY, { ...NO_BOUND, waits: 100, principalWaits: 1 });
-    for (let index = 0; index < 50; index++) waits.enter(callOf(`peer:${index}`), ignoring());
-    expect(waits.count).toBe(50);
-  });
-
   test("are refused while memory is short, and open ones go on", () => {
     let isShort = false;
     const waits = new OpenWaits(MANY, { ...NO_BOUND, isShort: () => isShort });
@@ -110,23 +83,6 @@ describe("an open wait", () => {
     expect(told).toEqual(before);
     enter("late", callOf());
     expect(told.at(-1)).toBe("late: CallError");
-  });
-
-  test("on a connection that is too old is notified, also one that begins later, and no other is", () => {
-    const waits = new OpenWaits(MANY, NO_BOUND);
-    const told: string[] = [];
-    const enter = (name: string, peer: string) =>
-      waits.enter(callOf(peer), (why) => told.push(`${name}: ${why.message.slice(0, 15)}`));
-    enter("old", "old:1");
-    enter("other", "other:1");
-    waits.ofSession(MANY).enter(callOf("old:1"), () => told.push("session"));
-    waits.leave("old:1");
-    expect(told).toEqual(["old: This connection"]);
-    enter("late", "old:1");
-    expect(told).toEqual(["old: This connection", "late: This connection"]);
-    waits.gone("old:1");
-    enter("successor", "old:1");
-    expect(told).toHaveLength(2);
   });
 
   test("of a client that is gone already is notified at once", () => {

@@ -1,12 +1,7 @@
 // Turns in being read, with connections that only count.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import {
-  CALL_OPENS_MS,
-  CALLS_READ_AT_ONCE,
-  CALLS_READ_MANY,
-  READ_REST_MS,
-} from "../../server/grpc/grpc-bounds.ts";
+import { CALLS_READ_AT_ONCE, READ_REST_MS } from "../../server/grpc/grpc-bounds.ts";
 import { type HowItGoesOn, ReadingTurns } from "../../server/grpc/reading-turns.ts";
 
 beforeEach(
@@ -48,34 +43,6 @@ test("of connections that open many calls at once, one is read in each turn; oth
   expect(turn()).toEqual(["read a"]);
   turn();
   expect(vi.getTimerCount()).toBe(0);
-});
-
-test("after a read that has opened very many calls, others have as much time to themselves", () => {
-  const said: string[] = [];
-  let nowMs = 5_000;
-  const turns = new ReadingTurns<{ readonly name: string }>(
-    {
-      stop: () => {},
-      goOn({ name }) {
-        said.push(name);
-        return "reads";
-      },
-      rests: () => false,
-      addressOf: () => "",
-    },
-    () => nowMs,
-  );
-  const [many, other] = [{ name: "many" }, { name: "other" }];
-  for (let call = 0; call <= CALLS_READ_MANY; call++) turns.opened(many);
-  for (let call = 0; call < CALLS_READ_AT_ONCE; call++) turns.opened(other);
-  vi.advanceTimersToNextTimer();
-  nowMs += CALL_OPENS_MS * CALLS_READ_MANY;
-  turns.opened(other);
-  vi.advanceTimersByTime(0);
-  expect(said).toEqual([]);
-  nowMs += 1;
-  vi.runAllTimers();
-  expect(said).toEqual(["many", "other"]);
 });
 
 describe("connections of strangers", () => {

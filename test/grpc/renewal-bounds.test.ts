@@ -62,19 +62,6 @@ test("100,000 leases that are renewed every third of their ttl are never refused
   expect(run(10_000, 0)).toBe(10_000);
 });
 
-test("1,300 renewals a second for few leases are served for a second, and then as many as are spare", () => {
-  const { clock, run } = stage();
-  let taken = run(1_300, 1, (at) => at % 5);
-  expect(taken).toBe(RENEWALS_SPARE);
-  for (let tenth = 0; tenth < 100; tenth++) {
-    clock.nowMs += 100;
-    taken += run(130, 1, (at) => at % 5);
-  }
-  expect(taken).toBeLessThanOrEqual(RENEWALS_SPARE + 10 * RENEWALS_PER_SECOND);
-  clock.nowMs += 1_000;
-  expect(run(1, 0)).toBe(1);
-});
-
 test("calls for one lease at a time pay in advance, and what was taken together is given back within a second", () => {
   const { clock, begin, run } = stage();
   const calls = Array.from({ length: 5_000 }, () => begin(1)).filter((over) => over !== undefined);
@@ -96,16 +83,4 @@ test("what the database could not answer costs nothing, and each client pays for
   expect(run(5_000, 1)).toBe(RENEWALS_SPARE);
   expect(begin(1, "token:b")).toBeDefined();
   expect(begin(1, {})).toBeDefined();
-});
-
-test("calls for what the client may not use take from the allowance, and are refused like the others", () => {
-  const { bounds, begin } = stage();
-  const bound = bounds.of("token:a");
-  for (let at = 0; at < RENEWALS_SPARE; at++) {
-    bound.check();
-    bound.denied();
-  }
-  expect(() => bound.check()).toThrow(CallError);
-  expect(begin(1)).toBeUndefined();
-  expect(begin(1, "token:b")).toBeDefined();
 });

@@ -2,28 +2,19 @@
 
 import { once } from "node:events";
 import { connect, type TLSSocket } from "node:tls";
-import { afterEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { certificateAuthority, selfSignedCertificate, signedCertificate } from "../process/certificate.ts";
-import { type StartOptions, startServer, type TestServer } from "../support/harness.ts";
-import { TestCalls } from "../support/test-calls.ts";
-
-const undo: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const each of undo.splice(0).reverse()) await each();
-});
+import { clientOfTest, type StartOptions, serverOfTest, type TestServer } from "../support/harness.ts";
+import { queued, TestCalls } from "../support/test-calls.ts";
 
 async function start(grpc: StartOptions["grpc"]) {
-  const server = await startServer({ grpc: { ...grpc } });
-  undo.push(() => server.stop());
+  const server = await serverOfTest({ grpc: { ...grpc } });
   // By name, because certificates are checked against names.
   return { ...server, name: server.address.replace("127.0.0.1", "localhost") };
 }
 
-function client(address: string, tls: { ca: string; cert?: string; key?: string }): TestCalls {
-  const calls = new TestCalls(address, { tls });
-  undo.push(() => calls.close());
-  return calls;
-}
+const client = (address: string, tls: { ca: string; cert?: string; key?: string }) =>
+  clientOfTest(new TestCalls(address, { tls }));
 
 /** Takes a new TLS connection as far as the handshake, with TLS 1.2, where that includes the client's certificate. */
 async function handshake({ address }: Pick<TestServer, "address">, options: object): Promise<TLSSocket> {
@@ -36,7 +27,7 @@ async function handshake({ address }: Pick<TestServer, "address">, options: obje
     rejectUnauthorized: false,
     ...options,
   });
-  undo.push(() => socket.destroy());
+  onTestFinished(() => void socket.destroy());
   await once(socket, "secureConnect");
   return socket;
 }
@@ -49,7 +40,7 @@ test("new connections get the new certificate, and the others go on", async () =
   const server = await start({ tls: { certificate: old.cert, key: old.key, clientCa: null } });
   const connected = client(server.name, { ca: old.cert });
   const { leaseId } = await connected.lease({ name: "held" });
-  const stream = connected.wait({ target: { case: "request", value: { name: "held" } } });
+  const stream = connected.wait(queued({ name: "held" }));
   await stream.position();
 
   server.grpc.setTls({ certificate: renewed.cert, key: renewed.key, clientCa: null });

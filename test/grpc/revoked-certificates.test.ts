@@ -4,7 +4,7 @@ import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { connect as connectTcp } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chainOf, hasRevoked, readCrls } from "../../server/config/revoked-certificates.ts";
 import { tlsFiles } from "../../server/config/tls-files.ts";
 import {
@@ -14,63 +14,54 @@ import {
   selfSignedCertificate,
   signedCertificate,
 } from "../process/certificate.ts";
-import { startServer, type TestServer, until } from "../support/harness.ts";
+import { clientOfTest, serverOfTest, type TestServer, until } from "../support/harness.ts";
 import { SessionClient } from "../support/session-client.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { lasting, queued, TestCalls } from "../support/test-calls.ts";
 
-const MINUTE = { lasting: { case: "ttl", value: { seconds: 60n, nanos: 0 } } } as const;
+const HELD = queued({ name: "held", terms: lasting(60) });
 const authority = certificateAuthority();
 const own = selfSignedCertificate();
 const [good, bad] = [signedCertificate(authority, "good"), signedCertificate(authority, "bad")];
 
 describe("a listener for clients with certificates", () => {
   let server: TestServer;
-  const clients: TestCalls[] = [];
-  afterEach(async () => {
-    for (const client of clients.splice(0)) client.close();
-    await server.stop();
-  });
 
   const material = (...lists: string[]) => ({
     ...{ certificate: own.cert, key: own.key, clientCa: authority.cert },
     clientCrls: lists,
   });
-  const clientOf = (who: typeof good, Kind = TestCalls) => {
-    const client = new Kind(server.address.replace("127.0.0.1", "localhost"), {
-      tls: { ca: own.cert, ...who },
-    });
-    clients.push(client);
-    return client;
-  };
+  const clientOf = (who: typeof good, Kind = TestCalls) =>
+    clientOfTest(
+      new Kind(server.address.replace("127.0.0.1", "localhost"), { tls: { ca: own.cert, ...who } }),
+    );
+  const connections = () => server.grpc.bounds().find(({ bound }) => bound === "server_connections")?.used;
 
   test("refuses those that are revoked from the start", async () => {
-    server = await startServer({ grpc: { tls: material(revocationList(authority, [bad])) } });
-    await clientOf(good).lease({ name: "a", terms: MINUTE });
-    await expect(clientOf(bad).lease({ name: "b", terms: MINUTE })).rejects.toMatchObject({
+    server = await serverOfTest({ grpc: { tls: material(revocationList(authority, [bad])) } });
+    await clientOf(good).lease({ name: "a" });
+    await expect(clientOf(bad).lease({ name: "b" })).rejects.toMatchObject({
       code: "UNAVAILABLE",
     });
   });
 
   test("ends the sessions, waits and connections of those that are revoked later, and no others", async () => {
-    server = await startServer({ grpc: { tls: material(revocationList(authority, [])) } });
+    server = await serverOfTest({ grpc: { tls: material(revocationList(authority, [])) } });
     const [kept, gone, inSession] = [clientOf(good), clientOf(bad), clientOf(bad, SessionClient)];
-    await kept.lease({ name: "held", terms: MINUTE });
-    const stream = gone.wait({ target: { case: "request", value: { name: "held", terms: MINUTE } } });
+    await kept.lease({ name: "held", terms: lasting(60) });
+    const stream = gone.wait(HELD);
     await stream.position();
-    const wait = inSession.wait({ target: { case: "request", value: { name: "held", terms: MINUTE } } });
+    const wait = inSession.wait(HELD);
     await wait.position();
     server.grpc.setTls(material(revocationList(authority, [bad])));
     for (const each of [stream, wait])
       expect(await each.failure()).toMatchObject({ reason: "CREDENTIALS_WRONG", code: "UNAUTHENTICATED" });
-    await until(() => server.grpc.bounds().find(({ bound }) => bound === "server_connections")?.used === 1);
-    await expect(gone.lease({ name: "b", terms: MINUTE })).rejects.toMatchObject({ code: "UNAVAILABLE" });
-    await kept.lease({ name: "c", terms: MINUTE });
+    await until(() => connections() === 1);
+    await expect(gone.lease({ name: "b" })).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await kept.lease({ name: "c" });
   });
 
-  const connections = () => server.grpc.bounds().find(({ bound }) => bound === "server_connections")?.used;
-
   test("ends a connection whose handshake began before the certificate was revoked", async () => {
-    server = await startServer({ grpc: { tls: material(revocationList(authority, [])) } });
+    server = await serverOfTest({ grpc: { tls: material(revocationList(authority, [])) } });
     const socket = connectTcp(Number(server.address.split(":")[1]), "127.0.0.1");
     await until(() => connections() === 1);
     server.grpc.setTls(material(revocationList(authority, [bad])));
@@ -87,7 +78,7 @@ describe("a listener for clients with certificates", () => {
   test.each(["TLSv1.2", "TLSv1.3"] as const)(
     "does not go by what it has seen before, with %s",
     async (version) => {
-      server = await startServer({ grpc: { tls: material(revocationList(authority, [])) } });
+      server = await serverOfTest({ grpc: { tls: material(revocationList(authority, [])) } });
       const connect = (session?: Buffer) =>
         connectTls({
           ...{ port: Number(server.address.split(":")[1]), host: "127.0.0.1", ca: own.cert, ...bad },
@@ -117,12 +108,12 @@ describe("a listener for clients with certificates", () => {
         ...material(revocationList(authority, revoked), revocationList(between, [])),
         ...(!isSent && { clientCa: authority.cert + between.cert }),
       });
-      server = await startServer({ grpc: { tls: lists() } });
+      server = await serverOfTest({ grpc: { tls: lists() } });
       const below = clientOf({ cert: isSent ? cert + between.cert : cert, key });
-      await below.lease({ name: "a", terms: MINUTE });
+      await below.lease({ name: "a" });
       server.grpc.setTls(lists(between));
       await until(() => connections() === 0);
-      await expect(below.lease({ name: "b", terms: MINUTE })).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      await expect(below.lease({ name: "b" })).rejects.toMatchObject({ code: "UNAVAILABLE" });
     },
   );
 });

@@ -2,15 +2,13 @@
 // with rights and on one without, compared with the table in docs/security.md.
 
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import { type RequestOf, RowlockError } from "../../clients/typescript/src/bare/index.ts";
-import { Access } from "../../server/access/access.ts";
-import { readPolicy } from "../../server/access/policy-file.ts";
-import { newToken, readTokens } from "../../server/access/tokens-file.ts";
-import { startServer, type TestServer } from "../support/harness.ts";
+import { clientOfTest } from "../support/harness.ts";
 import { SessionClient } from "../support/session-client.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { startTenantsServer, type TenantsServer } from "../support/tenants.ts";
+import { comeBack, lasting, named, queued, TestCalls } from "../support/test-calls.ts";
 
 const ROLES = ["nobody", "stranger", "user", "operator", "admin"] as const;
 
@@ -36,80 +34,52 @@ const TABLE = readFileSync(new URL("../../docs/security.md", import.meta.url), "
     verbs.split(", ").map((verb) => [verb, right, ...answers]),
   );
 
-let server: TestServer;
+let server: TenantsServer;
 let root: TestCalls;
-const tokens = new Map<string, string>();
-const clients: TestCalls[] = [];
 
 beforeAll(async () => {
-  const made = ["root", ...ROLES.slice(1)].map((name) => ({ name, ...newToken(name) }));
-  for (const { name, token } of made) tokens.set(name, token);
-  const read = readTokens(made.map(({ line }) => line).join("\n"));
-  const policy = readPolicy(POLICY);
-  if ("faults" in read || "faults" in policy) throw new Error("The files of the test have faults.");
-  const access = new Access({ tokens: read.value, policy: policy.value });
-  server = await startServer({ grpc: { gate: access } });
-  root = clientOf("root", TestCalls);
+  server = await startTenantsServer(POLICY, ["root", ...ROLES.slice(1)]);
+  root = server.clientOf("root");
 });
+afterAll(() => server.stop());
 
-afterAll(async () => {
-  for (const client of clients) client.close();
-  await server.stop();
-});
-
-function clientOf(name: string, Kind: typeof TestCalls): TestCalls {
-  const token = tokens.get(name);
-  const client = new Kind(server.address, {
-    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-  });
-  clients.push(client);
-  return client;
+function clientOf(name: string, Kind = TestCalls): TestCalls {
+  if (name !== "nobody") return server.clientOf(name, Kind);
+  return clientOfTest(new Kind(server.address));
 }
 
-const MINUTE = { lasting: { case: "ttl", value: { seconds: 60n, nanos: 0 } } } as const;
+const MINUTE = lasting(60);
 
 /** The waiter of a lock that is held. */
 async function waiting(name: string): Promise<{ ticketId: string; ticketNumber: bigint }> {
   await root.lease({ name, terms: MINUTE });
   const { ticketId } = await root.ticket({ name, terms: MINUTE });
-  const { lock } = await root.call("getLock", { name });
-  return { ticketId, ticketNumber: lock?.waiters[0]?.ticketNumber ?? 0n };
+  return { ticketId, ticketNumber: (await root.shown(name)).waiters[0]?.ticketNumber ?? 0n };
 }
 
 /** Makes what the verb needs of a lock, as root, and returns the verb's call, which would succeed with the right. */
 const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Promise<unknown>>> = {
   Acquire: async (name) => (client) => client.call("acquire", { name, terms: MINUTE }),
   WaitInQueue: async (name) => async (client) => {
-    const stream = client.wait({ target: { case: "request", value: { name, terms: MINUTE } } });
-    return await stream.granted();
+    return await client.wait(queued({ name, terms: MINUTE })).granted();
   },
   "WaitInQueue by its ticket": async (name) => {
     const { leaseId } = await root.lease({ name, terms: MINUTE });
     const { ticketId } = await root.ticket({ name, terms: MINUTE });
     return async (client) => {
-      const stream = client.wait({ target: { case: "ticketId", value: ticketId } });
+      const stream = client.wait(comeBack(ticketId));
       await stream.position();
       await root.call("release", { leaseId });
       return await stream.granted();
     };
   },
   Capture: async (name) => {
-    await root.call("updateRecord", { name, status: "ready" });
-    return (client) =>
-      client.call("capture", {
-        from: { case: "names", value: { names: [name] } },
-        maxLeases: 1,
-        terms: MINUTE,
-      });
+    await root.put(name);
+    return (client) => client.capture([name], { terms: MINUTE });
   },
   "Capture by a prefix": async (name) => {
-    await root.call("updateRecord", { name, status: "ready" });
-    return (client) =>
-      client.call("capture", {
-        from: { case: "prefix", value: `${name.split("/")[0]}/` },
-        maxLeases: 1,
-        terms: MINUTE,
-      });
+    await root.put(name);
+    return (client) => client.capture(`${name.split("/")[0]}/`, { terms: MINUTE });
   },
   Renew: async (name) => {
     const { leaseId } = await root.lease({ name, terms: MINUTE });
@@ -143,8 +113,7 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
     client.call("listChanges", { locks: { case: "lockName", value: name } }),
   "ListChanges of a prefix": async (name) => (client) =>
     client.call("listChanges", { locks: { case: "prefix", value: name } }),
-  ExplainWait: async (name) => (client) =>
-    client.call("explainWait", { target: { case: "name", value: name } }),
+  ExplainWait: async (name) => (client) => client.call("explainWait", named(name)),
   "ExplainWait of a claim": async (name) => {
     const { ticketNumber } = await waiting(name);
     return (client) =>
@@ -152,7 +121,7 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
   },
   "ExplainWait by its ticket": async (name) => {
     const { ticketId } = await waiting(name);
-    return (client) => client.call("explainWait", { target: { case: "ticketId", value: ticketId } });
+    return (client) => client.call("explainWait", comeBack(ticketId));
   },
   WatchLocks: async (name) => {
     await root.lease({ name, terms: MINUTE });
@@ -167,8 +136,7 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
   },
   ForceRelease: async (name) => {
     await root.lease({ name, terms: MINUTE });
-    return (client) =>
-      client.call("forceRelease", { target: { case: "name", value: name }, reason: "a test" });
+    return (client) => client.force(name);
   },
   SetLimit: async (name) => (client) => client.limit(name, 3),
   "SetLimit of a pattern": async (name) => (client) => client.limitAll(`${name}*`, 3),
@@ -228,8 +196,7 @@ describe.each([
 
 /** What nobody without a right may have changed. */
 async function stateOf(name: string) {
-  const { lock } = await root.call("getLock", { name });
-  const { limit, holders, waiters, record } = lock ?? {};
+  const { limit, holders, waiters, record } = await root.shown(name);
   const numbers = (claims: readonly { ticketNumber: bigint }[] = []) =>
     claims.map(({ ticketNumber }) => ticketNumber);
   return { limit: limit?.permits, holders: numbers(holders), waiters: numbers(waiters), record };
@@ -278,15 +245,9 @@ describe("who has no right", () => {
 });
 
 test("changes are shown to whom may see all names that they are about", async () => {
-  const setLimit = (value: string) =>
-    root.call("setLimit", {
-      target: { case: "pattern", value },
-      newLimit: { case: "limit", value: 2 },
-      reason: "a test",
-    });
-  for (const pattern of ["mine/shown/*", "mi*", "other/*"]) await setLimit(pattern);
-  await root.call("updateRecord", { name: "mine/shown/a", status: "new" });
-  await root.call("updateRecord", { name: "other/a", status: "new" });
+  for (const pattern of ["mine/shown/*", "mi*", "other/*"])
+    await root.limitAll(pattern, 2, { reason: "a test" });
+  for (const name of ["mine/shown/a", "other/a"]) await root.put(name);
   const note = { target: "", isPattern: false, by: "1", from: "a", to: "b", reason: "" } as const;
   await server.store.noteChange({ kind: "policy", ...note });
   const shown = async (who: TestCalls, request: RequestOf<"listChanges">) =>
@@ -305,55 +266,33 @@ test("changes are shown to whom may see all names that they are about", async ()
 });
 
 test("a caller that may use a lock and not see it learns that it is busy, and not from whom", async () => {
-  const made = newToken("blind");
-  const read = readTokens(made.line);
-  const policy = readPolicy("rules: [{ who: token:blind, may: use, on: '*' }]");
-  if ("faults" in read || "faults" in policy) throw new Error("The files of the test have faults.");
-  const gate = new Access({ tokens: read.value, policy: policy.value });
-  const blind = await startServer({ grpc: { gate } });
-  const client = new TestCalls(blind.address, { headers: { authorization: `Bearer ${made.token}` } });
-  try {
-    await client.lease({ name: "held", terms: { ...MINUTE, owner: "secret owner" } });
-    const refusal = await client.refusal({ name: "held", terms: MINUTE });
-    expect(refusal.holders).toEqual([]);
-    await client.ticket({ name: "held", terms: { ...MINUTE, owner: "secret owner" } });
-    const { ticketId } = await client.ticket({ name: "held", terms: { ...MINUTE, owner: "own" } });
-    const explained = await client.call("explainWait", { target: { case: "ticketId", value: ticketId } });
-    expect(explained.claim).toMatchObject({ owner: "own" });
-    expect(explained.causes).toMatchObject([
-      { cause: { case: "held", value: { holders: [], holderCount: 1 } } },
-      { cause: { case: "queued", value: { ahead: 1, first: [] } } },
-    ]);
-    for (const answer of [refusal, explained])
-      expect(
-        JSON.stringify(answer, (_key, value) => (typeof value === "bigint" ? String(value) : value)),
-      ).not.toContain("secret owner");
-    const byNumber = client.call("explainWait", {
-      target: { case: "claim", value: { lockName: "held", ticketNumber: 3n } },
-    });
-    await expect(byNumber).rejects.toMatchObject({ reason: "RIGHT_MISSING" });
-  } finally {
-    client.close();
-    await blind.stop();
-  }
+  const blind = await startTenantsServer("rules: [{ who: token:blind, may: use, on: '*' }]", ["blind"]);
+  onTestFinished(() => blind.stop());
+  const client = blind.clientOf("blind");
+  await client.lease({ name: "held", terms: { ...MINUTE, owner: "secret owner" } });
+  const refusal = await client.refusal({ name: "held", terms: MINUTE });
+  expect(refusal.holders).toEqual([]);
+  await client.ticket({ name: "held", terms: { ...MINUTE, owner: "secret owner" } });
+  const { ticketId } = await client.ticket({ name: "held", terms: { ...MINUTE, owner: "own" } });
+  const explained = await client.call("explainWait", comeBack(ticketId));
+  expect(explained.claim).toMatchObject({ owner: "own" });
+  expect(explained.causes).toMatchObject([
+    { cause: { case: "held", value: { holders: [], holderCount: 1 } } },
+    { cause: { case: "queued", value: { ahead: 1, first: [] } } },
+  ]);
+  for (const answer of [refusal, explained])
+    expect(
+      JSON.stringify(answer, (_key, value) => (typeof value === "bigint" ? String(value) : value)),
+    ).not.toContain("secret owner");
+  const byNumber = client.call("explainWait", {
+    target: { case: "claim", value: { lockName: "held", ticketNumber: 3n } },
+  });
+  await expect(byNumber).rejects.toMatchObject({ reason: "RIGHT_MISSING" });
 });
 
 test("the principal is shown beside the owner", async () => {
   const client = clientOf("operator", SessionClient);
   await client.lease({ name: "mine/shown", terms: { ...MINUTE, owner: "whatever it says" } });
-  const { lock } = await client.call("getLock", { name: "mine/shown" });
-  expect(lock?.holders).toMatchObject([{ owner: "whatever it says", principal: "token:operator" }]);
-});
-
-test("a renewal of several leases fails only for those without the right", async () => {
-  const client = clientOf("user", SessionClient) as SessionClient;
-  const mine = await client.lease({ name: "mine/kept", terms: MINUTE });
-  const other = await root.lease({ name: "other/kept", terms: MINUTE });
-  const { leases } = (await client.call(
-    "renewLeases" as never,
-    {
-      leases: [{ leaseId: other.leaseId }, { leaseId: mine.leaseId }],
-    } as never,
-  )) as { leases: { outcome: { case: string } }[] };
-  expect(leases.map(({ outcome }) => outcome.case)).toEqual(["error", "lease"]);
+  const { holders } = await client.shown("mine/shown");
+  expect(holders).toMatchObject([{ owner: "whatever it says", principal: "token:operator" }]);
 });

@@ -12,15 +12,15 @@ let nowMs = 0;
 const PEER = "10.0.0.1:4711";
 
 function stage() {
-  const onEnded = vi.fn();
-  const standing = new Standing({ openMax: 1_000, onEnded, nowMs: () => nowMs });
+  const [onEnded, onLeaving] = [vi.fn(), vi.fn()];
+  const standing = new Standing({ openMax: 1_000, onEnded, onLeaving, nowMs: () => nowMs });
   const session = Object.assign(new EventEmitter(), {
     socket: { remoteAddress: "10.0.0.1", remotePort: 4711 },
     ...{ destroyed: false, closed: false },
     ...{ settings: vi.fn(), goaway: vi.fn(), close: vi.fn(), destroy: vi.fn() },
   });
   standing.opened(session as never);
-  return { standing, session, onEnded };
+  return { standing, session, onEnded, onLeaving };
 }
 
 test("a connection may have few calls open at first, and as many as others once its caller is known", () => {
@@ -48,7 +48,7 @@ test("a connection on which calls fail and fail is ended in good order, and then
   standing.failed(PEER);
   expect(standing.isEnding(session)).toBe(true);
   expect(session.goaway.mock.calls).toEqual([[0, 2 ** 31 - 1, Buffer.from("calls_fail")]]);
-  expect(onEnded.mock.calls).toEqual([[PEER, false]]);
+  expect(onEnded.mock.calls).toEqual([[PEER]]);
   // The transport reads whatever comes on a connection that it closes by itself.
   expect(session.close).not.toHaveBeenCalled();
   vi.advanceTimersByTime(LEAVES_MS.unknown);
@@ -63,7 +63,7 @@ test("a connection that is cut off ends at once, and once", () => {
   standing.cutOff(session);
   standing.cutOff(session);
   expect([standing.isEnding(session), session.destroy.mock.calls.length]).toEqual([true, 1]);
-  expect(onEnded.mock.calls).toEqual([[PEER, false]]);
+  expect(onEnded.mock.calls).toEqual([[PEER]]);
 });
 
 test("a client whose calls fail seldom keeps its connection, and one with known callers may fail more often", () => {
@@ -78,5 +78,6 @@ test("a client whose calls fail seldom keeps its connection, and one with known 
   for (let failed = 0; failed < FAILED_CALLS.known.most; failed++) known.standing.failed(PEER);
   expect(known.session.goaway).not.toHaveBeenCalled();
   known.standing.failed(PEER);
-  expect(known.onEnded.mock.calls).toEqual([[PEER, true]]);
+  expect(known.onLeaving.mock.calls).toEqual([[PEER]]);
+  expect(known.onEnded).not.toHaveBeenCalled();
 });

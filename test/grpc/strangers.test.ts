@@ -4,40 +4,34 @@
 import { connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { Access } from "../../server/access/access.ts";
 import { hashOf } from "../../server/access/tokens-file.ts";
 import { FAILED_CALLS, UNKNOWN_STREAMS_MAX } from "../../server/grpc/grpc-bounds.ts";
-import { startServer, type TestServer, until } from "../support/harness.ts";
+import { clientOfTest, serverOfTest, type TestServer, until } from "../support/harness.ts";
 import { callHeaders, grpcMessage, hello } from "../support/http2-frames.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { queued, TestCalls } from "../support/test-calls.ts";
 
 const TOKEN = "rowlock_right";
 const gate = () => new Access({ tokens: new Map([[hashOf(TOKEN), "token:honest"]]) });
 
 let server: TestServer;
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
-async function start(grpc: Parameters<typeof startServer>[0] = {}): Promise<void> {
-  server = await startServer(grpc);
-  cleanups.push(() => server.stop());
+async function start(options: Parameters<typeof serverOfTest>[0] = {}): Promise<void> {
+  server = await serverOfTest(options);
 }
 
 function calls(token: () => string): TestCalls {
   const headers = () => ({ authorization: `Bearer ${token()}` });
-  const client = new TestCalls(server.address, { headers, channel: { "grpc.use_local_subchannel_pool": 1 } });
-  cleanups.push(() => client.close());
-  return client;
+  const channel = { "grpc.use_local_subchannel_pool": 1 };
+  return clientOfTest(new TestCalls(server.address, { headers, channel }));
 }
 
 /** The answer to the headers of a call, of which nothing else comes. */
 function answerToHeaders(path: string, more: Record<string, string> = {}): Promise<IncomingHttpHeaders> {
   const session = connectHttp2(`http://${server.address}`);
-  cleanups.push(() => session.destroy());
+  onTestFinished(() => session.destroy());
   const stream = session.request({ ...Object.fromEntries(callHeaders(path)), ...more });
   const closed = new Promise((resolve) => stream.once("close", resolve));
   return new Promise((resolve, reject) => {
@@ -77,9 +71,7 @@ test("a client without credentials learns the reason, also over its own library"
   await start({ grpc: { gate: gate() } });
   const missing = { code: "UNAUTHENTICATED", reason: "CREDENTIALS_MISSING" };
   await expect(server.client.call("acquire", { name: "any" })).rejects.toMatchObject(missing);
-  expect(
-    await server.client.wait({ target: { case: "request", value: { name: "any" } } }).failure(),
-  ).toMatchObject(missing);
+  expect(await server.client.wait(queued({ name: "any" })).failure()).toMatchObject(missing);
 });
 
 test("a client that comes back with a thousand waits at once gets a place for each", async () => {
@@ -90,7 +82,7 @@ test("a client that comes back with a thousand waits at once gets a place for ea
   const placed = async (): Promise<void> => {
     for (;;) {
       try {
-        await back.wait({ target: { case: "request", value: { name: "busy" } } }).position();
+        await back.wait(queued({ name: "busy" })).position();
         return;
       } catch (error) {
         // A slow machine is late with so many, and says when to come back, as Rowlock's clients do.
@@ -121,7 +113,7 @@ test("a client whose token is wrong loses its connection in the end, and goes on
 test("of a connection with known callers that is ended, calls under way are answered, and others can be repeated", async () => {
   await start({ grpc: { gate: gate() } });
   const session = connectHttp2(`http://${server.address}`);
-  cleanups.push(() => session.destroy());
+  onTestFinished(() => session.destroy());
   const isEnded = new Promise((resolve) => session.once("goaway", resolve));
   const begin = (token: string) => {
     const headers = Object.fromEntries(callHeaders("/rowlock.v1.LockService/ListLocks"));
@@ -153,7 +145,7 @@ describe("connections of one address", () => {
   const closes = async (first: Uint8Array = hello()) => {
     const [host = "", port] = server.address.split(":");
     const socket = connect(Number(port), host);
-    cleanups.push(() => socket.destroy());
+    onTestFinished(() => void socket.destroy());
     socket.on("error", () => {}).resume();
     socket.write(first);
     return await new Promise<boolean>((resolve) => {
@@ -190,7 +182,7 @@ describe("connections of one address", () => {
 
     const [host = "", port] = server.address.split(":");
     const socket = connect(Number(port), host);
-    cleanups.push(() => socket.destroy());
+    onTestFinished(() => void socket.destroy());
     // In two parts, as a slow proxy sends it.
     socket.write(by("192.0.2.3").subarray(0, 9));
     await new Promise((resolve) => setImmediate(resolve));

@@ -6,10 +6,19 @@ import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { Usage } from "../../server/access/usage.ts";
 import { RENEWALS_SPARE } from "../../server/grpc/grpc-bounds.ts";
 import type { GrpcServerOptions } from "../../server/grpc/server.ts";
+import { changedStore } from "../support/changed-store.ts";
 import { until } from "../support/harness.ts";
 import { NO_BOUND } from "../support/no-bound.ts";
 import { CARRIERS, startTenantsServer, type TenantsServer } from "../support/tenants.ts";
-import type { TestCalls } from "../support/test-calls.ts";
+import {
+  captureOf,
+  comeBack,
+  lasting,
+  named,
+  queued,
+  seconds,
+  type TestCalls,
+} from "../support/test-calls.ts";
 
 const POLICY = `
 rules:
@@ -18,9 +27,9 @@ quotas:
   - { who: token:greedy, waiters: 3 }
   - { who: token:polite, claims: 4 }
 `;
-const MINUTE = { lasting: { case: "ttl", value: { seconds: 60n, nanos: 0 } } } as const;
-const LONG = { seconds: 600n, nanos: 0 };
-const TEN_MINUTES = { lasting: { case: "ttl", value: LONG } } as const;
+const MINUTE = lasting(60);
+const LONG = seconds(600);
+const TEN_MINUTES = lasting(600);
 
 let server: TenantsServer;
 afterEach(() => server.stop());
@@ -45,13 +54,8 @@ const endless = (call: Promise<unknown>) => void call.catch(() => {});
 
 describe.each(["call", "session"] as const)("captures that wait, by %s", (carrier) => {
   const clientOf = (name: string) => server.clientOf(name, CARRIERS[carrier]);
-  const capture = (client: TestCalls, name: string, maxLeases = 1, maxWait = LONG) =>
-    client.call("capture", {
-      from: { case: "names", value: { names: [name] } },
-      maxLeases,
-      maxWait,
-      terms: MINUTE,
-    });
+  const capture = (client: TestCalls, name: string, maxLeases = 1) =>
+    client.capture([name], { maxLeases, maxWait: LONG, terms: MINUTE });
 
   test("count as waiters of their caller, over all its connections, until they end", async () => {
     await start();
@@ -64,7 +68,7 @@ describe.each(["call", "session"] as const)("captures that wait, by %s", (carrie
     const place = { name: "held", whenBusy: { case: "enqueue" as const, value: {} }, terms: MINUTE };
     expect(await refusalOf(clients[1].call("acquire", place))).toBe("quota_waiters");
     await clientOf("polite").call("release", { leaseId });
-    const [taken] = (await Promise.race(waits)).leases;
+    const [taken] = await Promise.race(waits);
     await waitsAre(2);
     endless(capture(clients[0], "held"));
     await waitsAre(3);
@@ -83,11 +87,11 @@ describe.each(["call", "session"] as const)("captures that wait, by %s", (carrie
     const other = capture(clientOf("greedy"), "held", 2);
     await waitsAre(2);
     await clientOf("greedy").call("release", { leaseId });
-    const { leases } = await other;
+    const leases = await other;
     expect(leases.map(({ lockName }) => lockName)).toEqual(["held"]);
     usage.decided("token:polite", -1, 0);
     await clientOf("greedy").call("release", { leaseId: leases[0]?.leaseId ?? "" });
-    expect((await full).leases.map(({ lockName }) => lockName)).toEqual(["held"]);
+    expect((await full).map(({ lockName }) => lockName)).toEqual(["held"]);
   });
 });
 
@@ -100,10 +104,7 @@ test.each(["call", "session"] as const)(
       TestCalls,
     ];
     const asked = { maxLeases: 1, terms: MINUTE, requestId: "job-17" } as const;
-    const { leases } = await polite.call("capture", {
-      ...asked,
-      from: { case: "names", value: { names: ["theirs"] } },
-    });
+    const leases = await polite.capture(["theirs"], asked);
     const theirs = await polite.lease({ name: "lock", requestId: "job-18" });
     expect(await greedy.refusal({ name: "lock", requestId: "job-18" })).toMatchObject({
       reason: RefusalReason.BUSY,
@@ -112,15 +113,11 @@ test.each(["call", "session"] as const)(
       leaseId: theirs.leaseId,
       requestId: "job-18",
     });
-    const taken = async (name: string) =>
-      await greedy.call("capture", { ...asked, from: { case: "names", value: { names: [name] } } });
+    const taken = async (name: string) => await greedy.call("capture", captureOf([name], asked));
     expect(await taken("theirs")).toMatchObject({ leases: [], isRepeated: false });
     expect(await taken("mine")).toMatchObject({ leases: [{ lockName: "mine", requestId: "job-17" }] });
-    const again = await polite.call("capture", {
-      ...asked,
-      from: { case: "names", value: { names: ["theirs"] } },
-    });
-    expect(again.leases.map(({ leaseId }) => leaseId)).toEqual(leases.map(({ leaseId }) => leaseId));
+    const again = await polite.capture(["theirs"], asked);
+    expect(again.map(({ leaseId }) => leaseId)).toEqual(leases.map(({ leaseId }) => leaseId));
     await polite.call("release", { leaseId: leases[0]?.leaseId ?? "" });
     expect(await taken("theirs")).toMatchObject({ leases: [{ lockName: "mine" }], isRepeated: true });
   },
@@ -140,21 +137,14 @@ test("the waits of one caller are bounded by its share, over all carriers and co
   endless(bySession.call("acquire", wait));
   const watch = byCall.watch("");
   await watch.complete();
-  const capture = {
-    from: { case: "names" as const, value: { names: ["held"] } },
-    maxLeases: 1,
-    maxWait: LONG,
-    terms: MINUTE,
-  };
+  const capture = captureOf(["held"], { maxWait: LONG, terms: MINUTE });
   endless(bySession.call("capture", capture));
   await waitsAre(4);
   expect(used("principal_waits")).toBe(4);
   expect(await refusalOf(byCall.call("acquire", wait))).toBe("principal_waits");
   expect(await refusalOf(bySession.call("capture", capture))).toBe("principal_waits");
   expect(await refusalOf(server.clientOf("polite").watch("").complete())).toBe("principal_waits");
-  const stream = server
-    .clientOf("polite", CARRIERS.session)
-    .wait({ target: { case: "request", value: { name: wait.name, terms: wait.terms } } });
+  const stream = server.clientOf("polite", CARRIERS.session).wait(queued({ name: "held", terms: MINUTE }));
   expect(await refusalOf(stream.position())).toBe("principal_waits");
   watch.cancel();
   await waitsAre(3);
@@ -240,18 +230,13 @@ rules:
 
   async function begin() {
     server = await startTenantsServer(RIGHTS, ["root", "reader", "blind", "waiter", "whole"], {
-      wrapStore: (store) =>
-        Object.assign(Object.create(store), {
-          rowHolder: async () => ({ connectionId: 4_711n, user: "rowlock_dba" }),
-        }),
+      wrapStore: changedStore(() => ({
+        rowHolder: async () => ({ connectionId: 4_711n, user: "rowlock_dba" }),
+      })),
     });
     const root = server.clientOf("root");
     const pattern = (value: string, limit: number) =>
-      root.call("setLimit", {
-        target: { case: "pattern", value },
-        newLimit: { case: "limit", value: limit },
-        reason: "a secret reason",
-      });
+      root.limitAll(value, limit, { reason: "a secret reason" });
     await pattern("team/*", 1);
     const clientOf = (name: string) => server.clientOf(name, CARRIERS[carrier]);
     return { root, pattern, clientOf };
@@ -267,7 +252,6 @@ rules:
     await blind.lease({ name: NAME, terms: { ...TEN_MINUTES, owner: "holder" } });
     const { ticketId } = await blind.ticket({ name: NAME, terms: TEN_MINUTES });
     await pattern("team/*", 0);
-    const target = { case: "name", value: NAME } as const;
     const watch = async (client: TestCalls) => {
       const watched = client.watch("");
       const lock = await watched.shows(NAME);
@@ -280,7 +264,7 @@ rules:
       client.call("listLimits", {}),
       client.call("listClaims", {}),
       client.call("listChanges", { locks: { case: "lockName", value: NAME } }),
-      client.call("explainWait", { target }),
+      client.call("explainWait", named(NAME)),
       watch(client),
     ];
     const byUser = (client: TestCalls) => [
@@ -290,25 +274,14 @@ rules:
         whenBusy: { case: "wait", value: { maxWait: { seconds: 0n, nanos: 50e6 } } },
         terms: MINUTE,
       }),
-      client
-        .wait({
-          target: {
-            case: "request",
-            value: { name: NAME, maxWait: { seconds: 0n, nanos: 50e6 }, terms: MINUTE },
-          },
-        })
-        .ended(),
-      client.call("capture", {
-        from: { case: "names", value: { names: [NAME] } },
-        maxLeases: 1,
-        terms: MINUTE,
-      }),
+      client.wait(queued({ name: NAME, maxWait: { seconds: 0n, nanos: 50e6 }, terms: MINUTE })).ended(),
+      client.call("capture", captureOf([NAME], { terms: MINUTE })),
     ];
     const byOperator = [
-      blind.call("explainWait", { target: { case: "ticketId", value: ticketId } }),
-      outcome(blind.call("setLimit", { target, newLimit: { case: "limit", value: 3 }, expectedVersion: 7n })),
-      outcome(blind.call("setLimit", { target, newLimit: { case: "unsetLimit", value: {} } })),
-      blind.call("updateRecord", { name: NAME, status: "new" }),
+      blind.call("explainWait", comeBack(ticketId)),
+      outcome(blind.limit(NAME, 3, { expectedVersion: 7n })),
+      outcome(blind.limit(NAME, null)),
+      blind.put(NAME),
     ];
     for (const call of [...byReader(reader), ...byUser(reader), ...byUser(blind), ...byOperator])
       expect(told(await call)).toEqual([]);
@@ -325,8 +298,7 @@ rules:
     const waiter = clientOf("waiter");
     await root.lease({ name: NAME, terms: { ...TEN_MINUTES, owner: "a secret reason" } });
     const { ticketId } = await waiter.ticket({ name: NAME, terms: { ...TEN_MINUTES, owner: "own" } });
-    const explain = (client: TestCalls, target: object) => client.call("explainWait", { target } as never);
-    const byTicket = await explain(waiter, { case: "ticketId", value: ticketId });
+    const byTicket = await waiter.call("explainWait", comeBack(ticketId));
     expect(told(byTicket)).toEqual([]);
     expect(byTicket).toMatchObject({ claim: { owner: "own" }, lock: { lastFencingToken: 0n } });
     expect(byTicket.estimate).toBeUndefined();
@@ -334,26 +306,21 @@ rules:
     expect(held).toMatchObject({ holders: [], holderCount: 1 });
     expect(held).not.toHaveProperty("firstEndsAt.seconds");
     await pattern("team/*", 0);
-    const named = await explain(root, { case: "name", value: NAME });
-    expect(told(named)).toEqual(SECRETS);
+    expect(told(await root.call("explainWait", named(NAME)))).toEqual(SECRETS);
   });
 
   test("the database's user and connection that hold rows are shown to whoever may operate the lock", async () => {
     const { root, clientOf } = await begin();
     await root.lease({ name: NAME, terms: TEN_MINUTES });
     const rows = async (client: TestCalls) => {
-      const { causes, summary } = await client.call("explainWait", { target: { case: "name", value: NAME } });
+      const { causes, summary } = await client.call("explainWait", named(NAME));
       const cause = causes.find((each) => each.cause.case === "rows")?.cause.value;
       return { cause, isTold: summary.includes("rowlock_dba") };
     };
-    expect(await rows(clientOf("reader"))).toMatchObject({
-      cause: { connectionId: 0n, user: "" },
-      isTold: false,
-    });
-    expect(await rows(clientOf("root"))).toMatchObject({
-      cause: { connectionId: 4_711n, user: "rowlock_dba" },
-      isTold: true,
-    });
+    const hidden = { cause: { connectionId: 0n, user: "" }, isTold: false };
+    expect(await rows(clientOf("reader"))).toMatchObject(hidden);
+    const told = { cause: { connectionId: 4_711n, user: "rowlock_dba" }, isTold: true };
+    expect(await rows(clientOf("root"))).toMatchObject(told);
   });
 
   test("an operator that may not see the lock is not told whose claim it has ended, or who ran last", async () => {
@@ -363,20 +330,15 @@ rules:
       terms: { ...TEN_MINUTES, owner: "a secret reason", labels: { run: "4711" } },
     };
     await root.lease(lease);
-    const force = { target: { case: "name", value: NAME }, reason: "why" } as const;
     const blind = clientOf("blind");
-    const { ended } = await blind.call("forceRelease", force);
+    const { ended } = await blind.force(NAME);
     expect(ended).toHaveLength(1);
     expect(told(ended)).toEqual([]);
-    await root.call("updateRecord", { name: NAME, status: "new" });
+    await root.put(NAME);
     const { leaseId } = await root.lease(lease);
     await root.call("release", { leaseId, status: "done" });
-    expect(told(await blind.call("updateRecord", { name: NAME, status: "new" }))).toEqual([]);
+    expect(told(await blind.put(NAME))).toEqual([]);
     await root.lease(lease);
-    expect(told((await root.call("forceRelease", force)).ended)).toEqual([
-      "a secret reason",
-      "token:root",
-      "4711",
-    ]);
+    expect(told((await root.force(NAME)).ended)).toEqual(["a secret reason", "token:root", "4711"]);
   });
 });

@@ -1,116 +1,50 @@
-// What one connection may do, and the answer to a message that is too large, with a server and connections without
-// real work. Real connections: resets.slow.test.ts.
+// How grpc-js's listener is made, and which silent connections are kept, with connections without real work. Real ones:
+// connections.test.ts and resets.slow.test.ts.
 
 import { EventEmitter } from "node:events";
-import { Metadata, status } from "@grpc/grpc-js";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { HANDSHAKE_MS } from "../../server/grpc/grpc-bounds.ts";
-import { explainReceiveLimit, limitConnections } from "../../server/grpc/transport-limits.ts";
+import { limitConnections } from "../../server/grpc/transport-limits.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate"] }));
 afterEach(() => void vi.useRealTimers());
 
-function stage(limits: Partial<Parameters<typeof limitConnections>[1]> = {}) {
+function stage(handshakeMs?: number) {
   const listener = Object.assign(new EventEmitter(), { maxConnections: -1 });
   const createHttp2Server = vi.fn((_credentials: unknown) => listener);
   const inner = { commonServerOptions: { kept: true } as Record<string, unknown>, createHttp2Server };
   limitConnections(inner as never, {
     openMax: 10,
-    refusing: { retryAfterIfLate: () => undefined, observer: { call() {} }, faultLog: { failed() {} } },
     connectionsMax: Number.POSITIVE_INFINITY,
-    door: { admits: () => true, begun() {}, refused() {} },
+    door: { take: (_stream, _headers, _raw, begin) => begin() },
     standing: { opened() {} },
-    ...limits,
+    ...(handshakeMs !== undefined && { handshakeMs }),
   });
-  const made = inner.createHttp2Server("credentials");
-  const connect = () => {
-    const session = Object.assign(new EventEmitter(), { destroy: vi.fn() });
-    listener.emit("session", session);
-    return session;
-  };
-  return { listener, createHttp2Server, inner, made, connect };
+  expect(inner.createHttp2Server("credentials")).toBe(listener);
+  return { listener, createHttp2Server, inner };
 }
 
-describe("a listener", () => {
-  test("is made as grpc-js makes it, and allows twice the open calls to be reset at once", () => {
-    const { listener, createHttp2Server, inner, made } = stage();
-    expect(made).toBe(listener);
-    expect(createHttp2Server.mock.calls).toEqual([["credentials"]]);
-    expect(inner.commonServerOptions).toEqual({
-      kept: true,
-      settings: { maxConcurrentStreams: 10 },
-      streamResetBurst: 20,
-      streamResetRate: 2_000,
-      maxSessionRejectedStreams: 2 ** 32 - 1,
-      handshakeTimeout: HANDSHAKE_MS,
-      unknownProtocolTimeout: HANDSHAKE_MS,
-    });
-  });
-
-  test("accepts as many connections as the server has room for, and any number without a bound", () => {
-    expect(stage().listener.maxConnections).toBe(-1);
-    expect(stage({ connectionsMax: 7 }).listener.maxConnections).toBe(7);
+test("a listener is made as grpc-js makes it, and allows twice the open calls to be reset at once", () => {
+  const { createHttp2Server, inner } = stage();
+  expect(createHttp2Server.mock.calls).toEqual([["credentials"]]);
+  expect(inner.commonServerOptions).toEqual({
+    kept: true,
+    settings: { maxConcurrentStreams: 10 },
+    streamResetBurst: 20,
+    streamResetRate: 2_000,
+    maxSessionRejectedStreams: 2 ** 32 - 1,
+    handshakeTimeout: HANDSHAKE_MS,
+    unknownProtocolTimeout: HANDSHAKE_MS,
   });
 });
 
-describe("a connection", () => {
-  test.each([[[]], [["remoteSettings"]], [["localSettings"]]])(
-    "that has neither sent settings nor acknowledged those of the server in time, or only %j, is ended",
-    async (heard) => {
-      const session = stage({ handshakeMs: 500 }).connect();
-      for (const event of heard) session.emit(event);
-      await vi.advanceTimersByTimeAsync(499);
-      expect(session.destroy).not.toHaveBeenCalled();
-      await vi.advanceTimersByTimeAsync(2);
-      expect(session.destroy).toHaveBeenCalledOnce();
-    },
-  );
-
-  test("that has sent something, or is gone by itself, is not ended", async () => {
-    const { connect } = stage({ handshakeMs: 500 });
-    const [heard, gone] = [connect(), connect()];
-    heard.emit("remoteSettings");
-    heard.emit("localSettings");
-    gone.emit("close");
-    expect(vi.getTimerCount()).toBe(0);
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect([heard.destroy.mock.calls, gone.destroy.mock.calls]).toEqual([[], []]);
-  });
-
-  test("is kept if its settings were read late because this server was busy", () => {
-    const session = stage({ handshakeMs: 500 }).connect();
-    vi.advanceTimersByTime(500);
-    session.emit("remoteSettings");
-    session.emit("localSettings");
-    vi.advanceTimersByTime(1);
-    expect(session.destroy).not.toHaveBeenCalled();
-  });
-});
-
-describe("the answer to a too large message", () => {
-  const sent = (answer: object) => {
-    const statuses: { code: number; details: string; metadata?: Metadata }[] = [];
-    const call = { sendStatus: (one: (typeof statuses)[0]) => void statuses.push(one) };
-    const wrapped = explainReceiveLimit(1_024)({} as never, call as never) as unknown as typeof call;
-    wrapped.sendStatus(answer as never);
-    return statuses[0];
-  };
-
-  test("has the reason and the bound", () => {
-    const answer = sent({ code: status.RESOURCE_EXHAUSTED, details: "Received message larger than max" });
-    expect(answer).toMatchObject({
-      code: status.RESOURCE_EXHAUSTED,
-      details: expect.stringContaining("1024 bytes"),
-    });
-    expect(answer?.metadata?.get("grpc-status-details-bin")).toHaveLength(1);
-    expect(String(answer?.metadata?.get("grpc-status-details-bin")[0])).toContain("bytes_max");
-  });
-
-  test.each([
-    { code: status.RESOURCE_EXHAUSTED, details: "own", metadata: new Metadata() },
-    { code: status.INTERNAL, details: "other" },
-    { code: status.OK, details: "" },
-  ])("differs from that to any other error: %j", (answer) => {
-    expect(sent(answer)).toBe(answer);
-  });
+test("a connection is kept if its settings were read late because this server was busy", () => {
+  const { listener } = stage(500);
+  const session = Object.assign(new EventEmitter(), { destroy: vi.fn() });
+  listener.emit("session", session);
+  vi.advanceTimersByTime(500);
+  session.emit("remoteSettings");
+  session.emit("localSettings");
+  vi.advanceTimersByTime(1);
+  expect(session.destroy).not.toHaveBeenCalled();
 });

@@ -59,15 +59,6 @@ test("in one message, cancels come first, then renewals and releases, and reads 
   expect(commands[0]?.command.case).toBe("watchLocks");
 });
 
-test("commands of one kind keep their order", () => {
-  const commands = Array.from({ length: 20 }, (_, index) =>
-    command(index % 2 ? { case: "renew", value: {} } : { case: "release", value: {} }, BigInt(index)),
-  );
-  const calls = inOrder(commands).map(({ call }) => Number(call));
-  expect(calls.slice(0, 10)).toEqual([0, 2, 4, 6, 8, 10, 12, 14, 16, 18]);
-  expect(calls.slice(10)).toEqual([1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
-});
-
 test.each<[Asked, boolean]>([
   [{ case: "waitInQueue", value: {} }, true],
   [{ case: "watchLocks", value: {} }, true],

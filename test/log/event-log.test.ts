@@ -11,7 +11,7 @@ import { EventLog } from "../../server/log/event-log.ts";
 import { createLog } from "../../server/log/log.ts";
 import { OutageLog } from "../../server/log/outage-log.ts";
 import { type Finding, StoreError } from "../../server/storage/store.ts";
-import { ACQUIRE, RECORD } from "../support/claims.ts";
+import { ACQUIRE, CLAIM as ENDED, RECORD } from "../support/claims.ts";
 import { KeptSpan } from "../support/kept-span.ts";
 
 const SECRET = "AbCdEfGhIjKlMnOpQr_-12";
@@ -19,29 +19,8 @@ const SECRET = "AbCdEfGhIjKlMnOpQr_-12";
 const hashOf = (requestId: string) => createHash("sha256").update(requestId).digest("hex").slice(0, 16);
 
 const CLAIM: Claim = {
-  lockId: 7n,
-  ticketNumber: 9n,
-  secret: SECRET,
-  requestId: "hush-request",
-  mode: "permit",
-  permits: 1,
-  owner: "worker-1",
-  principal: "",
-  labels: {},
-  requestedAtUs: 0,
-  waitUntilUs: null,
-  terms: null,
-  state: "ended",
-  ttlUs: null,
-  deadlineUs: null,
-  replica: null,
-  provisional: false,
-  fencingToken: 4n,
-  grantedAtUs: 1,
-  endedAtUs: 2,
-  endReason: "expired",
-  endNote: "",
-  endedBy: "",
+  ...{ ...ENDED, lockId: 7n, ticketNumber: 9n, secret: SECRET, requestId: "hush-request" },
+  ...{ owner: "worker-1", fencingToken: 4n, grantedAtUs: 1, endedAtUs: 2 },
 };
 
 function recorded(level = "info") {
@@ -87,32 +66,15 @@ describe("a line", () => {
 
 describe("events", () => {
   const report = (log: EngineObserver) => {
-    log({ kind: "event", event: { kind: "enqueued", claim: CLAIM }, lockName: "l" });
-    log({
-      kind: "event",
-      event: { kind: "granted", claim: CLAIM, waitedUs: 5, queued: true },
-      lockName: "l",
-    });
-    log({
-      kind: "event",
-      event: { kind: "ended", claim: { ...CLAIM, endReason: "released" }, was: "held" },
-      lockName: "l",
-    });
-    log({
-      kind: "event",
-      event: { kind: "ended", claim: { ...CLAIM, endReason: "timed_out" }, was: "waiting" },
-      lockName: "l",
-    });
-    log({ kind: "event", event: { kind: "ended", claim: CLAIM, was: "held" }, lockName: "l" });
-    log({
-      kind: "event",
-      event: {
-        kind: "ended",
-        claim: { ...CLAIM, endReason: "force_released", endNote: "stuck" },
-        was: "held",
-      },
-      lockName: "l",
-    });
+    const event = (event: Event) => log({ kind: "event", event, lockName: "l" });
+    const ended = (endReason: Claim["endReason"], was: "held" | "waiting" = "held", endNote = "") =>
+      event({ kind: "ended", claim: { ...CLAIM, endReason, endNote }, was });
+    event({ kind: "enqueued", claim: CLAIM });
+    event({ kind: "granted", claim: CLAIM, waitedUs: 5, queued: true });
+    ended("released");
+    ended("timed_out", "waiting");
+    ended("expired");
+    ended("force_released", "held", "stuck");
     log({
       kind: "limit_rule_set",
       prefix: "etl/",
@@ -190,14 +152,17 @@ describe("the caller", () => {
       observe({ kind: "answered", command, outcome, lockName: "l", seconds: 0 }),
     event: (event: Event, lockName: string) => observe({ kind: "event", event, lockName }),
   });
+  const audited = () => {
+    const { lines, log } = recorded();
+    return { lines, events: observing(new EventLog(log, { audit: true, outage: new OutageLog(log) })) };
+  };
   const peers = (lines: readonly string[]) =>
     lines
       .map((line) => JSON.parse(line) as { msg: string; peer?: string })
       .map(({ msg, peer }) => [msg, peer]);
 
   test("of a grant is the requester, even after a wait; that of an end is whoever ended it", () => {
-    const { lines, log } = recorded();
-    const events = observing(new EventLog(log, { audit: true, outage: new OutageLog(log) }));
+    const { lines, events } = audited();
     const other = { ...CLAIM, ticketNumber: 10n };
     events.event({ kind: "granted", claim: CLAIM, waitedUs: 0, queued: false, ...from("asker") }, "l");
     events.answered(acquire(other), { kind: "waiting", claim: other, place: null });
@@ -215,8 +180,7 @@ describe("the caller", () => {
   });
 
   test("of a line is known by its trace, if the call is traced", () => {
-    const { lines, log } = recorded();
-    const events = observing(new EventLog(log, { audit: true, outage: new OutageLog(log) }));
+    const { lines, events } = audited();
     const traced = (name: string) => ({ caller: { getPeer: () => name, span: new KeptSpan(name) } });
     const other = { ...CLAIM, ticketNumber: 10n };
     const asked = { ...ACQUIRE, secret: other.secret, ...traced("waiter") };
@@ -234,8 +198,7 @@ describe("the caller", () => {
   });
 
   test("of a grant after a wait is the client that came back to the place last, and none once the wait has ended", () => {
-    const { lines, log } = recorded();
-    const events = observing(new EventLog(log, { audit: true, outage: new OutageLog(log) }));
+    const { lines, events } = audited();
     const granted = { kind: "granted", claim: CLAIM, waitedUs: 5, queued: true } as const;
     const attach = { verb: "attach", ref: CLAIM, replica: 1n } as const;
     const waiting = { kind: "waiting", claim: CLAIM, place: null } as const;
@@ -252,27 +215,13 @@ describe("the caller", () => {
   });
 
   test("of a change of a record is the client that set or deleted it", () => {
-    const { lines, log } = recorded();
-    const events = observing(new EventLog(log, { audit: true, outage: new OutageLog(log) }));
-    const first: LockRecord = { ...TODO, version: 7n };
-    const second: LockRecord = {
-      ...TODO,
-      version: 8n,
-      notBeforeUs: 1_800_000_000_000_000,
-      attemptsLeft: 2,
-    };
-    events.event(
-      { kind: "record_changed", change: "set", lockId: 1n, record: first, ...from("scheduler") },
-      "l",
-    );
-    events.event(
-      { kind: "record_changed", change: "set", lockId: 1n, record: second, ...from("other") },
-      "l",
-    );
-    events.event(
-      { kind: "record_changed", change: "deleted", lockId: 2n, record: first, ...from("operator") },
-      "l",
-    );
+    const { lines, events } = audited();
+    const second: LockRecord = { ...TODO, version: 8n, notBeforeUs: 1_800_000_000_000_000, attemptsLeft: 2 };
+    const changed = (change: "set" | "deleted", lockId: bigint, record: LockRecord, by: string) =>
+      events.event({ kind: "record_changed", change, lockId, record, ...from(by) }, "l");
+    changed("set", 1n, TODO, "scheduler");
+    changed("set", 1n, second, "other");
+    changed("deleted", 2n, TODO, "operator");
     events.event({ kind: "ended", claim: CLAIM, was: "held", record: second }, "l");
     expect(peers(lines)).toEqual([
       ["record set", "scheduler"],

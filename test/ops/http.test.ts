@@ -5,19 +5,13 @@ import { request } from "node:http";
 import { get as getByTls } from "node:https";
 import { connect } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { TlsMaterial } from "../../server/config/tls-files.ts";
 import { MetricsHttp } from "../../server/ops/http.ts";
 import { MetricsTokens } from "../../server/ops/metrics-tokens.ts";
 import { CONNECTIONS_MAX } from "../../server/ops/ops-bounds.ts";
 import { Readiness } from "../../server/ops/readiness.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
-
-const running: MetricsHttp[] = [];
-
-afterEach(async () => {
-  for (const http of running.splice(0)) await http.stop();
-});
 
 interface Guards {
   readonly tls?: TlsMaterial;
@@ -40,7 +34,7 @@ async function serve(readiness: Readiness, render = UP, { tls, tokens }: Guards 
     page: null,
     onError: (error) => errors.push(error),
   });
-  running.push(http);
+  onTestFinished(() => http.stop());
   const address = await http.start({ host: "127.0.0.1", port: 0 });
   const get = (path: string, method = "GET", headers: Record<string, string> = {}) =>
     fetch(`http://${address.host}:${address.port}${path}`, { method, headers }).then(async (response) => ({
@@ -90,13 +84,8 @@ describe("tokens", () => {
     const { get } = await serve(healthy(), undefined, { tokens: [OLD, NEW] });
     for (const headers of [bearing(OLD), bearing(NEW), bearing(NEW, "bearer")])
       expect(await get("/metrics", "GET", headers)).toMatchObject({ status: 200, text: "up 1\n" });
-    for (const headers of [
-      {},
-      bearing(`${OLD}0`),
-      bearing(OLD.slice(1)),
-      bearing(OLD, "Basic"),
-      bearing(""),
-    ]) {
+    const wrong = [bearing(`${OLD}0`), bearing(OLD.slice(1)), bearing(OLD, "Basic"), bearing("")];
+    for (const headers of [{}, ...wrong]) {
       const refused = await get("/metrics", "GET", headers);
       expect(refused.status, JSON.stringify(headers)).toBe(401);
       expect(refused.headers.get("www-authenticate")).toBe('Bearer realm="rowlock"');
@@ -275,84 +264,5 @@ describe("readiness", () => {
     const { get } = await serve(readiness);
     readiness.drain();
     expect(await get("/readyz")).toMatchObject({ status: 503, text: "not ready: draining\n" });
-  });
-
-  test("many callers share one probe, and a fresh answer needs none", async () => {
-    let probes = 0;
-    const gate = Promise.withResolvers<void>();
-    const readiness = new Readiness({
-      probe: () => {
-        probes += 1;
-        return gate.promise;
-      },
-    });
-    const asked = [readiness.check(), readiness.check()];
-    gate.resolve();
-    expect(await Promise.all(asked)).toEqual([{ ready: true }, { ready: true }]);
-    expect(await readiness.check()).toEqual({ ready: true });
-    expect(probes).toBe(1);
-  });
-
-  test("a probe that hangs delays no answer, and no second one starts beside it", async () => {
-    let probes = 0;
-    const changes: boolean[] = [];
-    const gate = Promise.withResolvers<void>();
-    const readiness = new Readiness({
-      probe: () => {
-        probes += 1;
-        return gate.promise;
-      },
-      timeoutMs: 5,
-      freshMs: 0,
-    });
-    const unsubscribe = readiness.subscribe(({ ready }) => changes.push(ready));
-    expect(await readiness.check()).toEqual({
-      ready: false,
-      reason: "the database did not answer within 5 ms",
-    });
-    expect((await readiness.check()).ready).toBe(false);
-    expect(probes).toBe(1);
-    gate.resolve();
-    expect((await readiness.check()).ready).toBe(true);
-    expect(changes).toEqual([false, true]);
-    unsubscribe();
-  });
-
-  const full = Object.assign(new Error("hush"), { reason: "full" });
-  const fullAnswer = { ready: false, reason: "the database cannot be written: full" };
-
-  /** Readiness whose recent client decisions the test sets; its probes succeed unless the test sets an error. */
-  function decided() {
-    const state = {
-      committed: false,
-      committedMs: Number.NEGATIVE_INFINITY,
-      failure: null as unknown,
-      isSuspect: false,
-    };
-    const probes = { count: 0, error: null as unknown };
-    const readiness = new Readiness({
-      probe: async () => {
-        probes.count += 1;
-        if (probes.error !== null) throw probes.error;
-      },
-      recent: () => ({ ...state }),
-      freshMs: 0,
-    });
-    return { state, probes, readiness };
-  }
-
-  test("failed decisions of clients outweigh a successful probe", async () => {
-    const { state, readiness } = decided();
-    state.failure = full;
-    expect(await readiness.check()).toEqual(fullAnswer);
-    state.committed = true;
-    expect(await readiness.check()).toEqual({ ready: true });
-  });
-
-  test("a failed probe outweighs decisions of clients that succeed only sometimes", async () => {
-    const { state, probes, readiness } = decided();
-    Object.assign(state, { committed: true, isSuspect: true });
-    probes.error = full;
-    expect(await readiness.check()).toEqual(fullAnswer);
   });
 });

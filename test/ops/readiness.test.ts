@@ -109,15 +109,6 @@ test("a late answer is reported as a fault of the database, and leaves no timer"
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a probe may take two seconds by default, and leaves no timer if it ends by then", async () => {
-  const { readiness } = scene({ probe: () => new Promise(() => {}) });
-  const asked = readiness.check();
-  await vi.advanceTimersByTimeAsync(2_000 + TURNS_MS);
-  expect(await asked).toMatchObject({ reason: "the database did not answer within 2000 ms" });
-  await scene().readiness.check();
-  expect(vi.getTimerCount()).toBe(0);
-});
-
 test.each([
   ["no label", new Error("hush")],
   ["a label that is no text", Object.assign(new Error("hush"), { reason: 7 })],
@@ -142,6 +133,54 @@ test("the latest answer is read without a wait, and is draining from the drain o
   vi.advanceTimersByTime(5_000);
   expect(await readiness.check()).toEqual({ ready: false, reason: "draining" });
   expect(state.probes).toBe(1);
+});
+
+function gated(options: Partial<ReadinessOptions> = {}) {
+  const gate = Promise.withResolvers<void>();
+  const probe = vi.fn(() => gate.promise);
+  return { ...scene({ probe, ...options }), probe, open: gate.resolve };
+}
+
+test("many callers share one probe, and a fresh answer needs none", async () => {
+  const { readiness, probe, open } = gated();
+  const asked = [readiness.check(), readiness.check()];
+  open();
+  expect(await Promise.all(asked)).toEqual([{ ready: true }, { ready: true }]);
+  expect(await readiness.check()).toEqual({ ready: true });
+  expect(probe).toHaveBeenCalledOnce();
+});
+
+test("no second probe starts beside one that hangs, whose late answer counts", async () => {
+  const { readiness, probe, open } = gated({ timeoutMs: 5, freshMs: 0 });
+  for (let checks = 0; checks < 2; checks++) {
+    const asked = readiness.check();
+    await vi.advanceTimersByTimeAsync(5 + TURNS_MS);
+    expect((await asked).ready).toBe(false);
+  }
+  expect(probe).toHaveBeenCalledOnce();
+  open();
+  expect((await readiness.check()).ready).toBe(true);
+});
+
+test.each([
+  ["failed decisions of clients outweigh a successful probe", { failure: away }, null, false],
+  [
+    "decisions of clients that succeed outweigh those that fail",
+    { failure: away, committed: true },
+    null,
+    true,
+  ],
+  [
+    "a failed probe outweighs those that succeed only sometimes",
+    { committed: true, isSuspect: true },
+    away,
+    false,
+  ],
+])("%s", async (_, decisions, error, ready) => {
+  const { readiness, state, recent } = scene({ freshMs: 0 });
+  Object.assign(recent, decisions);
+  state.error = error;
+  expect((await readiness.check()).ready).toBe(ready);
 });
 
 test("listeners hear of changes, and not of equal answers", async () => {

@@ -5,12 +5,12 @@ import { afterAll, expect, test } from "vitest";
 import { PAGE_WATCHES } from "../../server/page/page-bounds.ts";
 import { processStage } from "../process/stage.ts";
 import { freshSqlite } from "../support/database.ts";
+import { lasting } from "../support/lasting.ts";
 import { until } from "../support/until.ts";
 import { EventReader } from "./event-reader.ts";
 import { answered, posted, sent } from "./requests.ts";
 
 const stage = processStage("after all");
-const TTL = { seconds: 600n, nanos: 0 };
 const LOCKS_OF_EACH = 10;
 const CHANGES = 3_000;
 const CHANGES_PER_MS = 1;
@@ -44,7 +44,7 @@ test("scrapes, probes and calls are answered beside 20 watches and 1,000 changes
       if (earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, earlyMs));
       const { leaseId } = await client.lease({
         name: name(worker, made / 2),
-        terms: { lasting: { case: "ttl", value: TTL }, owner: `worker ${worker}` },
+        terms: lasting(`worker ${worker}`),
       });
       await client.call("release", { leaseId });
     }
@@ -72,7 +72,7 @@ test("scrapes, probes and calls are answered beside 20 watches and 1,000 changes
   // Each watch goes on, and hears of the last change.
   await client.lease({
     name: "lock/last",
-    terms: { lasting: { case: "ttl", value: TTL }, owner: "the last" },
+    terms: lasting("the last"),
   });
   await Promise.all(readers.map((reader) => reader.until(({ locks }) => locks.has("lock/last"))));
   // The rates show the grants as soon as their step is over.

@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "vitest";
 import { isLoopback } from "../../server/config/listen-address.ts";
+import { lasting } from "../support/lasting.ts";
 import { knownCallers, knownPolicy, type PageServer, startPageServer } from "./page-stage.ts";
 import { posted } from "./requests.ts";
 
-const TTL = { seconds: 60n, nanos: 0 };
 const POLICY = `
 rules:
   - { who: token:all, may: [read, use, operate], on: "*" }
@@ -185,7 +185,7 @@ describe("a server that knows its callers", () => {
 describe("a server that asks nobody who calls", () => {
   test("lets the page read and change everything, if only this machine reaches it", async () => {
     const server = await startPageServer();
-    await server.client.lease({ name: "etl/a", terms: { lasting: { case: "ttl", value: TTL } } });
+    await server.client.lease({ name: "etl/a", terms: lasting() });
     for (const [verb, body] of [...READS, ...ACTS])
       expect(await outcome(server, verb, body("etl/a")), verb).toBe("200");
   });
@@ -194,7 +194,7 @@ describe("a server that asks nobody who calls", () => {
     "on %s, lets the page only read",
     async (listenHost) => {
       const server = await startPageServer({ listenHost });
-      await server.client.lease({ name: "etl/a", terms: { lasting: { case: "ttl", value: TTL } } });
+      await server.client.lease({ name: "etl/a", terms: lasting() });
       for (const [verb, body] of READS) expect(await outcome(server, verb, body("etl/a")), verb).toBe("200");
       for (const [verb, body] of ACTS) {
         const { status, json } = await server.ask(`/api/${verb}`, posted(body("etl/a")));

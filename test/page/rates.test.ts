@@ -77,8 +77,6 @@ describe("a step", () => {
     for (let ms = 1; ms <= 100; ms += 1) see(granted(ms * 1_000));
     pass(1);
     const { waitMsP50, waitMsP99 } = last();
-    expect((waitMsP50?.[0] as number) / 50).toBeCloseTo(1, 0);
-    expect((waitMsP99?.[0] as number) / 99).toBeCloseTo(1, 0);
     for (const [shown, exact] of [
       [waitMsP50?.[0], 50],
       [waitMsP99?.[0], 99],

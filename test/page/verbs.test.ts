@@ -6,11 +6,11 @@ import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { PAGE_VERBS } from "../../server/page/verb-calls.ts";
 import { replacing } from "../support/harness.ts";
+import { lasting } from "../support/lasting.ts";
 import { RecordedSpans } from "../support/recorded-spans.ts";
 import { knownCallers, type PageServer, startPageServer } from "./page-stage.ts";
 import { posted } from "./requests.ts";
 
-const TTL = { seconds: 60n, nanos: 0 };
 const REQUEST_ID = "the-request-id-of-the-holder";
 
 /** A lock with a holder, a waiter, a limit of its own, a record and a change. */
@@ -18,9 +18,9 @@ async function busyLock({ client }: PageServer, name: string) {
   await client.lease({
     name,
     requestId: REQUEST_ID,
-    terms: { lasting: { case: "ttl", value: TTL }, owner: "anna", labels: { team: "etl" } },
+    terms: { ...lasting("anna"), labels: { team: "etl" } },
   });
-  await client.ticket({ name, terms: { lasting: { case: "ttl", value: TTL }, owner: "ben" } });
+  await client.ticket({ name, terms: lasting("ben") });
   await client.call("updateRecord", { name, status: "new" });
 }
 
@@ -49,11 +49,7 @@ describe("reads", () => {
   test.each(READS)("%s %j answers what gRPC answers", async (verb, body, request) => {
     const server = await startPageServer();
     await busyLock(server, NAME);
-    await server.client.call("setLimit", {
-      target: { case: "name", value: "etl/other" },
-      newLimit: { case: "limit", value: 3 },
-      reason: "night",
-    });
+    await server.client.limit("etl/other", 3, { reason: "night" });
     const { name, output } = LockService.method[verb];
     const byGrpc = toJson(output, (await server.client.call(verb, request as never)) as never);
     const byPage = await server.ask(`/api/${name}`, posted(body));
@@ -130,10 +126,7 @@ describe("failures", () => {
         { name: "x", reason: "y" },
       ),
     ).toBe(404);
-    await server.client.call("setLimit", {
-      target: { case: "name", value: "x" },
-      newLimit: { case: "limit", value: 2 },
-    });
+    await server.client.limit("x", 2);
     const wrong = { newLimit: { case: "limit" as const, value: 2 }, expectedVersion: 7n };
     expect(
       await same(

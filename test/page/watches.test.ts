@@ -3,18 +3,18 @@
 import { describe, expect, test } from "vitest";
 import { PAGE_WATCHES } from "../../server/page/page-bounds.ts";
 import { until } from "../support/harness.ts";
+import { lasting } from "../support/lasting.ts";
 import type { EventReader } from "./event-reader.ts";
 import { knownCallers, type PageServer, startPageServer } from "./page-stage.ts";
 import { posted } from "./requests.ts";
 
-const TTL = { seconds: 60n, nanos: 0 };
 const watchesOf = ({ page }: PageServer) => page.bounds.find(({ bound }) => bound === "page_watches")?.used;
 
 test("a watch shows the locks, and then their changes", async () => {
   const server = await startPageServer();
   const { leaseId } = await server.client.lease({
     name: "etl/a",
-    terms: { lasting: { case: "ttl", value: TTL }, owner: "anna" },
+    terms: lasting("anna"),
   });
   const watch = await server.watch("etl/");
   expect(watch.headers).toMatchObject({ "content-type": "text/event-stream", "cache-control": "no-store" });
@@ -22,16 +22,15 @@ test("a watch shows the locks, and then their changes", async () => {
   expect(watch.locks.get("etl/a").holders).toMatchObject([{ owner: "anna" }]);
   await server.client.call("release", { leaseId });
   await watch.until(({ locks }) => locks.get("etl/a").holders === undefined);
-  await server.client.lease({ name: "web/a", terms: { lasting: { case: "ttl", value: TTL } } });
-  await server.client.lease({ name: "etl/b", terms: { lasting: { case: "ttl", value: TTL }, owner: "ben" } });
+  await server.client.lease({ name: "web/a", terms: lasting() });
+  await server.client.lease({ name: "etl/b", terms: lasting("ben") });
   await watch.until(({ locks }) => locks.has("etl/b"));
   expect(watch.locks.has("web/a")).toBe(false);
 });
 
 test("a watch shows what a gRPC client's watch shows", async () => {
   const server = await startPageServer();
-  for (const name of ["a", "b", "c"])
-    await server.client.lease({ name, terms: { lasting: { case: "ttl", value: TTL }, owner: name } });
+  for (const name of ["a", "b", "c"]) await server.client.lease({ name, terms: lasting(name) });
   const [byPage, byGrpc] = [await server.watch(""), server.client.watch("")];
   await byGrpc.complete();
   await byPage.until(({ events }) => events.some(({ data }) => data.complete));
@@ -109,7 +108,7 @@ describe("a server that stops", () => {
     await watch.until(({ events }) => events.length > 0);
     // A call that takes as long as the drain may last.
     const blocked = server.client.wait({
-      target: { case: "request", value: { name: "x", terms: { lasting: { case: "ttl", value: TTL } } } },
+      target: { case: "request", value: { name: "x", terms: lasting() } },
     });
     await blocked.granted();
     const drained = server.grpc.drain(60_000);

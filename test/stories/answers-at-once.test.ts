@@ -2,9 +2,9 @@
 // must not take all database connections from the calls that decide.
 
 import { afterEach, expect, test } from "vitest";
-import type { Store } from "../../server/storage/store.ts";
 import { freshSqlite } from "../support/database.ts";
 import { ask, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+import { wrapped } from "../support/wrapped-store.ts";
 
 const LOCKS = 20;
 let replicas: Replicas | undefined;
@@ -23,15 +23,9 @@ test("only a few of them are read at once, and all are answered", async () => {
     return await read();
   };
   replicas = await startReplicas({ fresh: freshSqlite }, 1, {}, (store) => {
-    const slow: Partial<Store> = {
+    return wrapped(store, {
       holders: (...args) => slowly(() => store.holders(...args)),
       queue: (...args) => slowly(() => store.queue(...args)),
-    };
-    return new Proxy(store, {
-      get(target, name) {
-        const value = slow[name as keyof Store] ?? Reflect.get(target, name, target);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
     });
   });
   const { engine, store } = replicas.all[0] as Replica;

@@ -17,6 +17,7 @@ import { openPlainConnection } from "../support/mysql-stage.ts";
 import { type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 import { seed } from "../support/seed.ts";
 import { until } from "../support/until.ts";
+import { wrapped } from "../support/wrapped-store.ts";
 
 const WORKERS = 12;
 /** Tasks in the test of short waits; 2,000 take a minute. */
@@ -62,15 +63,11 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
   });
 
   function scripted(store: Store): Store {
-    const transact: Store["transact"] = (plan, decide) => {
-      const run: Store["transact"] = store.transact.bind(store);
-      if (!plan.impatient) for (const { id } of plan.locks) waitedFor.add(id);
-      return (script.shift()?.(run) ?? run)(plan, decide);
-    };
-    return new Proxy(store, {
-      get(target, name) {
-        const value = name === "transact" ? transact : Reflect.get(target, name, target);
-        return typeof value === "function" ? value.bind(target) : value;
+    return wrapped(store, {
+      transact(plan, decide) {
+        const run: Store["transact"] = store.transact.bind(store);
+        if (!plan.impatient) for (const { id } of plan.locks) waitedFor.add(id);
+        return (script.shift()?.(run) ?? run)(plan, decide);
       },
     });
   }

@@ -18,6 +18,7 @@ import type { FoundServer } from "../support/mysql-family/found-server.ts";
 import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
 import { startPrivateServer } from "../support/mysql-family/private-server.ts";
 import { ask, claimOf, follower, type Replica, startReplica, startReplicas } from "../support/replicas.ts";
+import { wrapped } from "../support/wrapped-store.ts";
 import { hasWrongClocks, wrongClock } from "../support/wrong-clock.ts";
 
 const SECOND_US = 1_000_000;
@@ -195,15 +196,6 @@ async function leavesNothing(
   expect(await here.store.checkInvariants(5)).toEqual([]);
   const failures = replicas.flatMap((replica) => replica.failures);
   expect(failures.filter(isNoClockJump)).toEqual([]);
-}
-
-function wrapped(store: Store, own: Partial<Store>): Store {
-  return new Proxy(store, {
-    get(target, name) {
-      const value = own[name as keyof Store] ?? Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
 }
 
 const hasSeenJump = ({ failures }: Replica) => !failures.every(isNoClockJump);

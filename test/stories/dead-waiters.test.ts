@@ -10,6 +10,7 @@ import * as asks from "../support/asks.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 import { until } from "../support/until.ts";
+import { wrapped } from "../support/wrapped-store.ts";
 
 const MANY = 200;
 
@@ -25,7 +26,7 @@ function delayedStore(store: Store) {
     onHeartbeat: null as ((heartbeat: () => Promise<Skipped>) => Promise<Skipped>) | null,
   };
   const away = () => new StoreError("unavailable", "injected", "The database is away.");
-  const own: Partial<Store> = {
+  const proxy = wrapped(store, {
     async transact(plan, decide) {
       if (control.isAway) throw away();
       await store.transact(plan, decide);
@@ -41,12 +42,6 @@ function delayedStore(store: Store) {
       if (!hook || keys.length === 0) return await beat();
       control.onHeartbeat = null;
       return await hook(beat);
-    },
-  };
-  const proxy = new Proxy(store, {
-    get(target, name) {
-      const value = own[name as keyof Store] ?? Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
     },
   });
   return { proxy, control };

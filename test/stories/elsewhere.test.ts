@@ -1,66 +1,30 @@
 // Two complete servers. When one loses its database, it sends its sessions to the other one in good time. When both
 // lose it, all sessions stay.
 
-import { afterEach, describe, expect, test } from "vitest";
-import { type App, startApp } from "../../server/app.ts";
-import { loadConfig } from "../../server/config/config.ts";
-import { createLog } from "../../server/log/log.ts";
-import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { App } from "../../server/app.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../support/database.ts";
 import { startLateProxy } from "../support/late-proxy.ts";
 import { BareSession, renew } from "../support/session-client.ts";
-import { TestCalls } from "../support/test-calls.ts";
 import { until } from "../support/until.ts";
+import { readiness, start } from "./whole-server.ts";
 
 /** So long that a busy machine also takes less than half of it. */
 const GRACE_MS = 20_000;
 
-const undo: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const each of undo.splice(0).reverse()) await each();
-});
-
-async function start(databaseUrl: string): Promise<{ app: App; client: TestCalls }> {
-  const loaded = loadConfig({
-    argvFlags: {},
-    env: {
-      ROWLOCK_DATABASE_URL: databaseUrl,
-      ROWLOCK_LISTEN: "127.0.0.1:0",
-      ROWLOCK_METRICS_LISTEN: "127.0.0.1:0",
-      ROWLOCK_GRACE: `${GRACE_MS}ms`,
-      ROWLOCK_DRAIN_TIMEOUT: "200ms",
-    },
-    readFile: (path) => {
-      throw new Error(`no ${path} here`);
-    },
-    parseDatabaseUrl,
-  });
-  if (!("config" in loaded)) throw new Error(loaded.faults.join("; "));
-  const app = await startApp(loaded.config, {
-    log: createLog({ level: "error", write: () => {} }),
-    version: "1.2.3",
-    nodeVersion: "26.0.0",
-    memoryMax: Number.POSITIVE_INFINITY,
-  });
-  undo.push(() => app.stop());
-  const client = new TestCalls(app.grpcAddress);
-  undo.push(() => client.close());
-  return { app, client };
-}
+const GRACE = { ROWLOCK_GRACE: `${GRACE_MS}ms` };
 
 /** A proxied connection to the database that can be frozen. */
 async function proxied(url: string) {
   const direct = new URL(url);
   const proxy = await startLateProxy(direct.hostname, Number(direct.port || 3_306));
-  undo.push(() => proxy.close());
+  onTestFinished(() => proxy.close());
   direct.hostname = "127.0.0.1";
   direct.port = String(proxy.port);
   return { proxy, url: direct.href };
 }
 
-async function isReady({ metricsAddress }: App): Promise<boolean> {
-  return (await fetch(`http://${metricsAddress}/readyz`)).ok;
-}
+const isReady = async (app: App) => (await readiness(app)).ok;
 
 const isGoingAway = (session: BareSession) => session.responses.some(({ goingAway }) => goingAway);
 
@@ -72,10 +36,10 @@ describe.each(servers)("on $flavour $version, the sessions of a server", (found)
     "that alone loses its database, and %s, renew at another server before half of the grace period is over",
     async (load) => {
       const { url, drop } = await freshDatabase(found);
-      undo.push(drop);
-      const other = await start(url);
+      onTestFinished(drop);
+      const other = await start(url, GRACE);
       const way = await proxied(url);
-      const server = await start(way.url);
+      const server = await start(way.url, GRACE);
       const { leaseId } = await server.client.lease({ name: "task" });
       const session = new BareSession(server.client);
       session.keepAlive(GRACE_MS / 40);
@@ -109,9 +73,9 @@ describe.each(servers)("on $flavour $version, the sessions of a server", (found)
 
   test("stay if the other server has lost the database, too", async () => {
     const { url, drop } = await freshDatabase(found);
-    undo.push(drop);
+    onTestFinished(drop);
     const way = await proxied(url);
-    const [one, two] = [await start(way.url), await start(way.url)];
+    const [one, two] = [await start(way.url, GRACE), await start(way.url, GRACE)];
     const sessions = [one, two].map(({ client }) => {
       const session = new BareSession(client);
       session.keepAlive(GRACE_MS / 40);

@@ -4,13 +4,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { openStore } from "../../server/storage/open.ts";
-import { type Store, StoreError } from "../../server/storage/store.ts";
+import type { Store } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";
 import { ask, claimOf, follower } from "../support/replicas.ts";
 import { startEngine } from "../support/test-engine.ts";
 import { until } from "../support/until.ts";
+import { leavable } from "../support/wrapped-store.ts";
 
-const WRITES = [
+const WRITES: readonly (keyof Store)[] = [
   "transact",
   "resolve",
   "failOver",
@@ -37,17 +38,14 @@ async function onDisk() {
   const disk = { isFull: false, tries: 0 };
   const opened = await openStore("sqlite::memory:");
   undo.push(() => opened.close());
-  const store = new Proxy(opened, {
-    get(target, name) {
-      const value = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      return (...given: unknown[]) => {
-        if (!disk.isFull || !WRITES.includes(String(name))) return value.apply(target, given);
-        disk.tries += 1;
-        return Promise.reject(new StoreError("unavailable", "full", "The disk of a test is full."));
-      };
+  const store = leavable(
+    opened,
+    () => {
+      if (disk.isFull) disk.tries += 1;
+      return disk.isFull;
     },
-  }) as Store;
+    WRITES,
+  );
   const started = await startEngine(store, { graceUs: 2_000_000, attachedForUs: 2_500_000 });
   undo.push(() => started.engine.stop());
   return { disk, ...started };

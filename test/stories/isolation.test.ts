@@ -10,6 +10,7 @@ import { freshDatabase, mysqlFamily, reportLeftOut, testDatabases } from "../sup
 import type { PlainConnection } from "../support/mysql-stage.ts";
 import { clockUs, openPlainConnection, until } from "../support/mysql-stage.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+import { wrapped } from "../support/wrapped-store.ts";
 
 const SECOND_US = 1_000_000;
 const GRACE_US = 2 * SECOND_US;
@@ -60,19 +61,14 @@ describe.each(mysqlFamily())(
       expect([...here.failures, ...there.failures]).toEqual([]);
     });
 
-    function watched(store: Store): Store {
-      const poll: Store["poll"] = async (lockIds, aheadUs) => {
-        const read = await store.poll(lockIds, aheadUs);
-        for (const id of read.due) seenDue.add(id);
-        return read;
-      };
-      return new Proxy(store, {
-        get(target, name) {
-          const value = name === "poll" ? poll : Reflect.get(target, name, target);
-          return typeof value === "function" ? value.bind(target) : value;
+    const watched = (store: Store) =>
+      wrapped(store, {
+        async poll(lockIds, aheadUs) {
+          const read = await store.poll(lockIds, aheadUs);
+          for (const id of read.due) seenDue.add(id);
+          return read;
         },
       });
-    }
 
     /** Holds rows of the lock in a stranger's transaction until the returned function is called. */
     async function hold(
@@ -261,18 +257,13 @@ describe.each(mysqlFamily())(
 describe.each(testDatabases())("on $label", (database) => {
   test("a place that ran out while the call to keep it was queued is kept", async () => {
     let gate: Promise<void> | null = null;
-    const wrap = (store: Store): Store => {
-      const transact: Store["transact"] = async (plan, decide) => {
-        await gate;
-        await store.transact(plan, decide);
-      };
-      return new Proxy(store, {
-        get(target, name) {
-          const value = name === "transact" ? transact : Reflect.get(target, name, target);
-          return typeof value === "function" ? value.bind(target) : value;
+    const wrap = (store: Store) =>
+      wrapped(store, {
+        async transact(plan, decide) {
+          await gate;
+          await store.transact(plan, decide);
         },
       });
-    };
     const policy = { graceUs: GRACE_US, attachedForUs: (GRACE_US * 5) / 4 };
     const replicas = await startReplicas(database, 1, policy, wrap);
     try {
@@ -295,18 +286,13 @@ describe.each(testDatabases())("on $label", (database) => {
 
   test("no due lock hides behind those that cannot be brought up to date", async () => {
     const broken = new Set<bigint>();
-    const wrap = (store: Store): Store => {
-      const transact: Store["transact"] = async (plan, decide) => {
-        if (plan.locks.some(({ id }) => broken.has(id))) throw new Error("A fault made by a test.");
-        await store.transact(plan, decide);
-      };
-      return new Proxy(store, {
-        get(target, name) {
-          const value = name === "transact" ? transact : Reflect.get(target, name, target);
-          return typeof value === "function" ? value.bind(target) : value;
+    const wrap = (store: Store) =>
+      wrapped(store, {
+        async transact(plan, decide) {
+          if (plan.locks.some(({ id }) => broken.has(id))) throw new Error("A fault made by a test.");
+          await store.transact(plan, decide);
         },
       });
-    };
     const replicas = await startReplicas(database, 1, {}, wrap);
     try {
       const [{ engine, events }] = replicas.all as [Replica];

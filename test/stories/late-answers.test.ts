@@ -9,6 +9,7 @@ import { freshDatabase, mysqlFamily, reportLeftOut } from "../support/database.t
 import { type LateProxy, startLateProxy } from "../support/late-proxy.ts";
 import { clockUs, openPlainConnection, type PlainConnection, until } from "../support/mysql-stage.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+import { wrapped } from "../support/wrapped-store.ts";
 
 const TTL_MS = 1_000;
 const LATE_MS = 80;
@@ -112,16 +113,12 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       if (!isFirst) return store;
       isFirst = false;
       proxy.delayAnswers(VERY_LATE_MS);
-      const dueLocks: Store["dueLocks"] = async (...range) => {
-        const due = await store.dueLocks(...range);
-        readings += 1;
-        arrived();
-        return due;
-      };
-      return new Proxy(store, {
-        get(target, name) {
-          const value = name === "dueLocks" ? dueLocks : Reflect.get(target, name, target);
-          return typeof value === "function" ? value.bind(target) : value;
+      return wrapped(store, {
+        async dueLocks(...range) {
+          const due = await store.dueLocks(...range);
+          readings += 1;
+          arrived();
+          return due;
         },
       });
     });

@@ -62,38 +62,18 @@ describe.each(servers)("a lost answer to COMMIT, on $label", (database) => {
     expect(await lockOf("asked again")).toMatchObject({ holders: 1, nextTicket: 2n, lastToken: 1n });
   });
 
-  describe("while another server changes the same", () => {
-    const ANY = { notBefore: undefined, attemptsLeft: undefined, expectedVersion: undefined };
-    const IN_DOUBT = { kind: "outcome_unknown", outcomeUnknown: true };
-    const recordOf = async (name: string) => (await lockOf(name))?.record;
-
-    test("only one of two compare-and-sets succeeds, if one was cut off just before its COMMIT arrived", async () => {
-      const set = { ...ANY, name: "cut off", status: "same", expectedVersion: 0n };
-      const kinds: string[] = [];
-      const dropped = proxy.dropRequest(COMMIT, async () =>
-        kinds.push((await beside.engine.ask(asks.updateRecord(set))).outcome.kind),
-      );
-      await expect(behind.engine.ask(asks.updateRecord(set))).rejects.toMatchObject(IN_DOUBT);
-      await dropped;
-      expect(kinds).toEqual(["record"]);
-      expect(await recordOf("cut off")).toMatchObject({ version: 1n });
-    });
-
-    test("a finished task stays finished, and a pause stays", async () => {
-      const name = "swallowed";
-      const finish = () => beside.engine.ask(asks.updateRecord({ ...ANY, name, status: "done" }));
-      const swallowed = proxy.dropAnswerTo(COMMIT, finish);
-      const renewed = behind.engine.ask(asks.updateRecord({ ...ANY, name, status: "new" }));
-      await expect(renewed).rejects.toMatchObject(IN_DOUBT);
-      await swallowed;
-      expect(await recordOf(name)).toMatchObject({ status: "done" });
-      const paused = proxy.dropAnswerTo(COMMIT, () =>
-        beside.engine.ask(asks.setLimit(name, 0, undefined, "pause")),
-      );
-      await expect(behind.engine.ask(asks.setLimit(name, 3, undefined, ""))).rejects.toMatchObject(IN_DOUBT);
-      await paused;
-      expect(await lockOf(name)).toMatchObject({ limit: 0 });
-    });
+  test("only one of two compare-and-sets succeeds, if one was cut off just before its COMMIT arrived", async () => {
+    const any = { notBefore: undefined, attemptsLeft: undefined };
+    const set = { ...any, name: "cut off", status: "same", expectedVersion: 0n };
+    const kinds: string[] = [];
+    const dropped = proxy.dropRequest(COMMIT, async () =>
+      kinds.push((await beside.engine.ask(asks.updateRecord(set))).outcome.kind),
+    );
+    const inDoubt = { kind: "outcome_unknown", outcomeUnknown: true };
+    await expect(behind.engine.ask(asks.updateRecord(set))).rejects.toMatchObject(inDoubt);
+    await dropped;
+    expect(kinds).toEqual(["record"]);
+    expect((await lockOf("cut off"))?.record).toMatchObject({ version: 1n });
   });
 
   test("a release counts for this call, and the next waiter learns of its grant", async () => {

@@ -2,11 +2,10 @@
 // their places still exist when the database comes back.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Store } from "../../server/storage/store.ts";
-import { StoreError } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+import { leavable } from "../support/wrapped-store.ts";
 
 /** Far above what a busy machine takes for the few transactions in which a place must not lapse. */
 const GRACE_US = 1_200_000;
@@ -22,8 +21,9 @@ describe.each(testDatabases())("an outage on $label", (database) => {
   beforeAll(async () => {
     const policy = { graceUs: GRACE_US, attachedForUs: ATTACHED_FOR_US };
     const isAway = [() => away, () => awayThere];
-    const wrap = (store: Store) => leavable(store, isAway.shift() ?? (() => false));
-    replicas = await startReplicas(database, 2, policy, wrap);
+    replicas = await startReplicas(database, 2, policy, (store) =>
+      leavable(store, isAway.shift() ?? (() => false)),
+    );
     [here, there] = replicas.all as [Replica, Replica];
   });
   afterAll(() => replicas.stop());
@@ -73,17 +73,3 @@ describe.each(testDatabases())("an outage on $label", (database) => {
     expect((await behind.toldClaim).claim.state).toBe("held");
   });
 });
-
-/** Wraps the store so that every call is rejected while its database is away. */
-function leavable(store: Store, isAway: () => boolean): Store {
-  return new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== "function") return value;
-      return (...args: unknown[]) =>
-        isAway()
-          ? Promise.reject(new StoreError("unavailable", "unreachable", "The database is away."))
-          : value.apply(target, args);
-    },
-  });
-}

@@ -4,52 +4,13 @@
 import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
-import { type App, startApp } from "../../server/app.ts";
-import { loadConfig } from "../../server/config/config.ts";
-import { createLog } from "../../server/log/log.ts";
-import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { expect, onTestFinished, test } from "vitest";
 import { until } from "../support/until.ts";
-
-const undo: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const each of undo.splice(0).reverse()) await each();
-});
-
-async function start(databaseUrl: string) {
-  const loaded = loadConfig({
-    argvFlags: {},
-    env: {
-      ROWLOCK_DATABASE_URL: databaseUrl,
-      ROWLOCK_LISTEN: "127.0.0.1:0",
-      ROWLOCK_METRICS_LISTEN: "127.0.0.1:0",
-      ROWLOCK_DRAIN_TIMEOUT: "200ms",
-    },
-    readFile: (path) => {
-      throw new Error(`no ${path} here`);
-    },
-    parseDatabaseUrl,
-  });
-  if (!("config" in loaded)) throw new Error(loaded.faults.join("; "));
-  const lines: string[] = [];
-  const app = await startApp(loaded.config, {
-    log: createLog({ level: "warn", write: (line) => void lines.push(line) }),
-    version: "1.2.3",
-    nodeVersion: "26.0.0",
-    memoryMax: Number.POSITIVE_INFINITY,
-  });
-  undo.push(() => app.stop());
-  const client = new TestCalls(app.grpcAddress);
-  undo.push(() => client.close());
-  return { app, client, lines };
-}
-
-const readiness = ({ metricsAddress }: App) => fetch(`http://${metricsAddress}/readyz`);
+import { readiness, start } from "./whole-server.ts";
 
 test("a server whose SQLite file is moved away is out of service before anybody asks it, and says in one line what to do", async () => {
   const folder = mkdtempSync(join(tmpdir(), "rowlock-replaced-"));
-  undo.push(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "rowlock.db");
   const first = await start(`sqlite:${path}`);
   const { leaseId } = await first.client.lease({ name: "task" });

@@ -7,6 +7,7 @@ import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
 import { freshSqlite } from "../support/database.ts";
 import { ask, claimOf, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
+import { wrapped } from "../support/wrapped-store.ts";
 
 describe("an engine whose reads are stale or fail", () => {
   let replicas: Replicas | undefined;
@@ -15,15 +16,7 @@ describe("an engine whose reads are stale or fail", () => {
   });
 
   async function engineOver(own: (store: Store) => Partial<Store>): Promise<Replica> {
-    replicas = await startReplicas({ fresh: freshSqlite }, 1, {}, (store) => {
-      const changed = own(store);
-      return new Proxy(store, {
-        get(target, name) {
-          const value = changed[name as keyof Store] ?? Reflect.get(target, name, target);
-          return typeof value === "function" ? value.bind(target) : value;
-        },
-      });
-    });
+    replicas = await startReplicas({ fresh: freshSqlite }, 1, {}, (store) => wrapped(store, own(store)));
     return replicas.all[0] as Replica;
   }
 

@@ -1,6 +1,6 @@
-// Changes of limits and records, and forced releases, whose transaction has an unknown outcome while another server
-// changes the same thing: no change is made twice, none overwrites a later one, and none is taken for another
-// caller's.
+// Transactions whose outcome the store does not know, committed or not. Changes of limits and records, and forced
+// releases, while another server changes the same thing: no change is made twice, none overwrites a later one, and none
+// is taken for another caller's. Each test names its fault; faults/ injects the same faults at random.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import * as asks from "../support/asks.ts";
@@ -275,6 +275,51 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
         await engine.ask(asks.updateRecord({ ...ANY, name, status: "anew" }));
         expect(await UPDATE.version(there, name)).toBeGreaterThan(before);
       }
+    });
+  });
+
+  // One test for each thing that a repetition could do twice, or wrongly claim as its own.
+  describe("of other calls", () => {
+    test("of two releases in one committed transaction: one ended the lease", async () => {
+      const lease = claimOf(await here.engine.acquire(ask("released twice"), null), "held");
+      script.push(committed());
+      const answers = await Promise.all([
+        here.engine.ask(asks.release(lease)),
+        here.engine.ask(asks.release(lease)),
+      ]);
+      expect(answers.map(({ outcome }) => outcome)).toEqual([
+        { kind: "released", byThisCall: true },
+        { kind: "released", byThisCall: false },
+      ]);
+    });
+
+    test("of a release that was rolled back: it does not claim another server's release as its own", async () => {
+      const lease = claimOf(await here.engine.acquire(ask("released elsewhere"), null), "held");
+      const elsewhere: unknown[] = [];
+      script.push(
+        rolledBack(async () => elsewhere.push((await there.engine.ask(asks.release(lease))).outcome)),
+      );
+      expect((await here.engine.ask(asks.release(lease))).outcome).toEqual({
+        kind: "released",
+        byThisCall: false,
+      });
+      expect(elsewhere).toEqual([{ kind: "released", byThisCall: true }]);
+    });
+
+    test("of two compare-and-sets in one committed transaction: one has set the limit", async () => {
+      script.push(committed());
+      const answers = await Promise.all([
+        here.engine.ask(asks.setLimit("set twice", 3, 0n, "test")),
+        here.engine.ask(asks.setLimit("set twice", 3, 0n, "test")),
+      ]);
+      expect(answers.map(({ outcome }) => outcome.kind)).toEqual(["limit", "version_mismatch"]);
+    });
+
+    test("of a grant: one attempt is used up", async () => {
+      await here.engine.ask(asks.updateRecord({ ...ANY, name: "attempted", attemptsLeft: 3 }));
+      script.push(committed(), committed());
+      claimOf(await here.engine.acquire(ask("attempted"), null), "held");
+      expect((await here.engine.view("attempted")).lock.record?.attemptsLeft).toBe(2);
     });
   });
 });

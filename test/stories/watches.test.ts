@@ -8,17 +8,18 @@ import type { ViewedLock } from "../../server/engine/answers.ts";
 import type { Engine } from "../../server/engine/engine.ts";
 import { SWEEP_BEHIND_MS } from "../../server/engine/engine-bounds.ts";
 import { Fault } from "../../server/engine/faults.ts";
-import type { Store } from "../../server/storage/store.ts";
-import { StoreError } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";
 import { type TestDatabase, testDatabases } from "../support/database.ts";
 import { chanceFrom } from "../support/faulty-store.ts";
 import { Picture } from "../support/picture.ts";
 import { ask, claimOf, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 import { seed } from "../support/seed.ts";
+import { leavable } from "../support/wrapped-store.ts";
 
 const LOCKS = 12;
 const STEPS = 150;
+/** Of one replica, which may fail while the other one goes on. */
+const READS = ["decidedSince", "poll", "list", "views", "limitRules"] as const;
 const closed = new Fault("shutting_down", "closed", "closed by the test", { retryAfterMs: 0 });
 
 describe.each(testDatabases())("watches on $label", (database: TestDatabase) => {
@@ -31,7 +32,7 @@ describe.each(testDatabases())("watches on $label", (database: TestDatabase) => 
   beforeAll(async () => {
     const isAway = [() => away, () => false];
     replicas = await startReplicas(database, 2, {}, (store) =>
-      leavable(store, isAway.shift() ?? (() => false)),
+      leavable(store, isAway.shift() ?? (() => false), READS),
     );
     [here, there] = replicas.all as [Replica, Replica];
   });
@@ -157,20 +158,4 @@ function shown(views: Iterable<ViewedLock>): string {
     waiters: waiters.map(({ ticketNumber }) => String(ticketNumber)),
   }));
   return JSON.stringify(locks.sort((a, b) => (a.name < b.name ? -1 : 1)));
-}
-
-/** Wraps the store so that reads of this replica are rejected while `isAway`. */
-function leavable(store: Store, isAway: () => boolean): Store {
-  const names: readonly (keyof Store)[] = ["decidedSince", "poll", "list", "views", "limitRules"];
-  return new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== "function") return value;
-      if (!names.includes(name as keyof Store)) return value.bind(target);
-      return async (...given: unknown[]) => {
-        if (isAway()) throw new StoreError("unavailable", "gone", "The database is away.");
-        return value.apply(target, given);
-      };
-    },
-  });
 }

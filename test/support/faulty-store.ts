@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
+import { withOwn } from "./with-own.ts";
 
 /** From 0 up to 1, the same sequence for the same seed. */
 export type Chance = () => number;
@@ -80,13 +81,7 @@ export function faultyStore(store: Store, chance: Chance, faults: Faults): Store
     if (faults.on && kindBy(chance()) === "before") throw failure("transient");
     return store.resolve(names);
   };
-  const own: Partial<Store> = { transact, poll, claims, resolve };
-  return new Proxy(store, {
-    get(target, name) {
-      const value = own[name as keyof Store] ?? Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
+  return withOwn(store, { transact, poll, claims, resolve });
 }
 
 function kindBy(number: number): Kind | null {

@@ -2,7 +2,7 @@
 // to every part. Several servers may share one database.
 
 import type { Duration } from "@bufbuild/protobuf/wkt";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { msOf } from "../../clients/typescript/src/times.ts";
 import type { Asked, Event } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/rows.ts";
@@ -151,6 +151,19 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
       );
     },
   };
+}
+
+/** A server for the test that starts it, with which it stops. */
+export async function serverOfTest(options?: StartOptions): Promise<TestServer> {
+  const server = await startServer(options);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** Closes the client when the test that made it is over. */
+export function clientOfTest<One extends TestCalls>(client: One): One {
+  onTestFinished(() => client.close());
+  return client;
 }
 
 /** Records everything that the gRPC server reports about itself. */

@@ -1,6 +1,7 @@
 // A store whose transactions wait until the test releases them.
 
 import type { Store } from "../../server/storage/store.ts";
+import { changedStore } from "./changed-store.ts";
 
 type Plan = Parameters<Store["transact"]>[0];
 
@@ -11,21 +12,16 @@ export function heldTransactions(isMeant: (plan: Plan) => boolean) {
   const held: (() => void)[] = [];
   let isHolding = true;
   let begun = 0;
-  const wrapStore = (store: Store): Store =>
-    new Proxy(store, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name, target);
-        // A second lane lets other transactions run beside the held ones, on SQLite too.
-        if (name === "lanes") return Math.max(2, target.lanes);
-        if (name !== "transact") return typeof value === "function" ? value.bind(target) : value;
-        return async (...asked: Parameters<Store["transact"]>) => {
-          const isMeantNow = isMeant(asked[0]);
-          if (isMeantNow) begun += 1;
-          if (isMeantNow && isHolding) await new Promise<void>((go) => held.push(go));
-          return await target.transact(...asked);
-        };
-      },
-    });
+  const wrapStore = changedStore((store) => ({
+    // A second lane lets other transactions run beside the held ones, on SQLite too.
+    lanes: Math.max(2, store.lanes),
+    transact: async (...asked) => {
+      const isMeantNow = isMeant(asked[0]);
+      if (isMeantNow) begun += 1;
+      if (isMeantNow && isHolding) await new Promise<void>((go) => held.push(go));
+      return await store.transact(...asked);
+    },
+  }));
   /** Releases all held transactions, and holds none from now on. */
   const letGo = () => {
     isHolding = false;

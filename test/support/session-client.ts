@@ -3,6 +3,8 @@
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { fromBinary } from "@bufbuild/protobuf";
+import { onTestFinished } from "vitest";
+import type { Lease, Ticket } from "#proto/rowlock/v1/lock_pb.js";
 import type {
   SessionCommandSchema,
   SessionRequestSchema,
@@ -100,6 +102,42 @@ export class BareSession {
     return numbered.map(({ call }) => call);
   }
 
+  askOne(command: Command): bigint {
+    return this.ask(command)[0] as bigint;
+  }
+
+  /** The lease that the call gets, at once or after a wait. */
+  async leaseOf(call: bigint): Promise<Lease> {
+    const result = await this.last(call);
+    if (result.case === "acquire" && result.value.outcome.case === "lease") return result.value.outcome.value;
+    if (result.case === "waitInQueue" && result.value.update.case === "granted")
+      return result.value.update.value;
+    throw new Error(`expected a lease, got ${JSON.stringify(result, (_, value) => String(value))}`);
+  }
+
+  /** The place that the call gets first. */
+  ticketOf(call: bigint): Promise<Ticket> {
+    return this.until(() => {
+      const [first] = this.resultsOf(call);
+      return first?.case === "waitInQueue" && first.value.update.case === "position"
+        ? first.value.update.value
+        : undefined;
+    });
+  }
+
+  /** The first leases that are reported as lost, or as confirmed. */
+  firstOf<Part extends "lost" | "confirmed">(part: Part): Promise<SessionResponse[Part]> {
+    return this.until((all) => all.map((response) => response[part]).find(({ length }) => length > 0));
+  }
+
+  /** The error that the session ends with. */
+  async failure(): Promise<RowlockError> {
+    return await this.ended.then(
+      () => Promise.reject(new Error("the session ended in good order")),
+      (error: RowlockError) => error,
+    );
+  }
+
   /** Resolves with what `find` finds in the responses, as soon as it is there. */
   async until<Found>(find: (responses: readonly SessionResponse[]) => Found | undefined): Promise<Found> {
     let hangs: NodeJS.Timeout | undefined;
@@ -145,6 +183,13 @@ export class BareSession {
     await this.ended;
     throw new Error("the session was closed in good order");
   }
+}
+
+/** A session that is cancelled when the test that opens it is over. */
+export function sessionOfTest(client: TestCalls, first?: RequestInit): BareSession {
+  const session = new BareSession(client, first);
+  onTestFinished(() => session.cancel());
+  return session;
 }
 
 export class SessionClient extends TestCalls {

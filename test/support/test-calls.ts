@@ -1,7 +1,8 @@
 // The client's bare calls, with assertions about their answers.
 
-import type { ClaimEnd, Lease, Refusal, Ticket } from "#proto/rowlock/v1/lock_pb.js";
-import type { AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ClaimEnd, Lease, Lock, Refusal, Ticket } from "#proto/rowlock/v1/lock_pb.js";
+import type { AcquireResponse, QueueRequestSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { type BareCallOptions, BareCalls, type RequestOf } from "../../clients/typescript/src/bare/index.ts";
 import { QueueStream } from "./queue-stream.ts";
@@ -15,6 +16,21 @@ export const WHEN_BUSY = [
 ] as const;
 
 type Acquire = Exclude<RequestOf<"acquire">, Uint8Array>;
+/** What a message is made of. */
+type Parts<Name extends "capture" | "updateRecord"> = Extract<
+  Exclude<RequestOf<Name>, Uint8Array>,
+  { $typeName?: never }
+>;
+type Capture = Parts<"capture">;
+
+export const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
+/** The terms of a lease that lasts so long. */
+export const lasting = (count: number) => ({ lasting: { case: "ttl", value: seconds(count) } }) as const;
+export const named = (value: string) => ({ target: { case: "name", value } }) as const;
+/** A request to wait in a queue. */
+export const queued = (value: MessageInitShape<typeof QueueRequestSchema>) =>
+  ({ target: { case: "request", value } }) as const;
+export const comeBack = (ticketId: string) => ({ target: { case: "ticketId", value: ticketId } }) as const;
 
 interface LimitChange {
   readonly reason?: string;
@@ -69,6 +85,27 @@ export class TestCalls extends BareCalls {
     });
   }
 
+  async shown(name: string): Promise<Lock> {
+    const { lock } = await this.call("getLock", { name });
+    if (!lock) throw new Error("expected a lock");
+    return lock;
+  }
+
+  /** Ends the holders of a lock, as an operator does. */
+  force(name: string, reason = "a test") {
+    return this.call("forceRelease", { ...named(name), reason });
+  }
+
+  /** Sets the record of a lock that is free to be captured. */
+  put(name: string, record: Omit<Parts<"updateRecord">, "name"> = {}) {
+    return this.call("updateRecord", { name, status: "new", ...record });
+  }
+
+  /** Captures locks under a prefix, or of some names; by default one. */
+  async capture(of: string | readonly string[], request: Capture = {}): Promise<Lease[]> {
+    return (await this.call("capture", captureOf(of, request))).leases;
+  }
+
   wait(request: RequestOf<"waitInQueue">, options: BareCallOptions = {}): QueueStream {
     return new QueueStream(this.stream("waitInQueue", request, options));
   }
@@ -77,6 +114,14 @@ export class TestCalls extends BareCalls {
     const stream = this.stream("watchLocks", { prefix });
     return new WatchedLocks(stream, () => stream.cancel());
   }
+}
+
+export function captureOf(of: string | readonly string[], request: Capture = {}): Capture {
+  const from: Capture["from"] =
+    typeof of === "string"
+      ? { case: "prefix", value: of }
+      : { case: "names", value: { names: [...of] } as never };
+  return { from, maxLeases: 1, ...request };
 }
 
 function toLimit(limit: number | null) {

@@ -2,6 +2,7 @@
 
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
+import { withOwn } from "./with-own.ts";
 
 type Transact = Store["transact"];
 type Fate = (transact: Transact) => Transact;
@@ -54,12 +55,7 @@ export class TransactionScript {
         const run: Transact = store.transact.bind(store);
         return (this.#fates.shift()?.(run) ?? run)(plan, decide);
       };
-      return new Proxy(store, {
-        get(target, name) {
-          const value = name === "transact" ? transact : Reflect.get(target, name, target);
-          return typeof value === "function" ? value.bind(target) : value;
-        },
-      });
+      return withOwn(store, { transact });
     };
   }
 }

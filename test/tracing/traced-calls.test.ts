@@ -1,11 +1,11 @@
 // What the trace of a call shows: the call, its wait in the queue, its transactions and their statements.
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type FreshDatabase, mysqlFamily, reportLeftOut, testDatabases } from "../support/database.ts";
 import { freshDatabase } from "../support/fresh-database.ts";
-import { replacing, startServer, type TestServer } from "../support/harness.ts";
+import { clientOfTest, replacing, serverOfTest, startServer, type TestServer } from "../support/harness.ts";
 import { RecordedSpans } from "../support/recorded-spans.ts";
-import { acquire, BareSession, wait } from "../support/session-client.ts";
+import { acquire, sessionOfTest, wait } from "../support/session-client.ts";
 import { newTrace } from "../support/span-tree.ts";
 import { leaseIn, TestCalls } from "../support/test-calls.ts";
 
@@ -13,20 +13,14 @@ const ACQUIRE = "rowlock.v1.LockService/Acquire";
 const RELEASE = "rowlock.v1.LockService/Release";
 const SYSTEMS = { sqlite: "sqlite", mariadb: "mariadb", mysql: "mysql" };
 
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
 /** Each call reads the time of day once, in whole milliseconds: so far may the times of two calls differ. */
 const CLOCK_NS = 1_000_000n;
 
 /** A client all of whose calls belong to a trace of its own. */
 function tracedClient({ address }: TestServer, headers: Readonly<Record<string, string>> = {}) {
   const trace = newTrace();
-  const client = new TestCalls(address, { headers: { traceparent: trace.traceparent, ...headers } });
-  cleanups.push(() => client.close());
-  return { ...trace, client };
+  const headersOfAll = { traceparent: trace.traceparent, ...headers };
+  return { ...trace, client: clientOfTest(new TestCalls(address, { headers: headersOfAll })) };
 }
 
 describe.each(testDatabases())("a traced call on $label", ({ kind, fresh }) => {
@@ -104,7 +98,7 @@ describe.each(testDatabases())("a traced call on $label", ({ kind, fresh }) => {
   test("of a session is that of its command, whatever the other commands are", async () => {
     const one = newTrace();
     const other = newTrace();
-    const session = new BareSession(server.client);
+    const session = sessionOfTest(server.client);
     session.send({
       commands: [
         { call: 1n, traceparent: one.traceparent, command: acquire({ name: "of one" }) },
@@ -114,8 +108,6 @@ describe.each(testDatabases())("a traced call on $label", ({ kind, fresh }) => {
       ],
     });
     for (const call of [1n, 2n, 3n, 4n]) expect((await session.last(call)).case).toBe("acquire");
-    session.cancel();
-    await session.ended.catch(() => {});
     for (const [{ traceId, parentId }, lock] of [
       [one, "of one"],
       [other, "of the other"],
@@ -127,7 +119,7 @@ describe.each(testDatabases())("a traced call on $label", ({ kind, fresh }) => {
 
   test("shares a transaction with others: the first has the statements, the other ones a link to them", async () => {
     const traces = [newTrace(), newTrace()];
-    const session = new BareSession(server.client);
+    const session = sessionOfTest(server.client);
     // Both names are known, so that both commands are submitted in one turn.
     for (const name of ["shared a", "shared b"]) {
       const { leaseId } = await server.client.lease({ name });
@@ -140,8 +132,6 @@ describe.each(testDatabases())("a traced call on $label", ({ kind, fresh }) => {
     }));
     session.send({ commands });
     for (const { call } of commands) expect((await session.last(call)).case).toBe("acquire");
-    session.cancel();
-    await session.ended.catch(() => {});
     const [first, second] = await Promise.all(
       traces.map(({ traceId }) => spans.of(traceId, ACQUIRE, "transaction")),
     );
@@ -172,9 +162,7 @@ describe.each(testDatabases())("a traced call on $label", ({ kind, fresh }) => {
 describe("a call", () => {
   async function scene(env: Record<string, string> = {}, options: Parameters<typeof startServer>[0] = {}) {
     const spans = new RecordedSpans(env);
-    const server = await startServer({ tracer: spans.tracer, ...options });
-    cleanups.push(() => server.stop());
-    return { spans, server };
+    return { spans, server: await serverOfTest({ tracer: spans.tracer, ...options }) };
   }
 
   test("that asks for something impossible has its reason, and is no failure of the server", async () => {
@@ -211,8 +199,9 @@ describe("a call", () => {
       OTEL_TRACES_SAMPLER_ARG: "0",
     });
     const left = newTrace(false);
-    const unsampled = new TestCalls(server.address, { headers: { traceparent: left.traceparent } });
-    cleanups.push(() => unsampled.close());
+    const unsampled = clientOfTest(
+      new TestCalls(server.address, { headers: { traceparent: left.traceparent } }),
+    );
     await unsampled.lease({ name: "left out by its caller" });
     await server.client.lease({ name: "left out by the server" });
     const { client, traceId } = tracedClient(server);
@@ -229,7 +218,6 @@ describe("a call", () => {
     await client.ticket({ name: "held" });
     await spans.of(traceId, ACQUIRE);
     await server.stop();
-    cleanups.pop();
     const queue = (await spans.stop()).one("queue");
     expect(queue).toMatchObject({ traceId, attributes: { "rowlock.outcome": "unknown" } });
   });
@@ -240,15 +228,13 @@ test.each(mysqlFamily())(
   "a wait ends when this server learns of a grant by another one on $flavour",
   async (found) => {
     const database = await freshDatabase(found);
-    cleanups.push(() => database.drop());
+    onTestFinished(() => database.drop());
     const spans = new RecordedSpans();
-    const there = await startServer({ url: database.url });
-    cleanups.push(() => there.stop());
-    const here = await startServer({ url: database.url, tracer: spans.tracer });
-    cleanups.push(() => here.stop());
+    const there = await serverOfTest({ url: database.url });
+    const here = await serverOfTest({ url: database.url, tracer: spans.tracer });
     const { leaseId } = await there.client.lease({ name: "x" });
     const { traceId, traceparent } = newTrace();
-    const session = new BareSession(here.client);
+    const session = sessionOfTest(here.client);
     session.send({ commands: [{ call: 1n, traceparent, command: wait({ name: "x" }) }] });
     await here.event((event) => event.kind === "enqueued");
     await there.client.call("release", { leaseId });

@@ -6,7 +6,7 @@ import { create, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import { type BareCallOptions, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import type { ClaimKey } from "../../../server/core/claim.ts";
-import type { CarriedCall } from "../../../server/grpc/call.ts";
+import type { CarriedCall } from "../../../server/grpc/call-frame.ts";
 import { between, type Chance, chanceOf } from "../world/chance.ts";
 import type { Process, World } from "../world/world.ts";
 import type { SimServer } from "./server.ts";

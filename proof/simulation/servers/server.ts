@@ -8,9 +8,10 @@ import type { ClaimKey } from "../../../server/core/claim.ts";
 import type { Policy } from "../../../server/core/rows.ts";
 import { Engine } from "../../../server/engine/engine.ts";
 import { SharedAdmission } from "../../../server/grpc/admission.ts";
-import { type Answer, type CarriedCall, ConnectionCalls } from "../../../server/grpc/call.ts";
-import { arrive, type Ended, perform, type Served } from "../../../server/grpc/call-frame.ts";
+import type { Answer } from "../../../server/grpc/call.ts";
+import { type CarriedCall, type Ended, perform, type Served } from "../../../server/grpc/call-frame.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
+import { ConnectionCalls } from "../../../server/grpc/connection-calls.ts";
 import type { Failure } from "../../../server/grpc/messages/status.ts";
 import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
 import { OpenWaits } from "../../../server/grpc/open-waits.ts";
@@ -162,13 +163,11 @@ export class SimServer {
   ): Promise<{ readonly failure: Failure } | { readonly answer: Message | null }> {
     const verb = ROWS[method];
     if (!verb) throw new Error(`There is no method ${method}.`);
-    const served = this.#served;
-    const arrived = arrive(served, verb, carried, "call", () => ({
-      traceparent: undefined,
-      tracestate: undefined,
-    }));
     const { promise, resolve } = Promise.withResolvers<Ended<Message | null>>();
-    perform(served, arrived, {
+    perform(this.#served, verb, {
+      call: carried,
+      via: "call",
+      parent: () => ({ traceparent: undefined }),
       identify: () => NOBODY,
       decode: () => message,
       encode: (answer) => (answer === undefined ? null : messageOf(verb.of.output, answer)),

@@ -148,6 +148,7 @@ export class Attempt {
     // Not by for...of, which makes a list of two for each lock of each transaction.
     this.#asked.forEach((asked, lockId) => {
       let anywhereInQueue = false;
+      const requestIdsBefore = requestIds.length;
       for (let index = 0; index < asked.length; index++) {
         const { command } = asked[index] as Submitted;
         if (command.verb === "advance" || command.verb === "withdraw") anywhereInQueue = true;
@@ -162,7 +163,8 @@ export class Attempt {
         else if (command.verb === "advance") claims.push(...(command.claims ?? []));
       }
       const heads = Math.min(asked.length + QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX);
-      locks.push({ id: lockId, heads, likelyQueue: likelyQueue(lockId), anywhereInQueue });
+      const byRequest = requestIds.length > requestIdsBefore;
+      locks.push({ id: lockId, heads, likelyQueue: likelyQueue(lockId), anywhereInQueue, byRequest });
     });
     locks.sort((a, b) => (a.id < b.id ? -1 : 1));
     return { impatient, locks, claims, requestIds, holdersOf };

@@ -4,7 +4,7 @@ import type { Duration } from "@bufbuild/protobuf/wkt";
 import { Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
 import type { AcquireRequest, AcquireResponse, QueueRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { PERMITS_MAX } from "../../core/bounds.ts";
-import type { Mode } from "../../core/claim.ts";
+import type { Claim, Mode } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { AcquireInput, AnswerTo } from "../../engine/answers.ts";
 import type { Call, MethodContext } from "../call.ts";
@@ -36,42 +36,63 @@ const FIRST: Place = { ahead: 0, permitsAhead: 0, queueLength: 1 };
  * With a request id of its own, a client can safely repeat the call: it gets the same claim.
  */
 export function acquire(context: MethodContext, { ask, whenBusy }: CheckedAcquire, call: AcquireCall): void {
-  if (whenBusy !== "wait") new AcquireAtOnce(context, ask, call).enter();
-  else
-    untilGranted(context, ask, call).then(
-      (outcome) => call.answer({ outcome }),
-      (error: unknown) => call.fail(error),
-    );
+  const wait = whenBusy === "wait" ? new Wait(context.engine, call) : null;
+  try {
+    new OneAcquire(context, ask, call, wait).enter();
+  } catch (error) {
+    wait?.close();
+    throw error;
+  }
 }
 
-class AcquireAtOnce extends OneDecision<AcquireAnswer, AcquireMessage> {
+class OneAcquire extends OneDecision<AcquireAnswer, AcquireMessage> {
   readonly #context: MethodContext;
   readonly #ask: AcquireInput;
+  /** null: the call does not wait for the lock. */
+  readonly #wait: Wait | null;
   /** Gives back the room that is kept for it in its caller's quota; null: none is kept. */
   readonly #decided: (() => void) | null;
 
-  constructor(context: MethodContext, ask: AcquireInput, call: AcquireCall) {
+  constructor(context: MethodContext, ask: AcquireInput, call: AcquireCall, wait: Wait | null) {
     super(call, call);
     this.#context = context;
     this.#ask = ask;
+    this.#wait = wait;
     this.#decided = keepRoom(call, askedFor(ask));
   }
 
   protected ask(): void {
-    this.#context.engine.beginAcquire(this.#ask, null, this.call, this);
+    this.#context.engine.beginAcquire(this.#ask, this.#wait, this.call, this);
   }
 
   protected messageOf(answer: AcquireAnswer): AcquireMessage | Promise<AcquireMessage> {
-    const outcome = answeredNow(this.#context, answer, this.#ask, this.call);
-    return outcome ? { outcome } : this.#afterReading(answer);
+    const { outcome, lockName } = answer;
+    if (this.#wait && outcome.kind === "waiting")
+      return this.#untilGranted(this.#wait, outcome.claim, lockName);
+    const known = answeredNow(this.#context, answer, this.#ask, this.call);
+    return known ? { outcome: known } : this.#afterReading(answer);
+  }
+
+  async #untilGranted(wait: Wait, waiting: Claim, lockName: string): Promise<AcquireMessage> {
+    const { engine } = this.#context;
+    try {
+      const { claim, nowUs } = await wait.untilSettled(waiting, () => canReturn(this.#ask));
+      if (claim.state !== "held")
+        return { outcome: { case: "ended", value: await endOf(engine, claim, lockName, this.call) } };
+      giveBackUnheard(engine, claim, this.call, canReturn(this.#ask));
+      return { outcome: { case: "lease", value: leaseMessage(claim, lockName, nowUs) } };
+    } finally {
+      wait.close();
+    }
   }
 
   async #afterReading(answer: AcquireAnswer): Promise<AcquireMessage> {
     return { outcome: await answeredAfterReading(this.#context, answer, this.#ask, this.call) };
   }
 
-  protected ended(): void {
+  protected ended(answer: AcquireAnswer | null): void {
     this.#decided?.();
+    if (answer?.outcome.kind !== "waiting") this.#wait?.close();
   }
 }
 
@@ -126,22 +147,6 @@ async function answeredAfterReading(
         else answer = await asking(call, askedFor(ask), () => engine.acquire(ask, null, call));
       }
     }
-  }
-}
-
-async function untilGranted(context: MethodContext, ask: AcquireInput, call: Call): Promise<Outcome> {
-  const { engine } = context;
-  const wait = new Wait(engine, call);
-  try {
-    const answer = await asking(call, askedFor(ask), () => engine.acquire(ask, wait, call));
-    const { outcome, lockName } = answer;
-    if (outcome.kind !== "waiting") return await answeredAfterReading(context, answer, ask, call);
-    const { claim, nowUs } = await wait.untilSettled(outcome.claim, () => canReturn(ask));
-    if (claim.state !== "held") return { case: "ended", value: await endOf(engine, claim, lockName, call) };
-    giveBackUnheard(engine, claim, call, canReturn(ask));
-    return { case: "lease", value: leaseMessage(claim, lockName, nowUs) };
-  } finally {
-    wait.close();
   }
 }
 

@@ -3,16 +3,18 @@
 
 import type { AccessError } from "../../access/access-error.ts";
 import type { Claim, ClaimRef } from "../../core/claim.ts";
-import type { CallSpan } from "../../core/span.ts";
+import type { TraceParent } from "../../core/span.ts";
 import { ClientGone } from "../../engine/faults.ts";
-import type { Answer, Call, Client } from "../call.ts";
-import { Cancellation } from "../cancellation.ts";
+import type { Answer, Client } from "../call.ts";
+import type { Frame } from "../call-observer.ts";
+import { OpenCall } from "../open-call.ts";
 import type { AnyVerb } from "../verbs.ts";
 import type { SessionLease, SessionLeases } from "./session-leases.ts";
 
 /** What all calls of a session share. */
 export interface SessionClient extends Client {
   readonly peer: string;
+  readonly frame: Frame;
   readonly answered: (call: SessionCall, message: Answer | Buffer | undefined) => void;
   readonly failed: (call: SessionCall, error: unknown) => void;
   readonly send: (call: SessionCall, message: Answer, written?: () => void) => void;
@@ -21,19 +23,15 @@ export interface SessionClient extends Client {
   readonly leases: Pick<SessionLeases, "decided" | "keptUnheard" | "answered" | "endOf" | "reportedEnded">;
 }
 
-export class SessionCall implements Call {
+export class SessionCall extends OpenCall {
   readonly number: bigint;
   /** undefined: the command asks for nothing. */
   readonly verb: AnyVerb | undefined;
-  readonly isUrgent: boolean;
   /** Whether its request counts as a wait. */
   readonly isWait: boolean;
-  readonly startedMs = performance.now();
   readonly client: SessionClient;
-  readonly span: CallSpan | undefined;
   /** The lease that it gives back. */
-  leaseId: string | undefined;
-  readonly #cancellation = new Cancellation();
+  givenBack: SessionLease | undefined;
   /** Its method has finished. */
   #isOver = false;
   /** Leases that its answer is to report. */
@@ -45,19 +43,13 @@ export class SessionCall implements Call {
     verb: AnyVerb | undefined,
     isWait: boolean,
     client: SessionClient,
-    span?: CallSpan,
+    parent: TraceParent,
   ) {
+    super(client.frame, verb, "session", () => parent);
     this.number = number;
     this.verb = verb;
-    this.isUrgent = verb?.admission === "urgent";
     this.isWait = isWait;
     this.client = client;
-    this.span = span;
-  }
-
-  /** Its name in metrics and in the log. */
-  get method(): string {
-    return this.verb?.of.name ?? "Session";
   }
 
   answer(message?: Answer | Buffer): void {
@@ -72,31 +64,9 @@ export class SessionCall implements Call {
     this.client.send(this, message, written);
   }
 
-  get signal(): AbortSignal {
-    return this.#cancellation.signal;
-  }
-
-  get isCancelled(): boolean {
-    return this.#cancellation.isCancelled;
-  }
-
   /** The same object for all calls of a session. */
   get source(): object {
     return this.client;
-  }
-
-  get principal(): string {
-    return this.client.identity.principal;
-  }
-
-  mayMakeName(): boolean {
-    const { usage, identity } = this.client;
-    return usage.mayMakeName(identity);
-  }
-
-  roomForLeases(leases: number): (() => void) | null | undefined {
-    const { usage, identity } = this.client;
-    return usage.roomForLeases(identity, leases);
   }
 
   getPeer(): string {
@@ -142,6 +112,6 @@ export class SessionCall implements Call {
   /** The client waits for no answer any more. `isGivenUp`: it has cancelled the call itself. */
   close(isGivenUp = false): void {
     clearTimeout(this.#timer);
-    if (!this.#isOver) this.#cancellation.cancel(new ClientGone(isGivenUp));
+    if (!this.#isOver) this.cancel(new ClientGone(isGivenUp));
   }
 }

@@ -60,6 +60,8 @@ export interface SessionLease {
   answers: number;
   /** Its releases under way. */
   releases: number;
+  /** Whether the session no longer remembers it. */
+  isForgotten: boolean;
   /** Removes the engine's listener. */
   readonly forget: () => void;
 }
@@ -137,16 +139,19 @@ export class SessionLeases {
     if (isUnconfirmed(lease)) this.#unacknowledged.push({ response, lease });
   }
 
-  /** The client releases the lease: if that ends it, the end is no loss. Must be followed by `gaveBack`. */
-  givesBack(leaseId: string): void {
+  /**
+   * The client releases the lease: if that ends it, the end is no loss. Pass the result to `gaveBack` when the release is
+   * over; undefined: the session does not know the lease.
+   */
+  givesBack(leaseId: string): SessionLease | undefined {
     const lease = this.#held.get(secretOf(leaseId));
     if (lease) lease.releases += 1;
+    return lease;
   }
 
   /** `isDone`: the release succeeded. */
-  gaveBack(leaseId: string, isDone: boolean): void {
-    const lease = this.#held.get(secretOf(leaseId));
-    if (!lease || lease.releases === 0) return;
+  gaveBack(lease: SessionLease, isDone: boolean): void {
+    if (lease.isForgotten) return;
     lease.releases -= 1;
     if (isDone) lease.state = "given_back";
     const isGivenBack = lease.state === "given_back";
@@ -177,7 +182,7 @@ export class SessionLeases {
       if (endsAtMs !== null && endsAtMs < untilMs && answers + releases === 0) this.#drop(lease);
     }
     // A client that acknowledges nothing must not make the session remember all leases that it ever got.
-    this.#unacknowledged = this.#unacknowledged.filter(({ lease }) => this.#isHeld(lease));
+    this.#unacknowledged = this.#unacknowledged.filter(({ lease }) => !lease.isForgotten);
   }
 
   /** An answer reports that the lease has ended, perhaps at another server. `how`: the ended claim, if known. */
@@ -191,8 +196,7 @@ export class SessionLeases {
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    for (const { forget } of this.#held.values()) forget();
-    this.#held.clear();
+    for (const lease of this.#held.values()) this.#drop(lease);
     this.#unacknowledged = [];
     this.#toConfirm = [];
   }
@@ -209,6 +213,7 @@ export class SessionLeases {
       endsAtMs: null,
       answers: 0,
       releases: 0,
+      isForgotten: false,
       forget: this.#options.engine.onLost(ref, (ended) => this.#lost(lease, ended)),
     };
     this.#held.set(secret, lease);
@@ -220,9 +225,10 @@ export class SessionLeases {
   }
 
   #drop(lease: SessionLease): void {
+    if (lease.isForgotten) return;
+    lease.isForgotten = true;
     lease.forget();
-    const { secret } = lease.ref;
-    if (this.#held.get(secret) === lease) this.#held.delete(secret);
+    this.#held.delete(lease.ref.secret);
   }
 
   #lost(lease: SessionLease, ended: Claim): void {
@@ -247,10 +253,10 @@ export class SessionLeases {
   }
 
   async #confirm(held: SessionLease): Promise<void> {
-    if (!this.#isHeld(held) || !isUnconfirmed(held) || held.ended) return;
+    if (held.isForgotten || !isUnconfirmed(held) || held.ended) return;
     try {
       const { outcome, nowUs } = await this.#options.confirm(held.ref);
-      if (!this.#isHeld(held) || held.ended) return;
+      if (held.isForgotten || held.ended) return;
       if (outcome.kind === "ended") this.#lost(held, outcome.claim);
       if (outcome.kind !== "held") return;
       const wasProvisional = held.state === "provisional";
@@ -265,15 +271,10 @@ export class SessionLeases {
       if (!(error instanceof Fault || isOverloaded)) return this.#options.onBug(error);
       // The database is away or overloaded, so this tries again. A provisional lease ends by itself with the grace
       // period.
-      if (!this.#isHeld(held)) return;
+      if (held.isForgotten) return;
       this.#toConfirm.push(held);
       this.#confirmLater();
     }
-  }
-
-  /** Whether the session still remembers it. */
-  #isHeld(lease: SessionLease): boolean {
-    return this.#held.get(lease.ref.secret) === lease;
   }
 }
 

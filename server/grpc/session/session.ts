@@ -9,15 +9,15 @@ import { status } from "@grpc/grpc-js";
 import { LeaseTermsSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionCommand, SessionOpen } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Gate, Identity } from "../../access/access.ts";
+import type { Identity } from "../../access/access.ts";
 import type { Usage } from "../../access/usage.ts";
 import { TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import { ClientGone } from "../../engine/faults.ts";
 import { admissionOf, admitted, type SharedAdmission } from "../admission.ts";
-import { admitCall } from "../authorize.ts";
 import type { Answer, MethodContext } from "../call.ts";
+import type { Asking } from "../call-frame.ts";
 import type { Frame } from "../call-observer.ts";
-import { earlyRefusal, isRefusable } from "../early-refusal.ts";
+import { toComeBack } from "../early-refusal.ts";
 import {
   COMMANDS_PER_TICK_MAX,
   CONFIRM_PER_GRACE,
@@ -42,21 +42,16 @@ import { durationMessage } from "../messages/times.ts";
 import { checkDuration, checkLabels, checkText, Violations, WAIT } from "../methods/fields.ts";
 import type { OpenWaits } from "../open-waits.ts";
 import { shownEnd } from "../shown.ts";
-import type { Callers } from "../standing.ts";
-import { beginCall, endCall } from "../traced-call.ts";
-import { type AnyVerb, checked, inOrder, ROWS, resultField } from "../verbs.ts";
+import { inOrder, isRefusable, ROWS, resultField } from "../verbs.ts";
 import { Outbox } from "./outbox.ts";
 import { SessionCall, type SessionClient } from "./session-call.ts";
 import { SessionLeases } from "./session-leases.ts";
 
-export interface SessionContext {
+export interface SessionContext extends Asking {
   readonly methods: MethodContext;
   readonly admission: SharedAdmission;
   readonly openWaits: OpenWaits;
   readonly frame: Frame;
-  readonly gate: Gate;
-  /** As in Asking. */
-  readonly callers?: Callers;
   readonly usage: Usage;
   /** This server's id, as clients get it. */
   readonly replica: string;
@@ -138,6 +133,7 @@ export class Session {
       identity,
       usage,
       peer: stream.getPeer(),
+      frame,
       admission: ownAdmission,
       waits,
       renewals: admission.renewals.of(identity.principal || this),
@@ -146,7 +142,7 @@ export class Session {
       failed: (call, error) => this.#failed(call, error),
       send: (call, message, written) => this.#send(call, message, written),
       denied: ({ method, span }, why) =>
-        context.frame.faultLog.failed(method, failureOf(why), why, span, stream.getPeer()),
+        frame.faultLog.failed(method, failureOf(why), why, span, stream.getPeer()),
     };
     this.#silenceMs = graceMs * SILENCE_PER_GRACE;
     this.#silenceTimer = setInterval(() => this.#listen(), this.#silenceMs / LOOKS);
@@ -284,15 +280,13 @@ export class Session {
     const retryAfterMs = verb && isRefusable(verb) ? this.#admission.retryAfterIfLate() : undefined;
     if (verb && retryAfterMs !== undefined) {
       const bound = this.identity.principal === "" ? "session_commands" : "principal_commands";
-      const refusal = earlyRefusal(bound, retryAfterMs);
+      const refusal = toComeBack(bound, retryAfterMs);
       this.#outbox.addResult(number, ERROR, refusal.packed);
       refusal.note(this.#context.frame, verb.of.name, "session");
       return;
     }
     const isWait = asked.case ? (verb?.isWait(asked.value) ?? false) : false;
-    const { tracer } = this.#context.frame;
-    const span = tracer && beginCall(tracer, verb?.of.name ?? "Session", command);
-    const call = new SessionCall(number, verb, isWait, this.#client, span);
+    const call = new SessionCall(number, verb, isWait, this.#client, command);
     this.#calls.set(number, call);
     if (!call.isWait) this.#commandsUnderWay += 1;
     try {
@@ -303,12 +297,9 @@ export class Session {
       const timeoutMs = checkTimeout(command.timeout);
       if (timeoutMs !== undefined) call.limitTo(timeoutMs, () => this.#fail(call, timedOut()));
       this.#complete(asked);
-      const { methods } = this.#context;
-      const request = checked(verb, asked.value, methods);
-      const admitting = admitCall(call, verb, request, methods.engine);
-      if (asked.case === "release") this.#givesBack(call, asked.value.leaseId);
-      if (admitting) this.#beginAfter(admitting, call, verb, request);
-      else verb.begin(methods, request, call);
+      call.begin(verb, asked.value, this.#context.methods, () => {
+        if (asked.case === "release") call.givenBack = this.#leases.givesBack(asked.value.leaseId);
+      });
     } catch (error) {
       call.fail(error);
     }
@@ -332,28 +323,16 @@ export class Session {
     }
   }
 
-  // Not async: an async frame would keep the request in memory for as long as the call waits.
-  #beginAfter(admitting: Promise<void>, call: SessionCall, verb: AnyVerb, request: unknown): void {
-    admitting
-      .then(() => verb.begin(this.#context.methods, request, call))
-      .catch((error: unknown) => call.fail(error));
-  }
-
-  #givesBack(call: SessionCall, leaseId: string): void {
-    call.leaseId = leaseId;
-    this.#leases.givesBack(leaseId);
-  }
-
   /** The method is over, and has no error. A stream has sent everything by then. */
   #answered(call: SessionCall, message: Answer | Buffer | undefined): void {
-    if (call.leaseId !== undefined) this.#leases.gaveBack(call.leaseId, true);
+    if (call.givenBack) this.#leases.gaveBack(call.givenBack, true);
     if (message !== undefined) this.#send(call, message);
     this.#workIsOver(call);
     if (this.#isOpen(call)) this.#close(call, status.OK);
   }
 
   #failed(call: SessionCall, error: unknown): void {
-    if (call.leaseId !== undefined) this.#leases.gaveBack(call.leaseId, false);
+    if (call.givenBack) this.#leases.gaveBack(call.givenBack, false);
     this.#workIsOver(call);
     this.#fail(call, error);
   }
@@ -381,15 +360,9 @@ export class Session {
 
   #close(call: SessionCall, code: status, isGivenUp = false, reason?: Reason): void {
     this.#calls.delete(call.number);
-    this.#observe(call, code, reason);
+    call.observe(code, reason);
     this.#endIfDone();
     call.close(isGivenUp);
-  }
-
-  #observe(call: SessionCall, code: status, reason?: Reason): void {
-    if (call.span) endCall(call.span, code, reason);
-    const seconds = (performance.now() - call.startedMs) / 1e3;
-    this.#context.frame.observer.call(call.method, status[code], seconds, "session", call.span);
   }
 
   #endIfDone(): void {
@@ -416,7 +389,7 @@ export class Session {
     const calls = [...this.#calls.values()];
     this.#calls.clear();
     for (const call of calls) {
-      this.#observe(call, status.CANCELLED);
+      call.observe(status.CANCELLED);
       call.close();
     }
     if (error === null) this.#ended.resolve();

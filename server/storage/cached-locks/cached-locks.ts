@@ -23,7 +23,7 @@ import { type Before, Copies, inState, type LiveClaims, liveClaims, seenTo } fro
 /** The rows of a plan as this server last wrote them. */
 export interface CachedRows extends Pick<Loaded, "locks" | "claims" | "queues"> {
   readonly before: Before;
-  /** Request ids of clients in the plan that no known claim has. */
+  /** Request ids of clients in the plan that no known claim of their commands' locks has. */
   readonly newRequestIds: readonly string[];
 }
 
@@ -186,17 +186,21 @@ export class CachedLocks {
   }
 
   /**
-   * Adds the claims of the plan's locks that have its request ids. Returns the clients' request ids without a claim: no
-   * claim of another lock has a request id that the server made.
+   * Adds the claims that have the plan's request ids, each at the lock that its command is for. Returns the clients' request
+   * ids without a claim: no claim of another lock has a request id that the server made.
    */
   #askByRequest({ locks, requestIds }: LoadPlan, copies: Copies): string[] {
-    const unknown = new Set(requestIds);
-    if (unknown.size === 0) return [];
-    for (const { id } of locks) {
-      for (const claim of this.#locks.get(id)?.claims?.all.values() ?? [])
-        if (unknown.delete(claim.requestId)) copies.ask(claim);
+    if (requestIds.length === 0) return [];
+    const found: string[] = [];
+    for (const { id, byRequest } of locks) {
+      if (!byRequest) continue;
+      for (const claim of this.#locks.get(id)?.claims?.all.values() ?? []) {
+        if (!requestIds.includes(claim.requestId)) continue;
+        copies.ask(claim);
+        found.push(claim.requestId);
+      }
     }
-    return [...unknown].filter((requestId) => !isServerMade(requestId));
+    return requestIds.filter((requestId) => !isServerMade(requestId) && !found.includes(requestId));
   }
 }
 

@@ -107,6 +107,8 @@ function recall(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read | null
   let takenRequestIds: Set<string> | undefined;
   for (const id of newRequestIds) {
     const claim = claimByRequest(handle.statements, id);
+    // A claim of another lock that is in memory, too: the decision must get it once.
+    if (claim && before.claim(claim)) return null;
     if (claim?.requestId === id) claims.push(claim);
     else if (claim) takenRequestIds = (takenRequestIds ?? new Set()).add(id);
   }

@@ -3,24 +3,14 @@
 import { expect, test } from "vitest";
 import { claimChart } from "../../../clients/shell/claim-chart.ts";
 import type { ClaimView } from "../../../clients/typescript/src/index.ts";
+import { claimView } from "./claim-view.ts";
 
 const at = (clock: string) => new Date(`2026-11-24T${clock}`);
 const NOW_MS = at("04:00:00").getTime();
 const plain = (_: string, text: string) => text;
 
-function claim(ticketNumber: number, requested: string, more: Partial<ClaimView>): ClaimView {
-  return {
-    lockName: "etl/load",
-    ticketNumber: BigInt(ticketNumber),
-    state: "ended",
-    mode: "permit",
-    permits: 1,
-    owner: "nightly",
-    labels: {},
-    requestedAt: at(requested),
-    ...more,
-  };
-}
+const claim = (ticketNumber: number, requested: string, more: Partial<ClaimView>) =>
+  claimView({ ticketNumber: BigInt(ticketNumber), requestedAt: at(requested), ...more });
 
 const CLAIMS = [
   claim(5, "03:50:00", { state: "waiting", owner: "hourly" }),

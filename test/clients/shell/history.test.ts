@@ -2,28 +2,19 @@
 // it says of what it leaves out.
 
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ChangeKind, ClaimState, EndReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { ListChangesRequest, ListClaimsRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { unknownLock } from "../../../server/grpc/messages/call-error.ts";
 import { ranInProcess } from "../../cli/in-process.ts";
-import { type Script, type ScriptedServer, startScriptedServer } from "../../support/scripted-server.ts";
+import type { Script } from "../../support/scripted-server.ts";
+import { EVIL, ranOver } from "./scripted.ts";
 
-const servers: ScriptedServer[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close();
-});
-
-async function history(script: Script, ...args: string[]) {
-  const server = await startScriptedServer(script);
-  servers.push(server);
-  return await ranInProcess(["history", ...args], { ROWLOCK_ADDR: server.address });
-}
+const history = (script: Script, ...args: string[]) => ranOver(script, "history", ...args);
 
 const at = (clock: string) => new Date(`2026-11-24T${clock}`);
 const stamp = (clock: string) => timestampFromDate(at(clock));
 
-const EVIL = "x\x1b[2J\r\nrowlock: all is well\u202e";
 const HOURS_AGO = timestampFromDate(new Date(Date.now() - 3 * 3_600_000));
 const LIVE = {
   lockName: "etl/load",
@@ -95,20 +86,10 @@ describe("claims", () => {
 
   test("are asked for by all flags", async () => {
     const { script, asked } = claims();
-    const filters = [
-      "--prefix",
-      "etl/",
-      "--owner",
-      "o",
-      "--principal",
-      "p",
-      "--label",
-      "a=1",
-      "--label",
-      "b",
-    ];
-    const range = ["--since", "2026-11-23T00:00:00Z", "--until", "2026-11-24T00:00:00Z", "--max", "7"];
-    await history(script, ...filters, ...range, "--ended", "expired,force-released", "--ended", "timed-out");
+    const filters = "--prefix etl/ --owner o --principal p --label a=1 --label b";
+    const range = "--since 2026-11-23T00:00:00Z --until 2026-11-24T00:00:00Z --max 7";
+    const ends = "--ended expired,force-released --ended timed-out";
+    await history(script, ...`${filters} ${range} ${ends}`.split(" "));
     expect(asked).toMatchObject([
       {
         ...PREFIX,

@@ -8,22 +8,15 @@ import { localTime } from "../../../clients/shell/past-times.ts";
 import { columns, jsonLine, paintOf, said, shown } from "../../../clients/shell/print.ts";
 import type { Interruption } from "../../../clients/shell/take.ts";
 import type { ClaimView, Lock, LockView, RenewedLease } from "../../../clients/typescript/src/index.ts";
+import { claimView } from "./claim-view.ts";
 
 const NOW_MS = 1_000_000;
 const plain = (_: string, text: string) => text;
 
 function claim(ticketNumber: number, more: Partial<ClaimView> = {}): ClaimView {
-  return {
-    lockName: "l",
-    ticketNumber: BigInt(ticketNumber),
-    state: "waiting",
-    mode: "permit",
-    permits: 1,
-    owner: `owner ${ticketNumber}`,
-    labels: {},
-    requestedAt: new Date(NOW_MS - 5_000),
-    ...more,
-  };
+  const requestedAt = new Date(NOW_MS - 5_000);
+  const [number, owner] = [BigInt(ticketNumber), `owner ${ticketNumber}`];
+  return claimView({ lockName: "l", ticketNumber: number, state: "waiting", owner, requestedAt, ...more });
 }
 
 const holder = (ticketNumber: number, more: Partial<ClaimView> = {}) =>

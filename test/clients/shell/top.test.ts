@@ -1,22 +1,11 @@
 // `rowlock top` and the filters of `rowlock ls` over a server whose answers this test writes.
 
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ClaimState, EndReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { ListClaimsRequest } from "#proto/rowlock/v1/lock_service_pb.js";
-import { ranInProcess } from "../../cli/in-process.ts";
-import { type Script, type ScriptedServer, startScriptedServer } from "../../support/scripted-server.ts";
-
-const servers: ScriptedServer[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close();
-});
-
-async function ran(script: Script, ...args: string[]) {
-  const server = await startScriptedServer(script);
-  servers.push(server);
-  return await ranInProcess(args, { ROWLOCK_ADDR: server.address });
-}
+import type { Script } from "../../support/scripted-server.ts";
+import { ranOver } from "./scripted.ts";
 
 const ago = (seconds: number) => timestampFromMs(Date.now() - seconds * 1_000);
 const HELD = {
@@ -57,7 +46,16 @@ function serving(...claims: { state: ClaimState }[]) {
 describe("rowlock top", () => {
   test("counts what is held now and what has ended lately, once", async () => {
     const { script, asked } = serving(HELD, WAITING, ENDED);
-    const { code, out, err } = await ran(script, "top", "etl/", "--once", "--by", "owner", "--over", "1h");
+    const { code, out, err } = await ranOver(
+      script,
+      "top",
+      "etl/",
+      "--once",
+      "--by",
+      "owner",
+      "--over",
+      "1h",
+    );
     expect([code, err]).toEqual([0, ""]);
     expect(out.split("\n")).toEqual([
       "OWNER             HELD  WAITING  LONGEST  LEAKS  TIME IN 60 MIN  ENDED  LOST",
@@ -72,24 +70,18 @@ describe("rowlock top", () => {
   });
 
   test("counts by classes, in the wanted order, for programs", async () => {
-    const flags = [
-      "--by",
-      "class",
-      "--class",
-      "web/*",
-      "--class",
-      "etl/*",
-      "--sort",
-      "ended",
-      "--once",
-      "--json",
-    ];
-    const { out } = await ran(serving(HELD, { ...ENDED, lockName: "x" } as never).script, "top", ...flags);
-    const groups = out
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-    expect(groups).toMatchObject([
+    const flags = "--by class --class web/* --class etl/* --sort ended --once --json".split(" ");
+    const { out } = await ranOver(
+      serving(HELD, { ...ENDED, lockName: "x" } as never).script,
+      "top",
+      ...flags,
+    );
+    expect(
+      out
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([
       { group: "other", held: 0, ended: 1, lost: 1, at: expect.any(String), since: expect.any(String) },
       { group: "etl/*", held: 1, waiting: 0, leaks: 1, ended: 0 },
     ]);
@@ -100,7 +92,7 @@ describe("rowlock top", () => {
     [["--every", "10ms"], /write a time from 1 s/],
     [["--sort", "size"], /held, waiting, longest/],
   ])("refuses %j", async (args, words) => {
-    expect(await ran({}, "top", ...args)).toMatchObject({
+    expect(await ranOver({}, "top", ...args)).toMatchObject({
       code: 64,
       out: "",
       err: expect.stringMatching(words),
@@ -112,7 +104,7 @@ describe("rowlock ls", () => {
   test("lists holders and waiters by owner, principal and labels", async () => {
     const { script, asked } = serving(HELD, WAITING);
     const filters = ["--owner", "o", "--principal", "p", "--label", "team=data"];
-    const { code, out, err } = await ran(script, "ls", "etl/", ...filters);
+    const { code, out, err } = await ranOver(script, "ls", "etl/", ...filters);
     expect([code, err]).toEqual([0, ""]);
     expect(out).toMatch(
       /^NAME +CLAIM +REQUESTED +WAITED +HELD +TAKES +TOKEN +OWNER +STATE\netl\/load +#13 .* nightly\\u001b\[2J +held now\netl\/load +#15 .* hourly +waits now\n$/,

@@ -3,25 +3,15 @@
 import { expect, test } from "vitest";
 import { groupOf, type Order, usageOf, usageTable } from "../../../clients/shell/usage.ts";
 import type { ClaimView } from "../../../clients/typescript/src/index.ts";
+import { claimView } from "./claim-view.ts";
 
 const NOW_MS = 1_000_000;
 const SINCE_MS = NOW_MS - 600_000;
 const plain = (_: string, text: string) => text;
 const ago = (seconds: number) => new Date(NOW_MS - seconds * 1_000);
 
-function claim(lockName: string, owner: string, more: Partial<ClaimView>): ClaimView {
-  return {
-    lockName,
-    ticketNumber: 1n,
-    state: "held",
-    mode: "permit",
-    permits: 1,
-    owner,
-    labels: {},
-    requestedAt: ago(1_000),
-    ...more,
-  };
-}
+const claim = (lockName: string, owner: string, more: Partial<ClaimView>) =>
+  claimView({ lockName, owner, state: "held", requestedAt: ago(1_000), ...more });
 
 const CLAIMS = [
   claim("etl/load", "nightly", { grantedAt: ago(900), expiresAt: ago(-30), principal: "token:etl" }),

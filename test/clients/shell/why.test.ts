@@ -1,15 +1,15 @@
 // `rowlock why`: what it asks for, each cause with what to do about it, and the estimate.
 
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ClaimState } from "#proto/rowlock/v1/lock_pb.js";
 import type { ExplainWaitRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { estimateWords, explanationPage } from "../../../clients/shell/wait-causes.ts";
 import { targetOf } from "../../../clients/shell/why.ts";
 import type { ClaimView, LockView, WaitCause } from "../../../clients/typescript/src/index.ts";
 import { unknownClaim } from "../../../server/grpc/messages/call-error.ts";
-import { ranInProcess } from "../../cli/in-process.ts";
-import { type Script, type ScriptedServer, startScriptedServer } from "../../support/scripted-server.ts";
+import type { Script } from "../../support/scripted-server.ts";
+import { EVIL, ranOver } from "./scripted.ts";
 
 const NOW_MS = new Date(2026, 10, 24, 3, 0, 0).getTime();
 const plain = (_: string, text: string) => text;
@@ -120,18 +120,7 @@ test.each([
   ["4.1a.AbCdEfGhIjKlMnOpQrStU", { name: "4.1a.AbCdEfGhIjKlMnOpQrStU" }],
 ])("%s is understood", (text, target) => expect(targetOf(text)).toEqual(target));
 
-const servers: ScriptedServer[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close();
-});
-
-async function why(script: Script, ...args: string[]) {
-  const server = await startScriptedServer(script);
-  servers.push(server);
-  return await ranInProcess(["why", ...args], { ROWLOCK_ADDR: server.address });
-}
-
-const EVIL = "x\x1b[2J\nrowlock: all is well\u202e";
+const why = (script: Script, ...args: string[]) => ranOver(script, "why", ...args);
 
 /** Answers with these fields, and keeps what was asked. */
 function explaining(fields: Parameters<typeof Object.assign>[0] = {}) {

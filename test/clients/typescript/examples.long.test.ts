@@ -119,20 +119,6 @@ console.log("held");
 });
 
 describe("a test server", () => {
-  test("gives clients, loses a lock on purpose, and is gone after its stop", async () => {
-    await using server = await startTestServer({ command: ROWLOCK_BIN });
-    const lock = await server.client.lock("etl");
-    const other = server.connect({ owner: "other", giveUpAfter: 300, log: () => {} });
-    expect(await other.tryLock("etl")).toBeNull();
-    await server.lose("etl");
-    await until(() => lock.state === "lost");
-    expect(await other.tryLock("etl")).toMatchObject({ token: 2n });
-    await server.stop();
-    await server.stop();
-    const late = client(server.address, { giveUpAfter: 300 });
-    await expect(late.getLock("etl")).rejects.toMatchObject({ diagnoses: [{ kind: "nobody_listens" }] });
-  });
-
   test("says how to get the command that it lacks, and what a wrong one did", async () => {
     await expect(startTestServer({ command: "/no/such/rowlock" })).rejects.toThrow(
       "There is no command /no/such/rowlock to start a test server: install the server, or set ROWLOCK_BIN to its path",

@@ -1,53 +1,27 @@
 // The package, packed from its sources and unpacked as npm would, beside its two dependencies, and used by a program
 // that knows nothing of this repository; and its declarations, used by a TypeScript program.
 
-import { execFileSync, spawn, spawnSync } from "node:child_process";
-import {
-  cpSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { StartOptions } from "../../support/harness.ts";
 import { knownCallers } from "../../support/known-callers.ts";
+import { installClient } from "../../support/npm-packages.ts";
 import { start } from "./stage.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const modules = join(root, "node_modules");
 const manifestOf = (path: string) => JSON.parse(readFileSync(join(root, path, "package.json"), "utf8"));
 
-let scratch: string;
-let packed: string;
 let program: string;
 beforeAll(() => {
-  scratch = mkdtempSync(join(tmpdir(), "rowlock-client-"));
-  const checkout = join(scratch, "checkout");
-  const own = ["src", "gen", "scripts", "package.json", "tsconfig.json", "README.md", "LICENSE"];
-  for (const path of ["tsconfig.json", "proto/gen", ...own.map((path) => `clients/typescript/${path}`)])
-    cpSync(join(root, path), join(checkout, path), { recursive: true, verbatimSymlinks: true });
-  symlinkSync(modules, join(checkout, "node_modules"));
-  execFileSync("npm", ["pack", "--ignore-scripts=false", "--pack-destination", scratch], {
-    cwd: join(checkout, "clients/typescript"),
-    stdio: "ignore",
-  });
-  program = join(scratch, "program");
-  const installed = join(program, "node_modules/@rowlock/client");
-  mkdirSync(installed, { recursive: true });
-  [packed = ""] = globSync(join(scratch, "rowlock-client-*.tgz"));
-  execFileSync("tar", ["-xzf", packed, "--strip-components=1", "-C", installed]);
-  for (const needed of Object.keys(manifestOf("clients/typescript").dependencies)) {
-    mkdirSync(join(program, "node_modules", needed, ".."), { recursive: true });
-    symlinkSync(join(modules, needed), join(program, "node_modules", needed));
-  }
+  program = mkdtempSync(join(tmpdir(), "rowlock-client-"));
+  installClient(program);
 });
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+afterAll(() => rmSync(program, { recursive: true, force: true }));
 
 test("has the version of the server, and its versions of the packages that both need", () => {
   const [server, client] = [manifestOf("."), manifestOf("clients/typescript")];
@@ -57,8 +31,10 @@ test("has the version of the server, and its versions of the packages that both 
 });
 
 test("contains what is built from its sources, what is generated, and nothing else", () => {
-  const listed = execFileSync("tar", ["-tzf", packed], { encoding: "utf8" }).trim().split("\n");
-  const files = listed.map((path) => path.replace(/^package\//, ""));
+  const installed = join(program, "node_modules/@rowlock/client");
+  const files = globSync("**", { cwd: installed, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(installed, join(entry.parentPath, entry.name)));
   const sources = globSync("**/*.ts", { cwd: join(root, "clients/typescript/src") });
   const built = sources.flatMap((path) =>
     [".js", ".js.map", ".d.ts"].map((end) => `dist/${path.slice(0, -".ts".length)}${end}`),
@@ -77,27 +53,28 @@ test("contains what is built from its sources, what is generated, and nothing el
   );
 });
 
-/** Runs an example of the README against a server of the test. Returns its output. */
-async function runExample(
-  which: number,
-  options: StartOptions = {},
-): Promise<{ status: number | null; out: string }> {
+/** Runs a program, and returns what it prints. */
+async function run(code: string): Promise<{ status: number | null; out: string }> {
+  writeFileSync(join(program, "program.mjs"), code);
+  const running = spawn(process.execPath, ["program.mjs"], {
+    cwd: program,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  for (const stream of [running.stdout, running.stderr]) stream.on("data", (chunk) => (out += chunk));
+  const [status] = await once(running, "close");
+  return { status, out };
+}
+
+/** Runs an example of the README against a server of the test. */
+async function runExample(which: number, options: StartOptions = {}) {
   const server = await start(options);
   const readme = readFileSync(join(root, "clients/typescript/README.md"), "utf8");
   const examples = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code as string);
   const [example = ""] = examples.filter((code) => code.includes("import {")).slice(which);
   expect(example.trim().split("\n").length).toBeLessThanOrEqual(10);
   expect(example).toContain("127.0.0.1:50051");
-  writeFileSync(join(program, "example.mjs"), example.replace("127.0.0.1:50051", server.address));
-  return await new Promise((resolve) => {
-    const running = spawn(process.execPath, ["example.mjs"], {
-      cwd: program,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let out = "";
-    for (const stream of [running.stdout, running.stderr]) stream.on("data", (chunk) => (out += chunk));
-    running.on("close", (status) => resolve({ status, out }));
-  });
+  return await run(example.replace("127.0.0.1:50051", server.address));
 }
 
 test("runs the first example of its README, and lets the process end", async () => {
@@ -114,18 +91,6 @@ test("runs the example of a token, which a server demands, and lets the process 
   const found = await runExample(2, { grpc: { gate: access } });
   expect(found).toEqual({ status: 0, out: expect.stringContaining("fencing token 1") });
 });
-
-/** Runs a program, and returns what it prints. */
-async function run(code: string): Promise<{ status: number | null; out: string }> {
-  writeFileSync(join(program, "reporting.mjs"), code);
-  const running = spawn(process.execPath, ["reporting.mjs"], {
-    cwd: program,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let out = "";
-  running.stdout.on("data", (chunk) => (out += chunk));
-  return await new Promise((resolve) => running.on("close", (status) => resolve({ status, out })));
-}
 
 test("uses the OpenTelemetry of the program, and says so if it cannot load it", async () => {
   const { address } = await start();

@@ -30,60 +30,52 @@ const fault = (kind: Fault["kind"], reason: string) =>
 /** A transaction of this lock's commands. */
 const of = (lockId: bigint): AsksByLock => new Map([[lockId, []]]);
 
-function scene() {
-  const onTrouble = vi.fn();
-  const decisions = new Health(5n);
-  decisions.onTrouble = onTrouble;
-  return { decisions, onTrouble };
-}
-
-describe("the last decisions", () => {
-  test("report a committed transaction for a while", () => {
-    const { decisions, onTrouble } = scene();
-    const committedMs = performance.now();
-    decisions.committed(of(1n));
+describe("the last decisions report for a while", () => {
+  const readOnly = fault("unavailable", "read_only");
+  test.each<[string, (decisions: Health) => void, object, number]>([
+    ["a committed transaction", (decisions) => decisions.committed(of(1n)), { committed: true }, 0],
+    [
+      "the last failure, and trouble at once",
+      (decisions) => {
+        decisions.failed(fault("unavailable", "connection_lost"));
+        decisions.failed(readOnly);
+      },
+      { failure: readOnly, isSuspect: true },
+      2,
+    ],
+    [
+      "a usable database, and trouble, on a lock that another transaction holds",
+      (decisions) => decisions.failed(fault("unavailable", ROW_LOCKED)),
+      { isSuspect: true },
+      1,
+    ],
+    [
+      "nothing about the database after a bug, or at a bound of this server",
+      (decisions) => {
+        decisions.failed(new Error("A bug, made by a test."));
+        decisions.failed(fault("overloaded", "commands_queued"));
+      },
+      {},
+      0,
+    ],
+    [
+      "a doubt if other work that needs the database failed",
+      (decisions) => decisions.suspected(),
+      { isSuspect: true },
+      1,
+    ],
+  ])("%s", (_, happens, reported, troubles) => {
+    const decisions = new Health(5n);
+    const onTrouble = vi.fn();
+    decisions.onTrouble = onTrouble;
+    const atMs = performance.now();
+    happens(decisions);
+    const ever = { ...NOTHING, ...("committed" in reported && { committedMs: atMs }) };
     vi.advanceTimersByTime(RECENT_DECISIONS_MS);
-    expect(decisions.recent).toEqual({ ...NOTHING, committed: true, committedMs });
+    expect(decisions.recent).toEqual({ ...ever, ...reported });
     vi.advanceTimersByTime(1);
-    expect(decisions.recent).toEqual({ ...NOTHING, committedMs });
-    expect(onTrouble).not.toHaveBeenCalled();
-  });
-
-  test("report the last failure for a while, and trouble at once", () => {
-    const { decisions, onTrouble } = scene();
-    const last = fault("unavailable", "read_only");
-    decisions.failed(fault("unavailable", "connection_lost"));
-    decisions.failed(last);
-    expect(onTrouble).toHaveBeenCalledTimes(2);
-    vi.advanceTimersByTime(RECENT_DECISIONS_MS);
-    expect(decisions.recent).toEqual({ ...NOTHING, failure: last, isSuspect: true });
-    vi.advanceTimersByTime(1);
-    expect(decisions.recent).toEqual(NOTHING);
-  });
-
-  test("on a lock that another transaction holds show a usable database, and trouble", () => {
-    const { decisions, onTrouble } = scene();
-    decisions.failed(fault("unavailable", ROW_LOCKED));
-    expect(decisions.recent).toEqual({ ...NOTHING, isSuspect: true });
-    expect(onTrouble).toHaveBeenCalledTimes(1);
-  });
-
-  test("that failed with a bug, or at a bound of this server, report nothing about the database", () => {
-    const { decisions, onTrouble } = scene();
-    for (const error of [new Error("A bug, made by a test."), fault("overloaded", "commands_queued")])
-      decisions.failed(error);
-    expect(decisions.recent).toEqual(NOTHING);
-    expect(onTrouble).not.toHaveBeenCalled();
-  });
-
-  test("are doubted for a while if other work that needs the database failed", () => {
-    const { decisions, onTrouble } = scene();
-    decisions.suspected();
-    expect(onTrouble).toHaveBeenCalledTimes(1);
-    vi.advanceTimersByTime(RECENT_DECISIONS_MS);
-    expect(decisions.recent).toEqual({ ...NOTHING, isSuspect: true });
-    vi.advanceTimersByTime(1);
-    expect(decisions.recent).toEqual(NOTHING);
+    expect(decisions.recent).toEqual(ever);
+    expect(onTrouble).toHaveBeenCalledTimes(troubles);
   });
 });
 

@@ -314,13 +314,16 @@ describe("captures of the same locks at the same time", () => {
 });
 
 describe("a capture with an unknown outcome", () => {
+  const heldUp = fault(ROW_LOCKED, true);
   test.each([
-    ["withdraws it where nobody can ask again", "", undefined, true],
-    ["withdraws it where its client has given it up", "r", cancelled(true), true],
-    ["leaves it where its client may ask again", "r", cancelled(false), false],
-  ])("%s", async (_, requestId, asker, isWithdrawn) => {
-    const { capture, withdrawn } = scene(1, () => UNKNOWN);
-    await expect(capture({ requestId }, { caller: asker })).rejects.toBe(UNKNOWN);
+    ["withdraws it where nobody can ask again", UNKNOWN, "", undefined, true],
+    ["withdraws it so, too, where its rows are still locked", heldUp, "", undefined, true],
+    ["withdraws it where its client has given it up", UNKNOWN, "r", cancelled(true), true],
+    ["leaves it where its client may ask again", UNKNOWN, "r", cancelled(false), false],
+    ["leaves it so, too, where its rows are still locked", heldUp, "r", undefined, false],
+  ])("%s", async (_, inDoubt, requestId, asker, isWithdrawn) => {
+    const { capture, withdrawn } = scene(1, () => inDoubt);
+    await expect(capture({ requestId }, { caller: asker })).rejects.toBe(inDoubt);
     expect(withdrawn).toEqual(isWithdrawn ? ["t/10000"] : []);
   });
 
@@ -432,37 +435,21 @@ describe("a capture that is repeated", () => {
 describe("nothing is lost", () => {
   const REPEATED: OutcomeOf<"acquire"> = { kind: "request_id_reused" };
 
-  test("in doubt about one lock, while another server took one under another id: says that it is in doubt", async () => {
-    const { capture, earlier } = scene(2, (_name, { requestId }) => {
-      if (requestId === keptRequestId("", "r", 1)) return UNKNOWN;
-      earlier.push({ ...CLAIM, requestId });
-      return REPEATED;
-    });
-    await expect(capture({ max: 2, requestId: "r" })).rejects.toBe(UNKNOWN);
-  });
-
-  test("the same, given up: withdraws what is in doubt", async () => {
-    const { capture, earlier, withdrawn } = scene(2, (_name, { requestId }) => {
-      if (requestId === keptRequestId("", "r", 1)) return UNKNOWN;
-      earlier.push({ ...CLAIM, requestId });
-      return REPEATED;
-    });
-    await capture({ max: 2, requestId: "r" }, { caller: cancelled(true) }).catch(() => {});
-    expect(withdrawn).toEqual(["t/10001"]);
-  });
-
-  test("a COMMIT in doubt whose rows are still locked is in doubt", async () => {
-    const heldUpInDoubt = fault(ROW_LOCKED, true);
-    const { capture } = scene(1, () => heldUpInDoubt);
-    await expect(capture({ requestId: "r" })).rejects.toBe(heldUpInDoubt);
-  });
-
-  test("and without a request id it is withdrawn", async () => {
-    const heldUpInDoubt = fault(ROW_LOCKED, true);
-    const { capture, withdrawn } = scene(1, () => heldUpInDoubt);
-    await capture().catch(() => {});
-    expect(withdrawn).toEqual(["t/10000"]);
-  });
+  test.each([
+    ["says that it is in doubt", undefined, []],
+    ["withdraws what is in doubt, if it is given up", cancelled(true), ["t/10001"]],
+  ])(
+    "in doubt about one lock, while another server took one under another id: %s",
+    async (_, asker, lost) => {
+      const { capture, earlier, withdrawn } = scene(2, (_name, { requestId }) => {
+        if (requestId === keptRequestId("", "r", 1)) return UNKNOWN;
+        earlier.push({ ...CLAIM, requestId });
+        return REPEATED;
+      });
+      await expect(capture({ max: 2, requestId: "r" }, { caller: asker })).rejects.toBe(UNKNOWN);
+      expect(withdrawn).toEqual(lost);
+    },
+  );
 
   test("given up beside another attempt: returns its own leases, to be given back", async () => {
     const { capture, earlier } = scene(2, (_name, { requestId, secret }) => {

@@ -99,77 +99,62 @@ test("a server without waiters looks at the rules as well, as others wait for it
 });
 
 describe("between two revisions of the rules", () => {
-  /** Whether decisions about a lock under etl/ may differ after the change. */
-  async function concerns(before: readonly LimitRule[], now: readonly LimitRule[], name = "etl/load") {
-    const changes = new RuleRevisions(
-      async () => now,
-      () => {},
-    );
-    await changes.saw(2n);
-    expect(changes.rules).toBe(now);
-    return changes.concerns(name, before);
+  /** The revisions over rules that the test changes. */
+  function revisions(first: readonly LimitRule[] = []) {
+    const now = { rules: first, isAway: false };
+    const changed: (readonly string[])[] = [];
+    const read = async () => {
+      if (now.isAway) throw new Error("away");
+      return now.rules;
+    };
+    return { now, changed, revisions: new RuleRevisions(read, (prefixes) => changed.push(prefixes)) };
   }
+  const ONE = [rule("etl/", 1)];
 
-  test("a rule concerns the locks whose limit differs, under whatever version", async () => {
-    // The rows were set back, and another limit was set with the same version.
-    expect(await concerns([rule("etl/", 1)], [rule("etl/", 2)])).toBe(true);
-    // The limit was another one in between.
-    expect(await concerns([rule("etl/", 1)], [rule("etl/", 1, 3n)])).toBe(true);
-    expect(await concerns([rule("etl/", 1)], [])).toBe(true);
-    expect(await concerns([], [rule("etl/", 1)])).toBe(true);
-  });
-
-  test("a rule concerns no lock if it is the same, never had a limit, or has other names", async () => {
-    expect(await concerns([rule("etl/", 1)], [rule("etl/", 1)])).toBe(false);
-    expect(await concerns([], [rule("etl/", null)])).toBe(false);
-    expect(await concerns([rule("web/", 1)], [rule("web/", 2, 2n)])).toBe(false);
-    const same = [rule("etl/", 1)];
-    expect(await concerns(same, same)).toBe(false);
+  test.each<[string, boolean, readonly LimitRule[], readonly LimitRule[]]>([
+    [
+      "has another limit, with whatever version: the rows may have been set back",
+      true,
+      ONE,
+      [rule("etl/", 2)],
+    ],
+    ["has the same limit again, after another one", true, ONE, [rule("etl/", 1, 3n)]],
+    ["is gone", true, ONE, []],
+    ["is new", true, [], ONE],
+    ["is the same", false, ONE, [rule("etl/", 1)]],
+    ["is the very same", false, ONE, ONE],
+    ["never had a limit", false, [], [rule("etl/", null)]],
+    ["has other names", false, [rule("web/", 1)], [rule("web/", 2, 2n)]],
+  ])("decisions about etl/load by a rule that %s may differ: %s", async (_, differ, before, rules) => {
+    const stage = revisions(rules);
+    await stage.revisions.saw(2n);
+    expect(stage.revisions.rules).toBe(rules);
+    expect(stage.revisions.concerns("etl/load", before)).toBe(differ);
   });
 
   test("a lock is compared with the newest rules, even if older ones concerned it", async () => {
-    const before = [rule("etl/", 1)];
-    let now: readonly LimitRule[] = [rule("etl/", 2, 2n)];
-    const changes = new RuleRevisions(
-      async () => now,
-      () => {},
-    );
-    await changes.saw(2n);
-    expect(["etl/a", "etl/b", "web/a"].map((name) => changes.concerns(name, before))).toEqual([
-      true,
-      true,
-      false,
-    ]);
-    now = [rule("etl/", 1), rule("web/", 1)];
-    await changes.saw(3n);
-    expect(["etl/a", "etl/b", "web/a"].map((name) => changes.concerns(name, before))).toEqual([
-      false,
-      false,
-      true,
-    ]);
+    const stage = revisions([rule("etl/", 2, 2n)]);
+    const concerned = () => ["etl/a", "web/a"].map((name) => stage.revisions.concerns(name, ONE));
+    await stage.revisions.saw(2n);
+    expect(concerned()).toEqual([true, false]);
+    stage.now.rules = [...ONE, rule("web/", 1)];
+    await stage.revisions.saw(3n);
+    expect(concerned()).toEqual([false, true]);
   });
 
   test("rules that could not be read are read when their revision is seen again", async () => {
-    let fails = true;
-    let now = [rule("etl/", 2)];
-    const changed: (readonly string[])[] = [];
-    const changes = new RuleRevisions(
-      async () => {
-        if (fails) throw new Error("away");
-        return now;
-      },
-      (prefixes) => changed.push(prefixes),
-    );
-    await expect(changes.saw(2n)).rejects.toThrow("away");
-    expect(changes.rules).toEqual([]);
-    fails = false;
-    await changes.saw(2n);
-    expect(changes.rules).toBe(now);
-    fails = true;
-    await expect(changes.saw(3n)).rejects.toThrow("away");
-    fails = false;
-    now = [rule("etl/", 3)];
-    await changes.saw(3n);
+    const { now, changed, revisions: seen } = revisions([rule("etl/", 2)]);
+    for (const [revision, limit] of [
+      [2n, 2],
+      [3n, 3],
+    ] as const) {
+      now.isAway = true;
+      await expect(seen.saw(revision)).rejects.toThrow("away");
+      now.isAway = false;
+      now.rules = [rule("etl/", limit)];
+      await seen.saw(revision);
+      expect(seen.rules).toBe(now.rules);
+    }
     expect(changed).toEqual([["etl/"]]);
   });
 });

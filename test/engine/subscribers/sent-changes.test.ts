@@ -16,7 +16,6 @@ import {
   WATCH_GONE_MAX,
   WATCH_LOCKS_MAX,
 } from "../../../server/engine/engine-bounds.ts";
-import { Fault } from "../../../server/engine/faults.ts";
 import { LockWatches } from "../../../server/engine/subscribers/lock-watches.ts";
 import type { WaitedLock } from "../../../server/storage/store.ts";
 
@@ -54,7 +53,6 @@ function scene() {
     waiters: Array.from({ length: row.waiting }),
   });
   const viewOf = (row: Row) => ({ lock: { ...row }, ...claimsOf(row) }) as unknown as ViewedLock;
-  const fault = { next: null as Error | null };
   const watches = new LockWatches({
     store: {
       poll: async (ids) => {
@@ -72,9 +70,6 @@ function scene() {
       },
       async *viewsOf(locks) {
         reads.push(locks);
-        const { next } = fault;
-        fault.next = null;
-        if (next) throw next;
         const ids = new Set(locks.map(({ id }) => id));
         for (const row of rows.values()) if (ids.has(row.id)) yield viewOf(row);
       },
@@ -100,8 +95,23 @@ function scene() {
   const commit = (...written: Row[]) => {
     for (const row of written) watches.decided(row);
   };
-  return { watches, rows, events, reads, feed, fault, write, commit };
+  return { watches, rows, events, reads, feed, write, commit };
 }
+
+/** Closed after each test. */
+const opened: LockWatch[] = [];
+afterEach(() => {
+  for (const watch of opened.splice(0)) watch.close(new Error("gone"));
+});
+
+/** A watch, or several, with whole snapshots. */
+async function open(watches: LockWatches, ...prefixes: string[]): Promise<LockWatch[]> {
+  const all = prefixes.map((prefix) => watches.open(prefix));
+  opened.push(...all);
+  for (const watch of all) await snapshotOf(watch);
+  return all;
+}
+const openAll = async (watches: LockWatches) => (await open(watches, ""))[0] as LockWatch;
 
 const by = (owner: string) => ({ getPeer: () => owner });
 
@@ -138,78 +148,65 @@ class Reader {
 describe("a watch sends", () => {
   test("none of the server's own locks, whatever its prefix", async () => {
     const { watches, write, commit, reads } = scene();
-    const watch = watches.open("");
-    await snapshotOf(watch);
+    const watch = await openAll(watches);
     const reader = new Reader(watch);
     commit(write(`${OWN_NAMES_PREFIX}1`));
     await settled();
     expect([reader.told, reads]).toEqual([null, []]);
-    watch.close(new Error("gone"));
   });
 
   test("a lock as gone if it is missing when it is read", async () => {
     const { watches, rows, write } = scene();
-    const watch = watches.open("");
     const row = write("a");
-    await snapshotOf(watch);
+    const watch = await openAll(watches);
     const reader = new Reader(watch);
     rows.delete("a");
     watches.decided({ ...row, revision: 9n });
     expect(await reader.next).toMatchObject({ locks: [], deleted: ["a"], beganAnew: false });
     expect(watches.known).toBe(0);
-    watch.close(new Error("gone"));
   });
 
   test("what is under its prefix, with one read for two overlapping watches", async () => {
     const { watches, write, commit, reads } = scene();
-    const all = [watches.open(""), watches.open("a/"), watches.open("b/")];
-    for (const watch of all) await snapshotOf(watch);
-    const readers = all.map((watch) => new Reader(watch));
+    const readers = (await open(watches, "", "a/", "b/")).map((watch) => new Reader(watch));
     commit(write("a/1"));
     expect(await readers[0]?.names()).toEqual(["a/1"]);
     expect(await readers[1]?.names()).toEqual(["a/1"]);
     expect(readers[2]?.told).toBeNull();
     expect(reads).toHaveLength(1);
-    for (const watch of all) watch.close(new Error("gone"));
   });
 });
 
 describe("a round of sends", () => {
   test("reads a bounded number of locks, sends a bounded number of deleted names, and goes on with the rest", async () => {
     const { watches, write, reads } = scene();
-    const watch = watches.open("");
-    await snapshotOf(watch);
+    const watch = await openAll(watches);
     const count = WATCH_LOCKS_MAX + 1;
     for (let index = 0; index < count; index++) watches.decided(write(`${index}`));
     expect(await new Reader(watch).names()).toHaveLength(WATCH_LOCKS_MAX);
     expect(await new Reader(watch).names()).toHaveLength(1);
     expect(reads.map((locks) => locks.length)).toEqual([WATCH_LOCKS_MAX, 1]);
-    watch.close(new Error("gone"));
   });
 
   test("ends when it has as many claims as it may read", async () => {
     const { watches, write, reads } = scene();
-    const watch = watches.open("");
-    await snapshotOf(watch);
+    const watch = await openAll(watches);
     for (const name of ["a", "b", "c"])
       watches.decided(write(name, { holders: WATCH_CLAIMS_MAX / 4, waiting: WATCH_CLAIMS_MAX / 4 }));
     await new Reader(watch).next;
     await new Reader(watch).next;
     expect(reads.map((locks) => locks.length)).toEqual([2, 1]);
-    watch.close(new Error("gone"));
   });
 
   test("sends a bounded number of deleted names, and the others in the next one", async () => {
     const { watches, rows, write } = scene();
     const count = WATCH_GONE_MAX + 1;
     for (let index = 0; index < count; index++) write(`${index}`);
-    const watch = watches.open("");
-    await snapshotOf(watch);
+    const watch = await openAll(watches);
     rows.clear();
     await check();
     expect((await new Reader(watch).next).deleted).toHaveLength(WATCH_GONE_MAX);
     expect((await new Reader(watch).next).deleted).toHaveLength(1);
-    watch.close(new Error("gone"));
   });
 });
 
@@ -218,21 +215,14 @@ describe("a page of a snapshot", () => {
     const { watches, write } = scene();
     const name = (index: number) => `${1_000 + index}`;
     for (let index = 0; index <= WATCH_LOCKS_MAX; index++) write(name(index));
-    const watch = watches.open("");
-    expect((await snapshotOf(watch)).map((names) => names.length)).toEqual([WATCH_LOCKS_MAX, 1]);
+    expect((await snapshotOf(watches.open(""))).map((names) => names.length)).toEqual([WATCH_LOCKS_MAX, 1]);
     const crowd = { holders: WATCH_CLAIMS_MAX / 2, waiting: WATCH_CLAIMS_MAX / 2 };
     for (const index of [0, 2]) write(name(index), crowd);
-    const crowded = watches.open("");
-    expect((await snapshotOf(crowded)).map((names) => names.length)).toEqual([1, 2, WATCH_LOCKS_MAX - 2]);
-    for (const each of [watch, crowded]) each.close(new Error("gone"));
-  });
-
-  test("that cannot be read is tried again when the fault allows it, but not after a bug", async () => {
-    const { watches } = scene();
-    const away = new Fault("unavailable", "connection_lost", "away", { retryAfterMs: 1 });
-    await watches.again(away);
-    const bug = new Error("a bug");
-    await expect(watches.again(bug)).rejects.toBe(bug);
+    expect((await snapshotOf(watches.open(""))).map((names) => names.length)).toEqual([
+      1,
+      2,
+      WATCH_LOCKS_MAX - 2,
+    ]);
   });
 });
 
@@ -275,8 +265,7 @@ test("the search for changes that begins after the last watch was closed is ende
 test("what is sent is counted", async () => {
   const { watches, rows, write, events } = scene();
   for (const name of ["a", "b"]) write(name);
-  const watch = watches.open("");
-  await snapshotOf(watch);
+  const watch = await openAll(watches);
   rows.delete("a");
   await check();
   await watch.next();
@@ -284,5 +273,4 @@ test("what is sent is counted", async () => {
     { kind: "watch_sent", locks: 2, deleted: 0 },
     { kind: "watch_sent", locks: 0, deleted: 1 },
   ]);
-  watch.close(new Error("gone"));
 });

@@ -25,22 +25,25 @@ function scene(locks: number) {
   const database = {
     revisions: new Map(lockIds.map((id) => [id, 1n])),
     due: [] as bigint[],
-    dueSoon: new Map<bigint, number>(),
+    /** When the leases end that the waiters wait for; null: long after the next polls. */
+    endMs: new Map<bigint, number>(),
     claims: new Map(lockIds.map((id) => [id, claim(id)])),
     fails: false,
   };
   const looks: (readonly bigint[])[] = [];
   const reads: (readonly bigint[])[] = [];
-  const advanced: bigint[] = [];
+  const advanced: { lockId: bigint; atMs: number }[] = [];
   const failures: unknown[] = [];
-  const aheads: number[] = [];
   const store: Partial<WaitersOptions["store"]> = {
     poll: async (ids, aheadUs) => {
       looks.push(ids);
-      aheads.push(aheadUs);
+      expect(aheadUs).toBe(DUE_AHEAD_US);
       if (database.fails) throw new Error("A fault made by a test.");
-      const { revisions, due, dueSoon } = database;
-      return { revisions, due, dueSoon, rulesRevision: 1n };
+      const { revisions, endMs } = database;
+      const inUs = ids.map((id) => [id, ((endMs.get(id) ?? Infinity) - Date.now()) * 1_000] as const);
+      const due = inUs.flatMap(([id, us]) => (us <= 0 ? [id] : []));
+      const dueSoon = new Map(inUs.filter(([, us]) => us > 0 && us <= aheadUs));
+      return { revisions, due: [...database.due, ...due], dueSoon, rulesRevision: 1n };
     },
     claims: async (keys: readonly ClaimKey[]) => {
       reads.push(keys.map(({ lockId }) => lockId));
@@ -53,7 +56,7 @@ function scene(locks: number) {
   vi.spyOn(places, "changed").mockImplementation((lockId) => void changed.push(lockId));
   const waiters = waitersOver(followers, store, {
     places,
-    advances: { start: async (lockId) => void advanced.push(lockId) },
+    advances: { start: async (lockId) => void advanced.push({ lockId, atMs: Date.now() }) },
     intervalMs: TICK_MS,
     onFailure: (loop, error) => void failures.push([loop, error]),
   });
@@ -61,20 +64,7 @@ function scene(locks: number) {
     database.revisions.set(lockId, revision);
     database.claims.set(lockId, { ...claim(lockId), state });
   };
-  return {
-    waiters,
-    followers,
-    database,
-    becomes,
-    looks,
-    reads,
-    advanced,
-    changed,
-    failures,
-    aheads,
-    told,
-    lockIds,
-  };
+  return { waiters, database, becomes, looks, reads, advanced, changed, failures, told, lockIds };
 }
 
 describe("a look", () => {
@@ -82,7 +72,7 @@ describe("a look", () => {
     const { waiters, database, advanced } = scene(3);
     database.due = [3n, 1n];
     await waiters.look();
-    expect(advanced).toEqual([3n, 1n]);
+    expect(advanced.map(({ lockId }) => lockId)).toEqual([3n, 1n]);
   });
 
   test("at some locks reads those of them that are followed here, and no others", async () => {
@@ -116,28 +106,56 @@ describe("a look", () => {
 });
 
 describe("a look at the end of a lease", () => {
-  test("that fails is reported, and requests the ends that come soon", async () => {
-    const { waiters, database, failures, aheads } = scene(1);
-    database.dueSoon.set(1n, 50_000);
+  const ends = (inMs: number, stage = scene(1)) => {
+    for (const lockId of stage.lockIds) stage.database.endMs.set(lockId, Date.now() + inMs);
+    return stage;
+  };
+
+  test("ends it within some milliseconds, and looks once, however often the lock was polled before", async () => {
+    const { waiters, advanced, looks, database } = ends(400);
+    for (let polls = 0; polls < 5; polls++) await waiters.look();
+    await vi.advanceTimersByTimeAsync(399);
+    expect(advanced).toEqual([]);
+    await vi.advanceTimersByTimeAsync(6);
+    expect(advanced).toHaveLength(1);
+    expect(advanced[0]?.atMs).toBeLessThanOrEqual((database.endMs.get(1n) ?? 0) + 5);
+    expect(looks).toHaveLength(6);
+  });
+
+  test("that was renewed meanwhile is made again then, without a transaction", async () => {
+    const stage = ends(400);
+    await stage.waiters.look();
+    ends(900, stage);
+    await vi.advanceTimersByTimeAsync(405);
+    expect([stage.advanced, stage.looks.length]).toEqual([[], 2]);
+    await vi.advanceTimersByTimeAsync(505);
+    expect(stage.advanced).toHaveLength(1);
+  });
+
+  test("long after the next polls is left to them", async () => {
+    const { waiters } = ends(10_000);
     await waiters.look();
-    expect(aheads).toEqual([DUE_AHEAD_US]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("that fails is reported", async () => {
+    const { waiters, database, failures } = ends(50);
+    await waiters.look();
     database.fails = true;
     await vi.advanceTimersByTimeAsync(100);
     expect(failures).toEqual([["poll", expect.objectContaining({ message: "A fault made by a test." })]]);
   });
 
   test("is one for all that end at the same time, and is not made after the stop", async () => {
-    const { waiters, database, looks } = scene(3);
-    for (const lockId of [1n, 2n]) database.dueSoon.set(lockId, 50_000);
-    await waiters.look();
-    database.dueSoon.clear();
+    const stage = ends(50, scene(2));
+    await stage.waiters.look();
     await vi.advanceTimersByTimeAsync(100);
-    expect(looks.slice(1)).toEqual([[1n, 2n]]);
-    database.dueSoon.set(3n, 50_000);
-    await waiters.look();
-    await waiters.stop();
+    expect(stage.looks.slice(1)).toEqual([[1n, 2n]]);
+    ends(50, stage);
+    await stage.waiters.look();
+    await stage.waiters.stop();
     await vi.advanceTimersByTimeAsync(100);
-    expect(looks).toHaveLength(3);
+    expect(stage.looks).toHaveLength(3);
     expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -1,17 +1,19 @@
-// Captures that wait: which is served in which turn, and what happens to an attempt whose wait ends meanwhile.
+// Captures that wait: which of them are one line, which is served in which turn, when a line looks again, and what happens
+// to an attempt whose wait ends meanwhile.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Captured, CaptureInput } from "../../../server/engine/answers.ts";
+import type { Captured, CaptureInput, CaptureTarget } from "../../../server/engine/answers.ts";
 import {
   CAPTURE_POLL_MS,
   CAPTURE_POLL_MS_EACH,
   CAPTURE_POLL_MS_MIN,
+  CAPTURE_REST_MS_MAX,
   CAPTURE_REST_SHARE,
   UNAVAILABLE_RETRY_AFTER_MS,
 } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import { WaitingCaptures } from "../../../server/engine/subscribers/waiting-captures.ts";
-import { CLAIM } from "../../support/claims.ts";
+import { lineOf, WaitingCaptures } from "../../../server/engine/subscribers/waiting-captures.ts";
+import { CLAIM, TERMS } from "../../support/claims.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -53,14 +55,10 @@ class TestWait {
       if (scripted instanceof Error) throw scripted;
       return scripted ?? (await this.#next.promise);
     });
-    this.answer.then(
-      (captured) => {
-        this.answered = captured;
-      },
-      (error: unknown) => {
-        this.answered = error;
-      },
-    );
+    const answered = (what: unknown) => {
+      this.answered = what;
+    };
+    this.answer.then(answered, answered);
   }
 
   get isOver(): boolean {
@@ -99,34 +97,24 @@ function scene() {
   return { waits, feed, failures, decided };
 }
 
-describe("a wait", () => {
-  test("is notified once of each change of a lock", async () => {
-    const { waits } = scene();
-    const wait = new TestWait(waits, wanting(), () => NOTHING);
-    const lock = { id: 1n, name: "t/1", revision: 1n, holders: 0, waiting: 0 };
-    for (let repeat = 0; repeat < 3; repeat++) {
-      waits.decided(lock);
-      await settled();
-    }
-    expect(wait.attempts).toBe(1);
-  });
-});
-
 describe("a decision", () => {
-  const lock = (name: string, revision: bigint) => ({ id: 1n, name, revision, holders: 0, waiting: 0 });
-
-  test("by this server serves the captures that match, as does a change that may have been missed", async () => {
+  test("by this server serves the captures that match, once, as does a change that may have been missed", async () => {
     const { waits } = scene();
     const wait = new TestWait(waits, wanting(), () => NOTHING);
-    for (const decided of [lock("u/1", 1n), lock("t/1", 2n)]) waits.decided(decided);
-    await settled();
-    expect(wait.attempts).toBe(1);
-    waits.missed();
-    await settled();
-    expect(wait.attempts).toBe(2);
-    waits.rulesChanged();
-    await settled();
-    expect(wait.attempts).toBe(3);
+    const ofLock = (name: string, revision: bigint) => {
+      waits.decided({ id: 1n, name, revision, holders: 0, waiting: 0 });
+    };
+    for (const [change, attempts] of [
+      [() => ofLock("u/1", 1n), 0],
+      [() => ofLock("t/1", 2n), 1],
+      [() => ofLock("t/1", 2n), 1],
+      [() => waits.missed(), 2],
+      [() => waits.rulesChanged(), 3],
+    ] as const) {
+      change();
+      await settled();
+      expect(wait.attempts).toBe(attempts);
+    }
   });
 
   test("serves no capture if the lock is held or waited for", async () => {
@@ -189,12 +177,18 @@ describe("the feed of other servers' decisions", () => {
 });
 
 describe("a line looks by itself", () => {
-  /** Records when each attempt of one wait began; `script` gives the results. */
-  function looks(waits: WaitingCaptures, script: (attempt: number) => Captured | Error, firstInUs?: number) {
+  /** Records when each attempt of one wait began; `script` gives the results, after `takesMs`. */
+  function looks(
+    waits: WaitingCaptures,
+    script: (attempt: number) => Captured | Error,
+    firstInUs?: number,
+    takesMs = 0,
+  ) {
     const beganMs = performance.now();
     const atMs: number[] = [];
     const found = (attempt: number) => {
       atMs.push(performance.now() - beganMs);
+      vi.advanceTimersByTime(takesMs);
       return script(attempt);
     };
     const wait = new TestWait(waits, wanting(), found, firstInUs);
@@ -235,18 +229,22 @@ describe("a line looks by itself", () => {
     waits.stop(new Error("stopping"));
   });
 
-  test("later if a look takes long, and if there are many lines", async () => {
-    const { waits, decided } = scene();
-    const slow = new TestWait(waits);
-    await decided();
-    await vi.advanceTimersByTimeAsync(200);
-    await slow.finds(NOTHING);
-    await vi.advanceTimersByTimeAsync(200 * CAPTURE_REST_SHARE - 1);
-    expect(slow.attempts).toBe(1);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(slow.attempts).toBe(2);
-    await slow.finds(LEASE);
+  test.each([
+    ["a long look has found nothing, by a multiple of its time", NOTHING, 200, 200 * CAPTURE_REST_SHARE],
+    ["the database stalled, within a bound", NOTHING, 6_000, CAPTURE_REST_MS_MAX],
+    ["it has not seen everything, by a multiple, too", CUT_SHORT, 100, 100 * CAPTURE_REST_SHARE],
+    ["the database is away, as soon as a client would", AWAY, 0, UNAVAILABLE_RETRY_AFTER_MS],
+  ])("after a rest if %s", async (_, found, takesMs, restMs) => {
+    const { waits } = scene();
+    const { atMs } = looks(waits, () => found, 0, takesMs);
+    await vi.advanceTimersByTimeAsync(20_000);
+    const [first = 0, second = 0, third = 0] = atMs;
+    expect([second - first, third - second]).toEqual([takesMs + restMs, takesMs + restMs]);
+    waits.stop(new Error("stopping"));
+  });
 
+  test("later if there are many lines", async () => {
+    const { waits } = scene();
     const lines = (2 * CAPTURE_POLL_MS) / CAPTURE_POLL_MS_EACH;
     const names = Array.from({ length: lines }, (_, index) => `n/${index}`);
     const last = names
@@ -393,14 +391,6 @@ describe("a line", () => {
     expect(waits.count).toBe(0);
   });
 
-  test("looks again soon if no capture has looked yet", async () => {
-    const { waits, decided } = scene();
-    const wait = new TestWait(waits, wanting(), (attempt) => (attempt < 3 ? CUT_SHORT : LEASE));
-    await decided();
-    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS / 2);
-    expect(wait.answered).toBe(LEASE);
-  });
-
   test("is served again for a decision during its service", async () => {
     const { waits, decided } = scene();
     const wait = new TestWait(waits);
@@ -410,5 +400,28 @@ describe("a line", () => {
     expect(wait.attempts).toBe(2);
     await wait.finds(LEASE);
     expect(wait.answered).toBe(LEASE);
+  });
+});
+
+describe("captures", () => {
+  const under = (prefix: string): CaptureTarget => ({ kind: "prefix", prefix });
+  const named = (...names: string[]): CaptureTarget => ({ kind: "names", names });
+  const many = (suffix: string) =>
+    named(...Array.from({ length: 1_000 }, (_, index) => `job ${index}${suffix}`));
+  const nameOf = (target: CaptureTarget, ...ifStatus: string[]) =>
+    lineOf({ target, terms: ifStatus.length === 0 ? null : { ...TERMS, ifStatus } });
+
+  test("that differ in their target or their statuses are in different lines, and others in one", () => {
+    const lines = [
+      ...["a", "b", ""].map((prefix) => nameOf(under(prefix))),
+      ...[named("a"), named("a", "b"), named("a,b"), many(""), many("!")].map((target) => nameOf(target)),
+      ...[["b"], ["b", "c"], ["b,c"]].map((statuses) => nameOf(under("a"), ...statuses)),
+      nameOf(many(""), "b"),
+    ];
+    expect(new Set(lines).size).toBe(lines.length);
+    expect(nameOf(under("a"), "b")).toBe(nameOf(under("a"), "b"));
+    expect(nameOf(many(""))).toBe(nameOf(many("")));
+    // A long list of names does not make the name of its line long.
+    expect(nameOf(many("")).length).toBeLessThanOrEqual(512);
   });
 });

@@ -44,25 +44,40 @@ function scene(...pages: (SnapshotPage | Error | Promise<SnapshotPage>)[]) {
 }
 
 describe("a watch", () => {
-  test("sends what was read only if it has not changed since", async () => {
+  test.each([
+    ["what was read only if it has not changed since", row("a", 5n), view("a", 4n), view("a", 9n)],
+    ["the row that it waits for, and no older one", row("a", 1n, 2n), view("a", 5n, 1n), view("a", 1n, 2n)],
+  ])("sends %s", async (_, wanted, old, current) => {
     const { watch } = scene(page(null));
     await watch.next();
-    watch.changed(row("a", 5n));
+    watch.changed(wanted);
     const changes = watch.next();
-    watch.send([view("a", 4n)], 10);
+    watch.send([old], 10);
     expect(watch.isHungry).toBe(true);
-    watch.send([view("a", 9n)], 10);
-    expect(await changes).toMatchObject({ locks: [{ lock: { revision: 9n } }] });
+    watch.send([current], 10);
+    expect(await changes).toMatchObject({ locks: [current] });
   });
 
-  test("begins anew if its client reads so slowly that too much gathers, and sends that first", async () => {
-    const { watch, behind } = scene(page(null, "a"), page(null, "z"));
-    await watch.next();
-    for (let lock = 0; lock <= WATCH_PENDING_MAX; lock++) watch.changed(row(`lock ${lock}`));
-    expect(behind()).toBe(1);
-    expect(watch.pending.size).toBe(0);
-    expect(await watch.next()).toMatchObject({ beganAnew: true, complete: true, locks: [view("z")] });
-  });
+  test.each([
+    ["changed", (watch: WatchedPrefix) => watch.changed(row("one more"))],
+    ["deleted", (watch: WatchedPrefix) => watch.gone("one more")],
+  ])(
+    "begins anew, and sends that first, when more %s locks gather than it keeps for a slow client",
+    async (_, oneMore) => {
+      const { watch, behind } = scene(page(null, "a"), page(null, "z"));
+      await watch.next();
+      for (let lock = 0; lock < WATCH_PENDING_MAX; lock++) {
+        watch.gone(`lock ${lock}`);
+        watch.changed(row(`other ${lock}`));
+      }
+      expect(behind()).toBe(0);
+      oneMore(watch);
+      expect([behind(), watch.hasNews]).toEqual([1, false]);
+      expect(await watch.next()).toMatchObject({
+        ...{ beganAnew: true, complete: true, locks: [view("z")], deleted: [] },
+      });
+    },
+  );
 
   test("begins anew in the middle of a page, and sends nothing of that page", async () => {
     const slow = Promise.withResolvers<SnapshotPage>();
@@ -96,18 +111,6 @@ describe("a watch", () => {
     const next = reading.watch.next();
     reading.watch.close(new Error("closed"));
     await expect(next).rejects.toThrow("closed");
-  });
-
-  test("begins anew when the names of more deleted locks gather than it keeps, and not before", async () => {
-    const { watch, behind } = scene(page(null), page(null));
-    await watch.next();
-    for (let lock = 0; lock < WATCH_PENDING_MAX; lock++) watch.gone(`lock ${lock}`);
-    for (let lock = 0; lock < WATCH_PENDING_MAX; lock++) watch.changed(row(`other ${lock}`));
-    expect(behind()).toBe(0);
-    watch.gone("one more");
-    expect(behind()).toBe(1);
-    expect(watch.hasNews).toBe(false);
-    expect(await watch.next()).toMatchObject({ beganAnew: true, deleted: [] });
   });
 
   test("gathers all changes while it sends its snapshot, however many they are", async () => {
@@ -151,17 +154,6 @@ describe("a watch", () => {
     expect(watch.hasNews).toBe(true);
     watch.forget(row("a", 1n, 2n));
     expect(watch.hasNews).toBe(false);
-  });
-
-  test("sends the row that it waits for, and no older row of the same name", async () => {
-    const { watch } = scene(page(null));
-    await watch.next();
-    watch.changed(row("a", 1n, 2n));
-    const changes = watch.next();
-    watch.send([view("a", 5n, 1n)], 10);
-    expect(watch.isHungry).toBe(true);
-    watch.send([view("a", 1n, 2n)], 10);
-    expect(await changes).toMatchObject({ locks: [{ lock: { id: 2n } }] });
   });
 
   test("sends a lock that is gone, and not one that has come back", async () => {

@@ -2,10 +2,16 @@
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { asFault, Fault, isHeldUp, mayBeDone, outcomeUnknown } from "../../../server/engine/faults.ts";
+import type { Ask } from "../../../server/engine/transaction/ask.ts";
 import { UNLESS_ROW_LOCKED, withAttempts } from "../../../server/engine/transaction/attempts.ts";
-import { commitAsks } from "../../../server/engine/transaction/transaction.ts";
+import {
+  type AsksByLock,
+  commitAsks,
+  type Deciding,
+} from "../../../server/engine/transaction/transaction.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
-import { CHANGED, ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
+import { CHANGED, ROW_LOCKED, type Store, StoreError } from "../../../server/storage/store.ts";
+import { changedSince, ScriptedTransactions, turn } from "../../support/scripted-transactions.ts";
 
 const unlucky = (kind: StoreError["kind"] = "transient") => new StoreError(kind, "deadlock", "A test's.");
 
@@ -63,22 +69,42 @@ describe("a transaction", () => {
     expect(await attempts(1, bug)).toEqual({ tries: 1, ended: bug });
   });
 
+  const oneLock = new Map([[1n, [{ command: { verb: "advance" } } as Ask]]]) as AsksByLock;
+  const by = (store: Pick<Store, "transact">, lateHeartbeat: () => Promise<void> | null): Deciding => ({
+    ...{ policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 }, store, observer() {} },
+    ...{ followers: { follows: () => false }, background: { lateHeartbeat } },
+  });
+
   test("is not begun again and again if the heartbeat before it has failed, which was retried by itself", async () => {
-    let heartbeats = 0;
-    const deciding = commitAsks({ byLock: new Map(), earlier: [] }, false, {
-      policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 },
-      store: { transact: async () => {} },
-      followers: { follows: () => false },
-      background: {
-        lateHeartbeat: () => {
-          heartbeats += 1;
-          return Promise.reject(unlucky());
-        },
-      },
-      observer: () => {},
-    });
+    const heartbeat = vi.fn(() => Promise.reject(unlucky()));
+    const deciding = commitAsks(
+      { byLock: oneLock, earlier: [] },
+      false,
+      by(new ScriptedTransactions(1n), heartbeat),
+    );
     await expect(deciding).rejects.toMatchObject({ kind: "unavailable", reason: "deadlock" });
-    expect(heartbeats).toBe(1);
+    expect(heartbeat).toHaveBeenCalledTimes(1);
+  });
+
+  test("begins each attempt after the heartbeat before it", async () => {
+    vi.useFakeTimers({ toFake: ["performance", "setTimeout"] });
+    const store = new ScriptedTransactions(1n);
+    const heartbeats: PromiseWithResolvers<void>[] = [];
+    const lateHeartbeat = () => {
+      heartbeats.push(Promise.withResolvers());
+      return heartbeats.at(-1)?.promise ?? null;
+    };
+    const deciding = commitAsks({ byLock: oneLock, earlier: [] }, true, by(store, lateHeartbeat));
+    for (const attempt of [1, 2]) {
+      await turn();
+      expect([heartbeats.length, store.begun.length]).toEqual([attempt, attempt - 1]);
+      heartbeats.at(-1)?.resolve();
+      await turn();
+      if (attempt === 1) await store.at(0).fail(changedSince());
+      await vi.runAllTimersAsync();
+    }
+    await store.at(1).commit();
+    await deciding;
   });
 });
 

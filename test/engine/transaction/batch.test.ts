@@ -41,9 +41,9 @@ describe("an attempt reads", () => {
       10n,
     ]);
     expect(locks).toEqual([
-      { id: 4n, heads: QUEUE_HEAD_MAX, likelyQueue: false, anywhereInQueue: false },
-      { id: 10n, heads: 2 + QUEUE_HEAD_EXTRA, likelyQueue: true, anywhereInQueue: true },
-      { id: 30n, heads: 1 + QUEUE_HEAD_EXTRA, likelyQueue: false, anywhereInQueue: false },
+      { id: 4n, heads: QUEUE_HEAD_MAX, likelyQueue: false, anywhereInQueue: false, byRequest: false },
+      { id: 10n, heads: 2 + QUEUE_HEAD_EXTRA, likelyQueue: true, anywhereInQueue: true, byRequest: false },
+      { id: 30n, heads: 1 + QUEUE_HEAD_EXTRA, likelyQueue: false, anywhereInQueue: false, byRequest: false },
     ]);
     expect(impatient).toBe(true);
     expect(planOf(batchOf({ 1: [ADVANCE] }), [], false).impatient).toBe(false);
@@ -53,7 +53,7 @@ describe("an attempt reads", () => {
     const { locks, requestIds } = planOf(
       batchOf({ 1: [{ verb: "withdraw", requestId: "mine", secret: "s" }] }),
     );
-    expect(locks).toMatchObject([{ anywhereInQueue: true }]);
+    expect(locks).toMatchObject([{ anywhereInQueue: true, byRequest: true }]);
     expect(requestIds).toEqual(["mine"]);
   });
 

@@ -1,7 +1,7 @@
 // Which commands share a transaction; and no lock makes another lock's commands wait, fail or go unanswered.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Command } from "../../../server/core/command.ts";
+import type { Acquire, Command } from "../../../server/core/command.ts";
 import { AfterCommit, type AfterCommitOptions } from "../../../server/engine/after-commit.ts";
 import {
   BATCH_COMMANDS_MAX,
@@ -19,6 +19,7 @@ import { ROW_LOCKED } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
 import {
   away,
+  type Begun,
   held,
   lockRow,
   ScriptedTransactions,
@@ -38,16 +39,19 @@ const setLimit = (lockId: bigint, limit = 3): Command => ({
   expectedVersion: undefined,
   reason: "",
 });
-const acquire = (lockId: bigint, isOneOfMany = false): Command => ({
+const acquire = (lockId: bigint, more: Partial<Acquire> = {}): Command => ({
   ...ACQUIRE,
   name: nameOf(lockId),
   requestId: `request for ${lockId}`,
-  isOneOfMany,
+  ...more,
 });
+const ofMany = (lockId: bigint) => acquire(lockId, { isOneOfMany: true });
+const acquireBy = (client: string, lockId: bigint) => acquire(lockId, { caller: { getPeer: () => client } });
 const ref = (lockId: bigint) => ({ lockId, ticketNumber: 1n, secret: "of nobody" });
 const renew = (lockId: bigint) => ({ verb: "renew" as const, ref: ref(lockId), ttlUs: undefined });
 const release = (lockId: bigint) => ({ verb: "release" as const, ref: ref(lockId) });
 const ADVANCE: Command = { verb: "advance" };
+const OVERLOADED = expect.objectContaining({ kind: "overloaded" });
 const HELD_UP = { kind: "unavailable", reason: ROW_LOCKED, outcomeUnknown: false };
 
 function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
@@ -98,6 +102,7 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
   return { store, lanes, submit, at, answers, heldUp, failed, committed, meetHeld };
 }
 
+const patience = ({ lockIds, plan }: Begun) => `${lockIds}${plan.impatient ? "" : " patiently"}`;
 const sizes = (store: ScriptedTransactions) => store.lockIds.map((lockIds) => lockIds.length);
 
 describe("commands", () => {
@@ -180,17 +185,11 @@ describe("commands", () => {
   test("of many clients take turns if not all of their locks fit into one transaction", async () => {
     const count = 3 * BATCH_LOCKS_MAX;
     const { submit, store } = scene({ lanes: 1 }, count + 3);
-    const of = (client: string, lockId: bigint): Command => ({
-      ...ACQUIRE,
-      name: nameOf(lockId),
-      requestId: `request for ${lockId}`,
-      caller: { getPeer: () => client },
-    });
-    for (const lockId of ids(count)) submit(lockId, of("greedy", lockId));
+    for (const lockId of ids(count)) submit(lockId, acquireBy("greedy", lockId));
     const [late, later, last] = [count + 1, count + 2, count + 3].map(BigInt) as [bigint, bigint, bigint];
-    submit(late, of("other", late));
-    submit(later, of("other", later));
-    submit(last, of("third", last));
+    submit(late, acquireBy("other", late));
+    submit(later, acquireBy("other", later));
+    submit(last, acquireBy("third", last));
     await turn();
     const first = store.lockIds[0] ?? [];
     expect(first).toHaveLength(CROWDED_BATCH_LOCKS_MAX);
@@ -217,7 +216,7 @@ describe("commands", () => {
     const { submit, store, at, lanes } = scene({ lanes: 1, queuedMax: 2 * BATCH_COMMANDS_MAX });
     for (let index = 0; index < 2 * BATCH_COMMANDS_MAX; index++) submit(1n, acquire(1n));
     // Only these still find room in the queue.
-    expect(() => lanes.submit(1n, acquire(1n))).toThrow(expect.objectContaining({ kind: "overloaded" }));
+    expect(() => lanes.submit(1n, acquire(1n))).toThrow(OVERLOADED);
     const kept = [lanes.submit(1n, renew(1n)), lanes.submit(1n, release(1n))];
     await turn();
     expect(store.lockIds).toEqual([[1n]]);
@@ -231,17 +230,11 @@ describe("commands", () => {
   test("have short transactions while one client asks for very much beside others, and for a while after that", async () => {
     const count = 4 * BATCH_LOCKS_MAX;
     const { submit, store, at } = scene({ lanes: 1 }, count + 1);
-    const of = (client: string, lockId: bigint): Command => ({
-      ...ACQUIRE,
-      name: nameOf(lockId),
-      requestId: `request for ${lockId}`,
-      caller: { getPeer: () => client },
-    });
-    for (const lockId of ids(count)) submit(lockId, of("greedy", lockId));
+    for (const lockId of ids(count)) submit(lockId, acquireBy("greedy", lockId));
     await turn();
     // Nobody else waits.
     expect(sizes(store)).toEqual([BATCH_LOCKS_MAX]);
-    submit(BigInt(count + 1), of("other", BigInt(count + 1)));
+    submit(BigInt(count + 1), acquireBy("other", BigInt(count + 1)));
     await at(0).commit();
     await turn();
     vi.advanceTimersByTime(CROWDED_FOR_MS - 1);
@@ -264,7 +257,7 @@ describe("commands", () => {
     await turn();
     submit(1n);
     submit(3n);
-    expect(() => lanes.submit(3n, ADVANCE)).toThrow(expect.objectContaining({ kind: "overloaded" }));
+    expect(() => lanes.submit(3n, ADVANCE)).toThrow(OVERLOADED);
   });
 
   test("for a row that is gone, or that has another name by now, are answered with null", async () => {
@@ -283,38 +276,22 @@ describe("the lanes are drained", () => {
     "only after a command is answered that %s",
     async (what) => {
       const { submit, lanes, at, store } = scene();
+      await lanes.drained();
       submit(1n);
       if (what !== "waits for its turn") await turn();
       if (what === "is held up") await at(0).fail(held());
       const drained = vi.fn();
-      void lanes.drained().then(drained);
+      for (let who = 0; who < 2; who++) void lanes.drained().then(drained);
+      await turn();
+      submit(2n);
+      await at(store.begun.length - 1).commit();
       await turn();
       expect(drained).not.toHaveBeenCalled();
       await at(store.begun.length - 1).commit();
       await turn();
-      expect(drained).toHaveBeenCalledTimes(1);
+      expect(drained).toHaveBeenCalledTimes(2);
     },
   );
-
-  test("when the last queued, running or held up command is answered", async () => {
-    const { submit, lanes, at, store, answers, meetHeld } = scene({ lanes: 1 });
-    const { patient } = await meetHeld(1n);
-    submit(2n);
-    await turn();
-    submit(3n);
-    const drained = vi.fn();
-    for (let who = 0; who < 2; who++) void lanes.drained().then(drained);
-    await patient.commit();
-    expect(drained).not.toHaveBeenCalled();
-    await at(2).commit();
-    await turn();
-    expect(drained).not.toHaveBeenCalled();
-    expect(store.lockIds.at(-1)).toEqual([3n]);
-    await at(3).commit();
-    expect(drained).toHaveBeenCalledTimes(2);
-    expect(answers).toEqual(["1 answered", "2 answered", "3 answered"]);
-    await lanes.drained();
-  });
 });
 
 describe("a transaction that fails", () => {
@@ -363,8 +340,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     await at(2).fail(held());
     await at(3).fail(held());
     // The third lock now waits patiently and takes no lane.
-    expect(store.lockIds.slice(2)).toEqual([[3n, 4n], [3n], [3n], [4n]]);
-    expect(store.begun.map(({ plan }) => plan.impatient)).toEqual([true, true, true, true, false, true]);
+    expect(store.begun.map(patience)).toEqual(["1,2,3,4", "1,2", "3,4", "3", "3 patiently", "4"]);
     await at(5).commit();
     expect(answers).toEqual(["1 answered", "2 answered", "4 answered"]);
     await at(4).commit();
@@ -378,10 +354,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     submit(1n);
     submit(2n);
     await turn();
-    expect(store.begun.slice(2).map(({ lockIds, plan }) => [lockIds, plan.impatient])).toEqual([
-      [[1n], false],
-      [[2n], true],
-    ]);
+    expect(store.begun.slice(2).map(patience)).toEqual(["1 patiently", "2"]);
     for (const begun of store.begun.slice(2)) await begun.commit();
     await vi.advanceTimersByTimeAsync(HELD_UP_MS);
     submit(1n);
@@ -393,11 +366,11 @@ describe("beside a lock whose rows another transaction holds", () => {
     const { submit, lanes, meetHeld } = scene({ queuedMax: 2 });
     const { patient } = await meetHeld(1n);
     submit(1n);
-    expect(() => lanes.submit(2n, setLimit(2n))).toThrow(expect.objectContaining({ kind: "overloaded" }));
+    expect(() => lanes.submit(2n, setLimit(2n))).toThrow(OVERLOADED);
     await patient.commit();
     await turn();
     submit(2n);
-    expect(() => lanes.submit(3n, setLimit(3n))).toThrow(expect.objectContaining({ kind: "overloaded" }));
+    expect(() => lanes.submit(3n, setLimit(3n))).toThrow(OVERLOADED);
   });
 
   test("and with all patient slots taken, its commands stay queued until one is free", async () => {
@@ -432,10 +405,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     const next = submit(1n);
     submit(2n);
     await turn();
-    expect(store.begun.slice(2).map(({ lockIds, plan }) => [lockIds, plan.impatient])).toEqual([
-      [[1n], false],
-      [[2n], true],
-    ]);
+    expect(store.begun.slice(2).map(patience)).toEqual(["1 patiently", "2"]);
     await at(2).commit();
     await at(3).commit();
     expect(await next).toMatchObject({ outcome: { kind: "limit" } });
@@ -471,21 +441,22 @@ describe("beside a lock whose rows another transaction holds", () => {
     expect(failed).toEqual([bug]);
   });
 
-  test("an advance, and an acquire of a capture, do not wait for it", async () => {
-    for (const optional of [ADVANCE, acquire(1n, true)]) {
-      const { submit, at, store, failed } = scene();
-      const answer = submit(1n, optional);
-      await turn();
-      await at(0).fail(held());
-      await expect(answer).rejects.toMatchObject(HELD_UP);
-      expect(failed).toMatchObject([HELD_UP]);
-      expect(store.begun).toHaveLength(1);
-    }
+  test.each([
+    ["an advance", ADVANCE],
+    ["an acquire of a capture", ofMany(1n)],
+  ])("%s does not wait for it", async (_, optional) => {
+    const { submit, at, store, failed } = scene();
+    const answer = submit(1n, optional);
+    await turn();
+    await at(0).fail(held());
+    await expect(answer).rejects.toMatchObject(HELD_UP);
+    expect(failed).toMatchObject([HELD_UP]);
+    expect(store.begun).toHaveLength(1);
   });
 
   test("a capture's acquire waits all the same if it may already have been committed", async () => {
     const { submit, at } = scene();
-    const answer = submit(1n, acquire(1n, true));
+    const answer = submit(1n, ofMany(1n));
     await turn();
     await at(0).commitUnheard();
     await vi.runAllTimersAsync();
@@ -510,11 +481,11 @@ describe("beside a lock whose rows another transaction holds", () => {
   test("optional commands are refused while another command waits for the lock; after that it depends on their kind", async () => {
     const { submit, lanes, at, store, meetHeld } = scene();
     const { patient } = await meetHeld(1n);
-    for (const optional of [ADVANCE, acquire(1n, true)])
+    for (const optional of [ADVANCE, ofMany(1n)])
       expect(() => lanes.submit(1n, optional)).toThrow(expect.objectContaining(HELD_UP));
     await patient.commit();
     // Briefly contended: an Acquire that can take another lock is refused; an advance has no other lock.
-    expect(() => lanes.submit(1n, acquire(1n, true))).toThrow(expect.objectContaining(HELD_UP));
+    expect(() => lanes.submit(1n, ofMany(1n))).toThrow(expect.objectContaining(HELD_UP));
     const advance = submit(1n, ADVANCE);
     await turn();
     expect(store.begun).toHaveLength(3);
@@ -544,7 +515,7 @@ describe("beside a lock whose rows another transaction holds", () => {
   test("optional commands are refused if they share a transaction or a queue with a waiting one", async () => {
     const { submit, lanes, at, store, answers } = scene({ queuedMax: 4 });
     const change = submit(1n);
-    const shares = submit(1n, acquire(1n, true));
+    const shares = submit(1n, ofMany(1n));
     await turn();
     const queued = submit(1n, ADVANCE);
     const alsoQueued = submit(1n);

@@ -62,7 +62,7 @@ function scene() {
     },
   };
   /** The test decides how each transaction ends. */
-  const begin = (overrides: Partial<RuleChange> = {}) => {
+  const begin = async (overrides: Partial<RuleChange> = {}) => {
     const usual = {
       prefix: PREFIX,
       limit: 3,
@@ -70,10 +70,10 @@ function scene() {
       reason: "Ours.",
       caller: undefined,
     };
-    const change = { ...usual, ...overrides };
-    const answer = changeLimitRule(change, options as unknown as LimitRulesOptions);
+    const answer = changeLimitRule({ ...usual, ...overrides }, options as unknown as LimitRulesOptions);
     answer.catch(() => {});
-    return answer;
+    await turn();
+    return { answer };
   };
   return {
     ...{ store, owed, granted, everywhere, retried, fault, begin },
@@ -91,8 +91,7 @@ describe("a change of a limit for many names", () => {
     store.addWaited(2n);
     store.locks.set(3n, lockRow(3n, { holders: 1, heldPermits: 1 }));
     setBehind(2);
-    const answer = begin();
-    await turn();
+    const { answer } = await begin();
     expect(store.at(0).plan).toMatchObject({ impatient: true, rule: { prefix: PREFIX, afterLockId: 0n } });
     await store.at(0).commit();
     expect(await answer).toEqual({
@@ -109,28 +108,24 @@ describe("a change of a limit for many names", () => {
     expect(store.begun).toHaveLength(1);
   });
 
-  test("reports draining locks that hold more than it, and not those with their own limits", async () => {
-    for (const [own, draining] of [
-      [null, true],
-      [9, false],
-    ] as const) {
-      const { store, begin } = scene();
-      store.locks.set(1n, lockRow(1n, { holders: 4, heldPermits: 4, limit: own }));
-      store.locks.set(2n, lockRow(2n, { holders: 3, heldPermits: 3 }));
-      store.addWaited(3n, { holders: 1, exclusiveHolders: 1 });
-      const answer = begin();
-      await turn();
-      await store.at(0).commit();
-      expect(await answer).toMatchObject({ heldPermits: 8, draining });
-    }
+  test.each([
+    ["that hold more than it", null, true],
+    ["that do not, by limits of their own", 9, false],
+  ])("reports whether there are draining locks, beside some %s", async (_, limit, draining) => {
+    const { store, begin } = scene();
+    store.locks.set(1n, lockRow(1n, { holders: 4, heldPermits: 4, limit }));
+    store.locks.set(2n, lockRow(2n, { holders: 3, heldPermits: 3 }));
+    store.addWaited(3n, { holders: 1, exclusiveHolders: 1 });
+    const { answer } = await begin();
+    await store.at(0).commit();
+    expect(await answer).toMatchObject({ heldPermits: 8, draining });
   });
 
   test("goes on with the next transaction if there are more locks than one should decide about", async () => {
     const { store, begin, granted, everywhere } = scene();
     const count = LOCKS_PER_RULE_MAX + 2;
     for (let id = 1n; id <= count; id++) store.addWaited(id);
-    const answer = begin();
-    await turn();
+    const { answer } = await begin();
     await store.at(0).commit();
     expect(granted).toHaveLength(LOCKS_PER_RULE_MAX);
     expect(store.at(1).plan.rule).toEqual({ prefix: PREFIX, afterLockId: BigInt(LOCKS_PER_RULE_MAX) });
@@ -144,21 +139,18 @@ describe("a change of a limit for many names", () => {
   test("is refused if the version is another one than expected, and then waits for no server", async () => {
     const { store, begin, everywhere } = scene();
     store.limitRules = [theirs(5, 2n)];
-    const answer = begin({ expectedVersion: 1n });
-    await turn();
+    const { answer } = await begin({ expectedVersion: 1n });
     await store.at(0).commit();
     expect(await answer).toEqual({ kind: "version_mismatch", version: 2n });
     expect(store.limitRules).toEqual([theirs(5, 2n)]);
     expect(everywhere).toEqual([]);
-    const expected = begin({ expectedVersion: 2n });
-    await turn();
+    const expected = await begin({ expectedVersion: 2n });
     await store.at(1).commit();
-    expect(await expected).toMatchObject({ kind: "limit_rule", version: 3n });
+    expect(await expected.answer).toMatchObject({ kind: "limit_rule", version: 3n });
     const first = scene();
-    const made = first.begin({ expectedVersion: 0n });
-    await turn();
+    const made = await first.begin({ expectedVersion: 0n });
     await first.store.at(0).commit();
-    expect(await made).toMatchObject({ version: 1n });
+    expect(await made.answer).toMatchObject({ version: 1n });
   });
 });
 
@@ -166,8 +158,7 @@ describe("a change whose commit got no answer", () => {
   test("that was refused has changed nothing, and is refused or made by the next try", async () => {
     const { store, begin } = scene();
     store.limitRules = [theirs(5, 2n)];
-    const answer = begin({ expectedVersion: 1n });
-    await turn();
+    const { answer } = await begin({ expectedVersion: 1n });
     await store.at(0).commitUnheard();
     // The outcome of this call is certain, so another client's change does not count as its own.
     store.limitRules = [theirs(6, 3n)];
@@ -180,8 +171,7 @@ describe("a change whose commit got no answer", () => {
 describe("a change that fails", () => {
   test("during the decision, and is rolled back, is known not to be made", async () => {
     const { store, begin } = scene();
-    const answer = begin();
-    await turn();
+    const { answer } = await begin();
     await store.at(0).decideAndFail(away());
     await expect(answer).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: false });
   });
@@ -190,8 +180,7 @@ describe("a change that fails", () => {
     for (const where of ["ofReads", "ofServers"] as const) {
       const { store, begin, fault } = scene();
       fault[where] = away();
-      const answer = begin();
-      await turn();
+      const { answer } = await begin();
       const failing = expect(answer).rejects.toMatchObject({ kind: "outcome_unknown" });
       await store.at(0).commit();
       await failing;
@@ -201,8 +190,7 @@ describe("a change that fails", () => {
   test("transiently while it asks the servers is retried", async () => {
     const { store, begin, fault, everywhere, retried } = scene();
     fault.ofServers = new StoreError("transient", "deadlock", "A test's.");
-    const answer = begin();
-    await turn();
+    const { answer } = await begin();
     await store.at(0).commit();
     await vi.runAllTimersAsync();
     expect(await answer).toMatchObject({ version: 1n });
@@ -217,8 +205,7 @@ describe("beside locks that another transaction holds", () => {
     store.addWaited(1n);
     store.addWaited(2n);
     store.locks.set(3n, lockRow(3n, { holders: 1, heldPermits: 1 }));
-    const answer = begin();
-    await turn();
+    const { answer } = await begin();
     await store.at(0).fail(held());
     expect(store.at(1).plan).toMatchObject({ impatient: false, rule: { prefix: PREFIX, rulesOnly: true } });
     await store.at(1).commit();
@@ -231,8 +218,7 @@ describe("beside locks that another transaction holds", () => {
   test("further locks are brought up to date alone if they are held, and the rule is not changed again", async () => {
     const { store, begin, owed } = scene();
     for (let id = 1n; id <= LOCKS_PER_RULE_MAX + 1; id++) store.addWaited(id);
-    const answer = begin();
-    await turn();
+    const { answer } = await begin();
     await store.at(0).commit();
     await store.at(1).fail(held());
     expect(await answer).toMatchObject({ version: 1n });
@@ -243,8 +229,7 @@ describe("beside locks that another transaction holds", () => {
   test("an unexpected version is refused all the same, and no lock is brought up to date", async () => {
     const { store, begin, owed } = scene();
     store.addWaited(1n);
-    const answer = begin({ expectedVersion: 5n });
-    await turn();
+    const { answer } = await begin({ expectedVersion: 5n });
     await store.at(0).fail(held());
     await store.at(1).commit();
     expect(await answer).toEqual({ kind: "version_mismatch", version: 0n });
@@ -253,8 +238,7 @@ describe("beside locks that another transaction holds", () => {
 
   test("rules that stay held are given up", async () => {
     const { store, begin } = scene();
-    const answer = begin();
-    await turn();
+    const { answer } = await begin();
     await store.at(0).fail(held());
     const failing = expect(answer).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: false });
     for (let tries = 1; tries <= 7; tries++) {

@@ -6,24 +6,20 @@ import { HeldUp } from "../../../server/engine/transaction/held-up.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 
 describe("the table of locks", () => {
-  test("finds a lock by its id and by the name that was resolved to it", () => {
+  test("finds a lock by its id, and by the name that it has now", () => {
     const locks = new Locks();
     locks.learn(1n, "a");
     expect(locks.named("a")).toBe(locks.get(1n));
+    locks.learnName(1n, "b");
+    expect([locks.named("a"), locks.named("b"), locks.known(1n)?.name]).toEqual([undefined, undefined, "b"]);
     locks.learn(2n, "a");
     expect(locks.named("a")?.id).toBe(2n);
-    locks.learnName(3n, "b");
-    expect(locks.known(3n)?.name).toBe("b");
-    expect(locks.named("b")).toBeUndefined();
   });
 
   test("forgets the lock that was used longest ago, with its name, but none with commands", () => {
     const locks = new Locks(2);
-    for (const [id, name] of [
-      [1n, "a"],
-      [2n, "b"],
-    ] as const)
-      locks.learn(id, name);
+    locks.learn(1n, "a");
+    locks.learn(2n, "b");
     locks.named("a");
     locks.learn(3n, "c");
     expect([locks.named("a")?.id, locks.named("b"), locks.known(2n)]).toEqual([1n, undefined, undefined]);
@@ -44,12 +40,5 @@ describe("the table of locks", () => {
     locks.get(2n).heldUp = heldUp;
     locks.leave(locks.get(2n));
     expect(locks.size).toBe(2);
-  });
-
-  test("leads no old name to a lock that was read under another one", () => {
-    const locks = new Locks();
-    locks.learn(1n, "a");
-    locks.learnName(1n, "b");
-    expect(locks.named("a")).toBeUndefined();
   });
 });

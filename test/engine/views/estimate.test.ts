@@ -28,8 +28,7 @@ const holder = (ageS: number, asked: Pick<Claim, "mode" | "permits"> = ONE): Cla
 };
 
 function waits(overrides: Partial<PlayedWait> = {}) {
-  const held = { ...FREE_LOCK, heldPermits: 1, holders: 1 };
-  const wait = { nowUs: NOW_US, lock: held, limit: 1, holders: [holder(0)], waiters: [], asked: ONE };
+  const wait = { nowUs: NOW_US, lock: held(1), limit: 1, holders: [holder(0)], waiters: [], asked: ONE };
   const played = estimate({
     ...wait,
     ahead: overrides.waiters?.length ?? 0,
@@ -39,47 +38,56 @@ function waits(overrides: Partial<PlayedWait> = {}) {
   return played && [played.lowUs, played.medianUs, played.highUs].map((us) => us / SECOND_US);
 }
 
+const held = (permits: number, readers = 0) => {
+  return { ...FREE_LOCK, heldPermits: permits, sharedHolders: readers, holders: permits + readers };
+};
+const TWO = [holder(7), holder(2)];
+const READERS = [holder(7, READER), holder(2, READER)];
+
 describe("a wait", () => {
-  test("lasts as long as the holder has left", () => {
-    expect(waits()).toEqual([10, 10, 10]);
-    expect(waits({ holders: [holder(4)] })).toEqual([6, 6, 6]);
-  });
-
-  test("lasts longer by each lease before it", () => {
-    expect(waits({ waiters: [ONE, ONE] })).toEqual([30, 30, 30]);
-  });
-
-  test("behind a crowd of which only some were read lasts as long as the read ones let expect", () => {
-    expect(waits({ waiters: [ONE, ONE], ahead: 20 })).toEqual([300, 300, 300]);
-  });
-
-  test("is over when as many permits are free as the claim asks for", () => {
-    const lock = { ...FREE_LOCK, heldPermits: 2, holders: 2 };
-    const holders = [holder(7), holder(2)];
-    expect(waits({ lock, limit: 2, holders })).toEqual([3, 3, 3]);
-    expect(waits({ lock, limit: 2, holders, asked: { mode: "permit", permits: 2 } })).toEqual([8, 8, 8]);
-  });
-
-  test("of a writer lasts until all readers are gone, and readers go on together", () => {
-    const lock = { ...FREE_LOCK, sharedHolders: 2, holders: 2 };
-    const holders = [holder(7, READER), holder(2, READER)];
-    expect(waits({ lock, holders, asked: WRITER })).toEqual([8, 8, 8]);
-    expect(waits({ lock, holders, waiters: [WRITER, READER, READER], asked: READER })).toEqual([18, 18, 18]);
-  });
-
-  test("goes on beyond waiters that never fit", () => {
-    expect(waits({ waiters: [{ mode: "permit", permits: 5 }] })).toEqual([10, 10, 10]);
-  });
-
-  test("behind a holder that has outlasted all recent leases lasts as long as a new one", () => {
-    expect(waits({ holders: [holder(500)] })).toEqual([10, 10, 10]);
-  });
-
-  test("behind many holders, of which only some were read, lasts as if those were all", () => {
-    const lock = { ...FREE_LOCK, heldPermits: 400, holders: 400 };
-    const holders = [holder(8), holder(6), holder(4), holder(2)];
-    const asked = { mode: "permit", permits: 150 } as const;
-    expect(waits({ lock, limit: 400, holders, asked })).toEqual([4, 4, 4]);
+  test.each<[string, Partial<PlayedWait>, number]>([
+    ["lasts as long as a lease", {}, 10],
+    ["lasts as long as the holder has left", { holders: [holder(4)] }, 6],
+    ["lasts longer by each lease before it", { waiters: [ONE, ONE] }, 30],
+    [
+      "behind a crowd of which only some were read lasts as long as the read ones let expect",
+      { waiters: [ONE, ONE], ahead: 20 },
+      300,
+    ],
+    ["is over when a permit is free", { lock: held(2), limit: 2, holders: TWO }, 3],
+    [
+      "is over when as many permits are free as the claim asks for",
+      { lock: held(2), limit: 2, holders: TWO, asked: { mode: "permit", permits: 2 } },
+      8,
+    ],
+    [
+      "of a writer lasts until all readers are gone",
+      { lock: held(0, 2), holders: READERS, asked: WRITER },
+      8,
+    ],
+    [
+      "of readers behind a writer is one",
+      { lock: held(0, 2), holders: READERS, waiters: [WRITER, READER, READER], asked: READER },
+      18,
+    ],
+    ["goes on beyond waiters that never fit", { waiters: [{ mode: "permit", permits: 5 }] }, 10],
+    [
+      "behind a holder that has outlasted all recent leases lasts as long as a new one",
+      { holders: [holder(500)] },
+      10,
+    ],
+    [
+      "behind many holders, of which only some were read, lasts as if those were all",
+      {
+        lock: held(400),
+        limit: 400,
+        holders: [8, 6, 4, 2].map((age) => holder(age)),
+        asked: { mode: "permit", permits: 150 },
+      },
+      4,
+    ],
+  ])("%s", (_, wait, seconds) => {
+    expect(waits(wait)).toEqual([seconds, seconds, seconds]);
   });
 
   test("has a spread as wide as that of the recent leases", () => {
@@ -119,13 +127,9 @@ test("an estimate is the same each time, in order, and never below 0", () => {
   });
   fc.assert(
     fc.property(waiting, ({ holders, ...wait }) => {
-      const count = holders.length;
-      const held = {
-        lock: { ...FREE_LOCK, heldPermits: count, holders: count },
-        holders: holders.map((age) => holder(age)),
-      };
-      const [low = -1, median = -1, high = -1] = waits({ ...wait, ...held }) ?? [];
-      expect(waits({ ...wait, ...held })).toEqual([low, median, high]);
+      const all = { ...wait, lock: held(holders.length), holders: holders.map((age) => holder(age)) };
+      const [low = -1, median = -1, high = -1] = waits(all) ?? [];
+      expect(waits(all)).toEqual([low, median, high]);
       expect(low).toBeGreaterThanOrEqual(0);
       expect(median).toBeGreaterThanOrEqual(low);
       expect(high).toBeGreaterThanOrEqual(median);

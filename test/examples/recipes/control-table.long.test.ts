@@ -19,10 +19,7 @@ inEachLanguage((language) => {
   test("jobs are served in order of arrival, two at a time", async () => {
     const name = "line/reports";
     const { client } = stage.server;
-    await client.call("setLimit", {
-      target: { case: "name", value: name },
-      newLimit: { case: "limit", value: 2 },
-    });
+    await client.limit(name, 2);
     const { leaseId } = await client.lease({ name, permits: 2 });
     const jobs = ["first", "second", "third", "fourth"];
     const runs = [];

@@ -156,52 +156,42 @@ function damaged(bytes: Buffer, { kind, at, byte }: Damage): Buffer {
   return Buffer.concat([before, Buffer.from(kind === "remove" ? [] : [byte]), kept]);
 }
 
+/** Holds for all of these values. */
+function holds<Values extends [unknown, ...unknown[]]>(
+  ...given: [
+    ...arbitraries: { [At in keyof Values]: fc.Arbitrary<Values[At]> },
+    check: (...values: Values) => void,
+  ]
+): void {
+  fc.assert(fc.property(...(given as Parameters<typeof fc.property<Values>>)), options);
+}
+
 describe.each([...READERS.keys()].map((schema) => [schema.name, schema] as const))(
   "%s is read",
   (_, schema) => {
     test("as protobuf-es reads it, by the generated code alone if it is usual", () => {
-      fc.assert(
-        fc.property(messages(schema, USUAL, READERS), (init) => {
-          const bytes = bytesOf(schema, init);
-          expect(readAlone(schema, bytes)).toStrictEqual(fromBinary(schema, bytes));
-        }),
-        options,
-      );
+      holds(messages(schema, USUAL, READERS), (init) => {
+        const bytes = bytesOf(schema, init);
+        expect(readAlone(schema, bytes)).toStrictEqual(fromBinary(schema, bytes));
+      });
     });
 
-    test("as protobuf-es reads it, whatever it contains", () => {
-      fc.assert(
-        fc.property(messages(schema, ANY), (init) => expectSameAsProtobufEs(schema, bytesOf(schema, init))),
-        options,
-      );
+    test("as protobuf-es reads it, whatever it contains, and from bytes of any kind", () => {
+      holds(messages(schema, ANY), (init) => expectSameAsProtobufEs(schema, bytesOf(schema, init)));
+      holds(fc.uint8Array({ maxLength: 24 }), (bytes) => expectSameAsProtobufEs(schema, Buffer.from(bytes)));
     });
 
     test("as protobuf-es reads it, however its bytes are damaged", () => {
       const damages = fc.array(damage, { minLength: 1, maxLength: 3 });
-      fc.assert(
-        fc.property(messages(schema, USUAL), damages, (init, list) =>
-          expectSameAsProtobufEs(schema, list.reduce(damaged, bytesOf(schema, init))),
-        ),
-        options,
-      );
-    });
-
-    test("as protobuf-es reads it, from bytes of any kind", () => {
-      fc.assert(
-        fc.property(fc.uint8Array({ maxLength: 24 }), (bytes) =>
-          expectSameAsProtobufEs(schema, Buffer.from(bytes)),
-        ),
-        options,
+      holds(messages(schema, USUAL), damages, (init, list) =>
+        expectSameAsProtobufEs(schema, list.reduce(damaged, bytesOf(schema, init))),
       );
     });
 
     test("as protobuf-es merges it, if it comes twice", () => {
       const any = messages(schema, USUAL, READERS);
-      fc.assert(
-        fc.property(any, any, (one, other) =>
-          expectSameAsProtobufEs(schema, Buffer.concat([bytesOf(schema, one), bytesOf(schema, other)])),
-        ),
-        options,
+      holds(any, any, (one, other) =>
+        expectSameAsProtobufEs(schema, Buffer.concat([bytesOf(schema, one), bytesOf(schema, other)])),
       );
     });
   },
@@ -211,31 +201,19 @@ describe.each([...WRITERS.keys()].map((schema) => [schema.name, schema] as const
   "%s is written",
   (_, schema) => {
     test("as protobuf-es writes it, by the generated code alone if it is usual", () => {
-      fc.assert(
-        fc.property(messages(schema, USUAL, WRITERS), (init) => {
-          expect(writtenAlone(schema, init)).toEqual(bytesOf(schema, init));
-          expect(writtenAlone(schema, create(schema, init))).toEqual(bytesOf(schema, init));
-        }),
-        options,
-      );
+      holds(messages(schema, USUAL, WRITERS), (init) => {
+        expect(writtenAlone(schema, init)).toEqual(bytesOf(schema, init));
+        expect(writtenAlone(schema, create(schema, init))).toEqual(bytesOf(schema, init));
+      });
     });
 
-    test("as protobuf-es writes it, whatever it contains", () => {
-      fc.assert(
-        fc.property(messages(schema, ANY), (init) => {
-          expect(encode(schema, init)).toEqual(bytesOf(schema, init));
-        }),
-        options,
-      );
-    });
-
-    test("as protobuf-es writes it, or not at all if protobuf-es refuses it", () => {
-      fc.assert(
-        fc.property(messages(schema, WRONG), (init) => {
-          expect(outcome(() => encode(schema, init))).toEqual(outcome(() => bytesOf(schema, init)));
-        }),
-        options,
-      );
+    test("as protobuf-es writes it, whatever it contains, or not at all if protobuf-es refuses it", () => {
+      holds(messages(schema, ANY), (init) => {
+        expect(encode(schema, init)).toEqual(bytesOf(schema, init));
+      });
+      holds(messages(schema, WRONG), (init) => {
+        expect(outcome(() => encode(schema, init))).toEqual(outcome(() => bytesOf(schema, init)));
+      });
     });
   },
 );
@@ -245,16 +223,13 @@ const AS_IT_IS = [...WRITERS.keys()].map((schema) =>
 );
 
 test("answers that follow each other into one buffer, and those that were given out before, keep their bytes", () => {
-  fc.assert(
-    fc.property(fc.array(fc.oneof(...AS_IT_IS), { maxLength: 12 }), (answers) => {
-      const writer = new Writer(1);
-      const alone = answers.map(({ schema, init }) => encode(schema, init));
-      for (const { schema, init } of answers) encodeInto(writer, schema, init);
-      expect(alone).toEqual(answers.map(({ bytes }) => bytes));
-      expect(writer.finish()).toEqual(Buffer.concat(answers.map(({ bytes }) => bytes)));
-    }),
-    options,
-  );
+  holds(fc.array(fc.oneof(...AS_IT_IS), { maxLength: 12 }), (answers) => {
+    const writer = new Writer(1);
+    const alone = answers.map(({ schema, init }) => encode(schema, init));
+    for (const { schema, init } of answers) encodeInto(writer, schema, init);
+    expect(alone).toEqual(answers.map(({ bytes }) => bytes));
+    expect(writer.finish()).toEqual(Buffer.concat(answers.map(({ bytes }) => bytes)));
+  });
 });
 
 const TEN_BYTES = Array<number>(9).fill(0x80);

@@ -1,307 +1,174 @@
-// Capture through a real client: which locks it takes, in which order, how often, and what it answers when there are
-// none.
+// Capture through a real client: what it answers, how often, how long it waits, and what ends that. Which locks are
+// free, and in which order, is tried in test/storage/contract/free-locks.ts and test/stories/captures.test.ts.
 
-import { afterEach, describe, expect, test } from "vitest";
-import type { RequestOf } from "../../../clients/typescript/src/bare/index.ts";
-import type { TestServer } from "../../support/harness.ts";
-import { expectLeft, startServer, until } from "../../support/harness.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { expectLeft, serverOfTest, until } from "../../support/harness.ts";
+import { captureOf, lasting, seconds } from "../../support/test-calls.ts";
 
-type Request<Name extends "updateRecord" | "capture"> = Exclude<RequestOf<Name>, Uint8Array>;
-
-const under = (value: string) => ({ from: { case: "prefix", value } }) as const;
-const among = (names: string[]) => ({ from: { case: "names", value: { names } } }) as const;
-
-let server: TestServer;
-afterEach(async () => {
-  await server.stop();
-  expect(server.loopFailures).toEqual([]);
-});
-
-const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
-const at = (second: number) => ({ seconds: BigInt(second), nanos: 0 });
-
-/** Creates locks with records: maps each name to what UpdateRecord sets. */
-async function put(locks: Record<string, Partial<Request<"updateRecord">>>): Promise<void> {
-  for (const [name, update] of Object.entries(locks))
-    await server.client.call("updateRecord", { name, status: "new", ...update } as Request<"updateRecord">);
+async function start() {
+  const server = await serverOfTest();
+  onTestFinished(() => expect(server.loopFailures).toEqual([]));
+  const { client } = server;
+  const namesOf = async (...asked: Parameters<typeof client.capture>) =>
+    (await client.capture(...asked)).map(({ lockName }) => lockName);
+  const release = (leaseId = "") => client.call("release", { leaseId });
+  return { server, client, namesOf, release };
 }
 
-async function capture(request: Partial<Request<"capture">>) {
-  return await server.client.call("capture", { maxLeases: 3, ...request } as Request<"capture">);
-}
-
-const namesOf = ({ leases }: Awaited<ReturnType<typeof capture>>) => leases.map(({ lockName }) => lockName);
+const attempts = (value: number) => ({ newAttemptsLeft: { case: "attemptsLeft", value } }) as const;
+const dueIn = (s: number, nanos = 0) =>
+  ({ newNotBefore: { case: "notBeforeIn", value: { seconds: BigInt(s), nanos } } }) as const;
+const dueAt = (s: number) => ({ newNotBefore: { case: "notBefore", value: seconds(s) } }) as const;
+const HOUR = { maxWait: seconds(3_600) };
 
 describe("a capture", () => {
-  test("takes as many as it may, those longest due first, then by the bytes of their names", async () => {
-    server = await startServer();
-    await put({
-      "t/c": { newNotBefore: { case: "notBefore", value: at(200) } },
-      "t/a": { newNotBefore: { case: "notBefore", value: at(300) } },
-      "t/é": { newNotBefore: { case: "notBefore", value: at(100) } },
-      "t/z": { newNotBefore: { case: "notBefore", value: at(100) } },
-      "t/always": {},
-      "u/other": { newNotBefore: { case: "notBefore", value: at(1) } },
-    });
-    expect(namesOf(await capture(under("t/")))).toEqual(["t/always", "t/z", "t/é"]);
-    expect(namesOf(await capture(under("t/")))).toEqual(["t/c", "t/a"]);
-    expect(namesOf(await capture(under("t/")))).toEqual([]);
-    expect(namesOf(await capture(under("")))).toEqual(["u/other"]);
-  });
-
   test("returns ordinary leases, each with a token, a TTL, an owner and labels", async () => {
-    server = await startServer();
-    await put({ "t/1": {}, "t/2": {} });
-    await server.client.call("release", { leaseId: (await server.client.lease({ name: "t/1" })).leaseId });
-    const { leases } = await capture({
-      ...under("t/"),
-      terms: { lasting: { case: "ttl", value: seconds(90) }, owner: "w", labels: { a: "b" } },
-    });
+    const { client, namesOf, release } = await start();
+    for (const name of ["t/1", "t/2"]) await client.put(name);
+    await release((await client.lease({ name: "t/1" })).leaseId);
+    const terms = { ...lasting(90), owner: "w", labels: { a: "b" } };
+    const leases = await client.capture("t/", { maxLeases: 3, terms });
     expect(leases.map(({ fencingToken }) => fencingToken)).toEqual([2n, 1n]);
     for (const lease of leases) {
       expect(lease).toMatchObject({ provisional: false, permits: 1 });
       expectLeft(lease.ttl, 90);
     }
-    const { lock } = await server.client.call("getLock", { name: "t/2" });
-    expect(lock?.holders).toMatchObject([{ owner: "w", labels: { a: "b" } }]);
-    await server.client.call("renew", { leaseId: leases[0]?.leaseId ?? "" });
-    await server.client.call("release", { leaseId: leases[0]?.leaseId ?? "" });
-    expect(namesOf(await capture(under("t/")))).toEqual(["t/1"]);
+    expect((await client.shown("t/2")).holders).toMatchObject([{ owner: "w", labels: { a: "b" } }]);
+    await client.call("renew", { leaseId: leases[0]?.leaseId ?? "" });
+    await release(leases[0]?.leaseId);
+    expect(await namesOf("t/")).toEqual(["t/1"]);
   });
 
   test("takes only locks in the requested statuses, and sets a status on lost ones", async () => {
-    server = await startServer();
-    await put({
-      "t/new": {},
-      "t/done": { status: "done" },
-      "t/failed": { status: "failed" },
-      "t/none": { status: undefined, newAttemptsLeft: { case: "attemptsLeft", value: 5 } },
-    });
-    const wanted = {
-      ...under("t/"),
-      terms: { ifStatus: ["new", "failed"], statusIfLost: "crashed" },
-    };
-    expect(namesOf(await capture(wanted))).toEqual(["t/failed", "t/new"]);
-    expect(namesOf(await capture({ ...under("t/"), terms: { ifStatus: [""] } }))).toEqual(["t/none"]);
-    await server.client.call("forceRelease", {
-      target: { case: "name", value: "t/new" },
-      reason: "it hangs",
-    });
-    expect(namesOf(await capture(wanted))).toEqual([]);
-    expect(namesOf(await capture({ ...under("t/"), terms: { ifStatus: ["crashed"] } }))).toEqual(["t/new"]);
-  });
-
-  test("leaves out locks that are held, waited for, exhausted, paused or not due", async () => {
-    server = await startServer();
-    const { client } = server;
-    await put({
-      "t/held": {},
-      "t/waited": {},
-      "t/exhausted": { newAttemptsLeft: { case: "attemptsLeft", value: 0 } },
-      "t/paused": {},
-      "t/later": { newNotBefore: { case: "notBeforeIn", value: seconds(600) } },
-      "t/free": { newNotBefore: { case: "notBefore", value: at(9) } },
-      "p/paused": {},
-    });
-    await client.lease({ name: "t/held" });
-    await client.limit("t/waited", 2);
-    await client.lease({ name: "t/waited", permits: 2 });
-    await client.ticket({ name: "t/waited", permits: 2 });
-    await client.limit("t/paused", 0);
-    await client.limitAll("p/*", 0);
-    expect(namesOf(await capture(under("")))).toEqual(["t/free"]);
-    expect(
-      namesOf(await capture(among(["t/held", "t/waited", "t/exhausted", "t/paused", "t/later"]))),
-    ).toEqual([]);
+    const { client, namesOf } = await start();
+    for (const status of ["new", "done", "failed"]) await client.put(`t/${status}`, { status });
+    await client.put("t/none", { status: "", ...attempts(5) });
+    const terms = { ifStatus: ["new", "failed"], statusIfLost: "crashed" };
+    const wanted = (...ifStatus: string[]) =>
+      namesOf("t/", { maxLeases: 3, terms: ifStatus.length > 0 ? { ifStatus } : terms });
+    expect(await wanted()).toEqual(["t/failed", "t/new"]);
+    expect(await wanted("")).toEqual(["t/none"]);
+    await client.force("t/new");
+    expect(await wanted()).toEqual([]);
+    expect(await wanted("crashed")).toEqual(["t/new"]);
   });
 
   test("uses up an attempt of each lock, until there are none", async () => {
-    server = await startServer();
-    await put({ "t/1": { newAttemptsLeft: { case: "attemptsLeft", value: 2 } } });
+    const { client, namesOf, release } = await start();
+    await client.put("t/1", attempts(2));
     for (const left of [1, 0]) {
-      const { leases } = await capture(under("t/"));
-      expect((await server.client.call("getLock", { name: "t/1" })).lock?.record?.attemptsLeft).toBe(left);
-      await server.client.call("release", { leaseId: leases[0]?.leaseId ?? "" });
+      const [lease] = await client.capture("t/");
+      expect((await client.shown("t/1")).record?.attemptsLeft).toBe(left);
+      await release(lease?.leaseId);
     }
-    expect(namesOf(await capture(under("t/")))).toEqual([]);
-  });
-
-  test("finds locks in all folders under the prefix, and by a part of a name", async () => {
-    server = await startServer();
-    await put({
-      "q/a/1": { newNotBefore: { case: "notBefore", value: at(3) } },
-      "q/b/1": { newNotBefore: { case: "notBefore", value: at(1) } },
-      "q/ba": { newNotBefore: { case: "notBefore", value: at(2) }, status: "x" },
-      "q/bb/deep/1": { newNotBefore: { case: "notBefore", value: at(4) } },
-      q: { newNotBefore: { case: "notBefore", value: at(1) } },
-      "qq/1": { newNotBefore: { case: "notBefore", value: at(1) } },
-    });
-    expect(namesOf(await capture({ ...under("q/"), maxLeases: 2 }))).toEqual(["q/b/1", "q/ba"]);
-    expect(namesOf(await capture(under("q/b")))).toEqual(["q/bb/deep/1"]);
-    expect(namesOf(await capture(under("q")))).toEqual(["q", "qq/1", "q/a/1"]);
+    expect(await namesOf("t/")).toEqual([]);
   });
 
   test("of names takes unused ones, too, and in order of their bytes", async () => {
-    server = await startServer();
-    await put({
-      "n/late": { newNotBefore: { case: "notBefore", value: at(50) } },
-      "n/soon": { newNotBefore: { case: "notBeforeIn", value: seconds(600) } },
-    });
+    const { client, namesOf } = await start();
+    await client.put("n/late", dueAt(50));
+    await client.put("n/soon", dueIn(600));
     const names = ["n/z", "n/late", "n/soon", "n/a", "n/é"];
-    expect(namesOf(await capture({ ...among(names), maxLeases: 2 }))).toEqual(["n/a", "n/z"]);
-    expect(namesOf(await capture(among(names)))).toEqual(["n/é", "n/late"]);
-    const { retryAfter } = await capture(among(names));
-    expectLeft(retryAfter, 600);
-    expect(namesOf(await capture({ ...among(["n/new"]), terms: { ifStatus: ["wanted"] } }))).toEqual([]);
-  });
-
-  test("never gives two callers the same lock, and all locks to many callers", async () => {
-    server = await startServer();
-    const all = Array.from({ length: 120 }, (_, index) => `t/${1_000 + index}`);
-    await Promise.all(all.map((name) => server.client.call("updateRecord", { name, status: "new" })));
-    const taken: string[] = [];
-    const work = async () => {
-      for (;;) {
-        const own = namesOf(await capture({ ...under("t/"), terms: { ifStatus: ["new"] } }));
-        if (own.length === 0) return;
-        taken.push(...own);
-      }
-    };
-    await Promise.all(Array.from({ length: 16 }, work));
-    expect(taken.sort()).toEqual(all);
+    expect(await namesOf(names, { maxLeases: 2 })).toEqual(["n/a", "n/z"]);
+    expect(await namesOf(names, { maxLeases: 3 })).toEqual(["n/é", "n/late"]);
+    expectLeft((await client.call("capture", captureOf(names))).retryAfter, 600);
+    expect(await namesOf(["n/new"], { terms: { ifStatus: ["wanted"] } })).toEqual([]);
   });
 
   test("that finds nothing returns when to try again, if that is known", async () => {
-    server = await startServer();
-    expect((await capture(under("t/"))).retryAfter).toBeUndefined();
-    await put({
-      "t/1": { newNotBefore: { case: "notBeforeIn", value: seconds(300) } },
-      "t/2": { newNotBefore: { case: "notBeforeIn", value: seconds(100) }, status: "b" },
-    });
-    expectLeft((await capture(under("t/"))).retryAfter, 100);
-    expectLeft((await capture({ ...under("t/"), terms: { ifStatus: ["new"] } })).retryAfter, 300);
+    const { client } = await start();
+    const retryAfter = async (terms = {}) =>
+      (await client.call("capture", captureOf("t/", { terms }))).retryAfter;
+    expect(await retryAfter()).toBeUndefined();
+    await client.put("t/1", dueIn(300));
+    await client.put("t/2", { ...dueIn(100), status: "b" });
+    expectLeft(await retryAfter(), 100);
+    expectLeft(await retryAfter({ ifStatus: ["new"] }), 300);
   });
 });
 
 describe("a capture that is repeated", () => {
   test("gets the same leases, as long as they are held, and no others", async () => {
-    server = await startServer();
-    await put({ "t/1": {}, "t/2": {}, "t/3": {}, "t/4": {} });
-    const first = await capture({ ...under("t/"), requestId: "call 1" });
-    expect(first.leases.map(({ requestId }) => requestId)).toEqual(["call 1", "call 1", "call 1"]);
-    const again = await capture({ ...under("t/"), requestId: "call 1" });
-    expect(again.leases.map(({ leaseId }) => leaseId)).toEqual(first.leases.map(({ leaseId }) => leaseId));
-    await server.client.call("release", { leaseId: first.leases[1]?.leaseId ?? "" });
-    expect(namesOf(await capture({ ...under("t/"), requestId: "call 1" }))).toEqual(["t/1", "t/3"]);
-    for (const { leaseId } of first.leases) await server.client.call("release", { leaseId });
-    expect(namesOf(await capture({ ...under("t/"), requestId: "call 1" }))).toEqual([]);
-    expect(namesOf(await capture({ ...under("t/"), requestId: "call 2", maxLeases: 9 }))).toHaveLength(4);
+    const { client, namesOf, release } = await start();
+    for (const name of ["t/1", "t/2", "t/3", "t/4"]) await client.put(name);
+    const asked = { maxLeases: 3, requestId: "call 1" };
+    const first = await client.capture("t/", asked);
+    expect(first.map(({ requestId }) => requestId)).toEqual(["call 1", "call 1", "call 1"]);
+    const ids = first.map(({ leaseId }) => leaseId);
+    expect((await client.capture("t/", asked)).map(({ leaseId }) => leaseId)).toEqual(ids);
+    await release(ids[1]);
+    expect(await namesOf("t/", asked)).toEqual(["t/1", "t/3"]);
+    for (const leaseId of ids) await release(leaseId);
+    expect(await namesOf("t/", asked)).toEqual([]);
+    expect(await namesOf("t/", { requestId: "call 2", maxLeases: 9 })).toHaveLength(4);
   });
 
-  test("that found nothing may find something", async () => {
-    server = await startServer();
-    expect(namesOf(await capture({ ...under("t/"), requestId: "r" }))).toEqual([]);
-    await put({ "t/1": {} });
-    expect(namesOf(await capture({ ...under("t/"), requestId: "r" }))).toEqual(["t/1"]);
-  });
-
-  test("has a request id of its own: an Acquire with the same one is another claim", async () => {
-    server = await startServer();
-    await put({ "t/1": {} });
-    await server.client.lease({ name: "other", requestId: "same" });
-    expect(namesOf(await capture({ ...under("t/"), requestId: "same" }))).toEqual(["t/1"]);
-  });
-
-  test("during the first takes no more than one of them would", async () => {
-    server = await startServer();
-    const all = Array.from({ length: 30 }, (_, index) => `t/${100 + index}`);
-    await Promise.all(all.map((name) => server.client.call("updateRecord", { name, status: "new" })));
-    const ask = () => capture({ ...under("t/"), requestId: "twice", maxLeases: 5 });
-    await Promise.all([ask(), ask(), ask(), ask()]);
-    expect(namesOf(await ask())).toHaveLength(5);
-    const { locks } = await server.client.call("listLocks", { prefix: "t/", busyOnly: true });
-    expect(locks).toHaveLength(5);
+  test("may find something if it found nothing before, and is no Acquire with the same request id", async () => {
+    const { client, namesOf } = await start();
+    const requestId = "same";
+    await client.lease({ name: "other", requestId });
+    expect(await namesOf("t/", { requestId })).toEqual([]);
+    await client.put("t/1");
+    expect(await namesOf("t/", { requestId })).toEqual(["t/1"]);
   });
 });
 
 describe("a capture that waits", () => {
-  const HOUR = seconds(3_600);
-
-  test("is served as soon as a lock is available: created, released, or with a raised limit", async () => {
-    server = await startServer();
-    const { client } = server;
-    const wait = () => capture({ ...under("t/"), maxLeases: 1, maxWait: HOUR });
-    const put1 = wait();
-    await put({ "t/1": {} });
-    expect(namesOf(await put1)).toEqual(["t/1"]);
+  test("is served as soon as a lock is available: created or released", async () => {
+    const { client, release } = await start();
+    const wait = () => client.capture("t/", HOUR);
+    const created = wait();
+    await client.put("t/1");
+    const [first] = await created;
+    expect(first?.lockName).toBe("t/1");
     const released = wait();
-    const { holders } = (await client.call("getLock", { name: "t/1" })).lock ?? { holders: [] };
-    expect(holders).toHaveLength(1);
-    await client.call("release", { leaseId: (await put1).leases[0]?.leaseId ?? "" });
-    const [lease] = (await released).leases;
+    expect((await client.shown("t/1")).holders).toHaveLength(1);
+    await release(first?.leaseId);
+    const [lease] = await released;
     expect(lease).toMatchObject({ lockName: "t/1", provisional: true });
     expect((await client.call("renew", { leaseId: lease?.leaseId ?? "" })).lease?.provisional).toBe(false);
   });
 
   test("is served when the next lock is due, and not later", async () => {
-    server = await startServer();
-    await put({
-      "t/1": { newNotBefore: { case: "notBeforeIn", value: { seconds: 0n, nanos: 400_000_000 } } },
-    });
+    const { client, namesOf } = await start();
+    await client.put("t/1", dueIn(0, 400_000_000));
     const begunMs = performance.now();
-    expect(namesOf(await capture({ ...under("t/"), maxWait: HOUR }))).toEqual(["t/1"]);
+    expect(await namesOf("t/", HOUR)).toEqual(["t/1"]);
     expect(performance.now() - begunMs).toBeGreaterThan(300);
   });
 
   test("of names is served when one of them is released", async () => {
-    server = await startServer();
-    const { leaseId } = await server.client.lease({ name: "n/1" });
-    const waiting = capture({ ...among(["n/1"]), maxWait: HOUR });
+    const { server, client, namesOf, release } = await start();
+    const { leaseId } = await client.lease({ name: "n/1" });
+    const waiting = namesOf(["n/1"], HOUR);
     await until(() => server.engine.waitingCaptures === 1);
-    await server.client.call("release", { leaseId });
-    expect(namesOf(await waiting)).toEqual(["n/1"]);
-  });
-
-  test("shares the locks with others that wait: each lock to one of them", async () => {
-    server = await startServer();
-    const waits = Array.from({ length: 20 }, () => capture({ ...under("t/"), maxLeases: 1, maxWait: HOUR }));
-    await until(() => server.engine.waitingCaptures === 20);
-    const all = Array.from({ length: 20 }, (_, index) => `t/${100 + index}`);
-    await Promise.all(all.map((name) => server.client.call("updateRecord", { name, status: "new" })));
-    const taken = (await Promise.all(waits)).flatMap(namesOf);
-    expect(taken.sort()).toEqual(all);
-    expect(server.engine.waitingCaptures).toBe(0);
+    await release(leaseId);
+    expect(await waiting).toEqual(["n/1"]);
   });
 
   test("ends with an empty answer when its time is over", async () => {
-    server = await startServer();
-    const answer = await capture({ ...under("t/"), maxWait: { seconds: 0n, nanos: 50_000_000 } });
-    expect(answer.leases).toEqual([]);
+    const { server, client } = await start();
+    expect(await client.capture("t/", { maxWait: { seconds: 0n, nanos: 50_000_000 } })).toEqual([]);
     expect(server.engine.waitingCaptures).toBe(0);
   });
 
-  test("that its client has cancelled takes nothing", async () => {
-    server = await startServer();
+  test("takes nothing if its client has cancelled it", async () => {
+    const { server, client, namesOf } = await start();
     const gone = new AbortController();
-    const waiting = server.client.call(
-      "capture",
-      { ...under("t/"), maxLeases: 1, maxWait: HOUR },
-      { signal: gone.signal },
-    );
+    const waiting = client.call("capture", captureOf("t/", HOUR), { signal: gone.signal });
     await until(() => server.engine.waitingCaptures === 1);
     gone.abort();
     await expect(waiting).rejects.toMatchObject({ code: "CANCELLED" });
     await until(() => server.engine.waitingCaptures === 0);
-    await put({ "t/1": {} });
-    expect(await server.client.refusal({ name: "t/1", terms: { ifStatus: ["x"] } })).toBeDefined();
-    expect(namesOf(await capture(under("t/")))).toEqual(["t/1"]);
+    await client.put("t/1");
+    expect(await client.refusal({ name: "t/1", terms: { ifStatus: ["x"] } })).toBeDefined();
+    expect(await namesOf("t/")).toEqual(["t/1"]);
   });
 
   test("ends with the server, and says so", async () => {
-    server = await startServer();
-    const waiting = capture({ ...under("t/"), maxWait: HOUR });
+    const { server, client } = await start();
+    const failure = client.capture("t/", HOUR).catch((error: unknown) => error);
     await until(() => server.engine.waitingCaptures === 1);
-    const failure = waiting.catch((error: unknown) => error);
     await server.grpc.drain(1_000);
     expect(await failure).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
   });

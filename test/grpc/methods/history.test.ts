@@ -8,9 +8,9 @@ import type { RequestOf } from "../../../clients/typescript/src/bare/index.ts";
 import { type FreshDatabase, testDatabases } from "../../support/database.ts";
 import { startServer, type TestServer } from "../../support/harness.ts";
 import { openPlainConnection } from "../../support/mysql-stage.ts";
+import { lasting, named, seconds } from "../../support/test-calls.ts";
 
-const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
-const TTL = { lasting: { case: "ttl", value: seconds(60) } } as const;
+const TTL = lasting(60);
 const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
 
 describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
@@ -64,24 +64,6 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       expect([nextPageToken, searchedBackTo]).toEqual(["", undefined]);
     });
 
-    test("says from when on all is kept, as ListChanges does: nobody before that is no answer", async () => {
-      await run("past/kept", "anna");
-      await server.client.limit("past/kept", 2);
-      const at = { seconds: 1_000_000n, nanos: 0 };
-      const asked = { locks: { case: "heldAt", value: { lockName: "past/kept", at } } } as const;
-      const { claims, completeFrom } = await call("listClaims", asked);
-      expect(claims).toEqual([]);
-      const [claim] = (await call("listClaims", { locks: { case: "lockName", value: "past/kept" } })).claims;
-      // The server has run for a moment, and its history is as old.
-      expect(us(completeFrom)).toBeLessThanOrEqual(us(claim?.end?.endedAt));
-      expect(us(completeFrom)).toBeGreaterThan(us(claim?.end?.endedAt) - 3_600_000_000);
-      const { changes, completeFrom: changesFrom } = await call("listChanges", {
-        locks: { case: "lockName", value: "past/kept" },
-      });
-      expect(us(changesFrom)).toBeLessThanOrEqual(us(changes[0]?.changedAt));
-      expect(us(changesFrom)).toBeGreaterThan(us(changes[0]?.changedAt) - 3_600_000_000);
-    });
-
     test("shows who force-released a claim and why, and which server kept the place of one that waited", async () => {
       const name = "past/forced";
       await server.client.lease({ name, terms: { ...TTL, owner: "stuck" } });
@@ -89,7 +71,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         target: { case: "request", value: { name, terms: { ...TTL, owner: "next" } } },
       });
       await stream.position();
-      await call("forceRelease", { target: { case: "name", value: name }, reason: "hung" });
+      await server.client.force(name, "hung");
       const { leaseId } = await stream.granted();
       await call("release", { leaseId });
       const { claims } = await call("listClaims", { locks: { case: "lockName", value: name } });
@@ -134,7 +116,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       await run("filter/a", "anna", { labels: { team: "x", job: "1" } });
       await run("filter/b", "bert", { labels: { team: "x" } });
       const held = await server.client.lease({ name: "filter/c", terms: { ...TTL, owner: "anna" } });
-      await call("forceRelease", { target: { case: "name", value: "filter/c" }, reason: "test" });
+      await server.client.force("filter/c");
       expect(held.lockName).toBe("filter/c");
       await server.client.lease({ name: "filter/d", terms: { ...TTL, owner: "anna" } });
       const found = async (request: object) =>
@@ -199,30 +181,6 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       });
       expect(same.claims).toMatchObject([{ owner: "first" }]);
     });
-
-    test("loses and repeats nothing over thousands of claims that others add to meanwhile", async () => {
-      const names = Array.from({ length: 50 }, (_, index) => `many/${index}`);
-      const runs = 40;
-      await Promise.all(
-        names.map(async (name) => {
-          for (let count = 0; count < runs; count++) await run(name, `run ${count}`);
-        }),
-      );
-      const found: string[] = [];
-      let pageToken = "";
-      do {
-        const page = await call("listClaims", {
-          locks: { case: "prefix", value: "many/" },
-          pageSize: 300,
-          pageToken,
-        });
-        found.push(...page.claims.map(({ lockName, ticketNumber }) => `${lockName} ${ticketNumber}`));
-        pageToken = page.nextPageToken;
-        await run("many/0", "meanwhile");
-      } while (pageToken !== "");
-      expect(found).toHaveLength(names.length * runs);
-      expect(new Set(found).size).toBe(found.length);
-    }, 60_000);
   });
 
   describe("ListChanges", () => {
@@ -237,7 +195,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         newAttemptsLeft: { case: "attemptsLeft", value: 4 },
       });
       await server.client.lease({ name, terms: { ...TTL, owner: "anna" } });
-      await call("forceRelease", { target: { case: "name", value: name }, reason: "hung" });
+      await server.client.force(name, "hung");
       const { changes, nextPageToken } = await call("listChanges", {
         locks: { case: "lockName", value: name },
       });
@@ -302,7 +260,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
     const causesOf = (causes: readonly WaitCause[]) => causes.map(({ cause }) => cause.case);
 
     test("of a free lock finds no cause", async () => {
-      const explained = await call("explainWait", { target: { case: "name", value: "why/free" } });
+      const explained = await call("explainWait", named("why/free"));
       expect(explained).toMatchObject({ causes: [], summary: "free: a request would be granted at once" });
       expect(explained.lock).toMatchObject({ name: "why/free", holders: [], waiters: [] });
       expect([explained.claim, explained.estimate]).toEqual([undefined, undefined]);
@@ -330,7 +288,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
           /^2nd in the queue; held by anna until .* UTC unless renewed \(about \d+ s left\); limit 1 from why\/h\* \(set .* UTC by .*127\.0\.0\.1.*: "night shift"\)$/,
         );
       }
-      const { claim, causes } = await call("explainWait", { target: { case: "name", value: name } });
+      const { claim, causes } = await call("explainWait", named(name));
       expect(claim).toBeUndefined();
       expect(causes).toMatchObject([{ cause: { case: "held" } }, { cause: { value: { ahead: 2 } } }]);
     });
@@ -338,7 +296,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
     test("says who paused a lock, when and why", async () => {
       const name = "why/paused";
       await server.client.limit(name, 0, { reason: "broken" });
-      const { causes, summary } = await call("explainWait", { target: { case: "name", value: name } });
+      const { causes, summary } = await call("explainWait", named(name));
       expect(causes).toMatchObject([
         { cause: { case: "limit", value: { limit: { permits: 0, reason: "broken" } } } },
       ]);
@@ -357,7 +315,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         newAttemptsLeft: { case: "attemptsLeft", value: 0 },
         newNotBefore: { case: "notBeforeIn", value: notBeforeIn },
       });
-      const { causes, estimate } = await call("explainWait", { target: { case: "name", value: name } });
+      const { causes, estimate } = await call("explainWait", named(name));
       expect(causesOf(causes)).toEqual(["notBefore", "exhausted"]);
       expect(estimate).toBeUndefined();
     });
@@ -369,7 +327,7 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       const { ticketId } = await server.client.ticket({ name, terms: TTL });
       const explain = () => call("explainWait", { target: { case: "ticketId", value: ticketId } });
       expect((await explain()).estimate).toBeUndefined();
-      await call("forceRelease", { target: { case: "name", value: name }, reason: "next" });
+      await server.client.force(name, "next");
       await expect(explain()).rejects.toMatchObject({ reason: "UNKNOWN_CLAIM" });
       await call("release", { leaseId: ticketId });
       await server.client.lease({ name, terms: TTL });

@@ -43,14 +43,6 @@ test("the first place is sent at once, and the next one when the interval has pa
   expect(aheads()).toEqual([9, 6, 5]);
 });
 
-test("an unchanged place is not sent again, whoever comes after it", () => {
-  const { updates, aheads } = recorded(0);
-  updates.offer(at(3, 4), NOW_US);
-  updates.offer(at(3, 40), NOW_US);
-  updates.offer({ ...at(3, 40), permitsAhead: 7 }, NOW_US);
-  expect(aheads()).toEqual([3, 3]);
-});
-
 test("a place never grows: one that was read earlier and comes later is not sent", () => {
   const { updates, aheads } = recorded(100);
   updates.offer(at(4), NOW_US);
@@ -63,16 +55,6 @@ test("a place never grows: one that was read earlier and comes later is not sent
   updates.offer(at(3), NOW_US);
   vi.advanceTimersByTime(1_000);
   expect(aheads()).toEqual([4, 3, 2]);
-});
-
-test("during a write only the latest place is kept", () => {
-  const { updates, aheads, take } = recorded(0, true);
-  for (let ahead = 1_000; ahead > 0; ahead--) updates.offer(at(ahead), NOW_US);
-  expect(aheads()).toEqual([1_000]);
-  take();
-  expect(aheads()).toEqual([1_000, 1]);
-  take();
-  expect(aheads()).toEqual([1_000, 1]);
 });
 
 test("a delayed place is sent with the time of its sending", () => {
@@ -111,40 +93,6 @@ test("a crowd that moves up is notified in turn, a few at once, each with its la
   }
   expect(told.size).toBe(crowd.length - 1);
   for (const [index, ahead] of told) expect(ahead).toBe(index);
-});
-
-test("nothing is sent after the end, and no timer is left", () => {
-  const { updates, aheads } = recorded(1_000);
-  updates.offer(at(2), NOW_US);
-  updates.offer(at(1), NOW_US);
-  updates.stop();
-  updates.stop();
-  expect(vi.getTimerCount()).toBe(0);
-  updates.offer(at(0), NOW_US);
-  vi.advanceTimersByTime(10_000);
-  expect(aheads()).toEqual([2]);
-});
-
-test("places are sent in the order requested, with a bound on how many at once", () => {
-  const turns = new PlaceTurns();
-  const told: number[] = [];
-  const ask = (from: number, count: number) => {
-    for (let index = from; index < from + count; index++) turns.take(() => told.push(index));
-  };
-  ask(0, PLACES_AT_ONCE + 3);
-  expect(told).toHaveLength(PLACES_AT_ONCE);
-  vi.advanceTimersByTime(PLACES_PAUSE_MS - 1);
-  expect(told).toHaveLength(PLACES_AT_ONCE);
-  vi.advanceTimersByTime(1);
-  expect(told).toHaveLength(PLACES_AT_ONCE + 3);
-  // Others may use what the pause left over, and no more than that.
-  ask(100, PLACES_AT_ONCE);
-  expect(told).toHaveLength(2 * PLACES_AT_ONCE);
-  vi.advanceTimersByTime(PLACES_PAUSE_MS);
-  expect(told).toHaveLength(2 * PLACES_AT_ONCE + 3);
-  expect(told).toEqual(told.toSorted((a, b) => a - b));
-  vi.advanceTimersByTime(2 * PLACES_PAUSE_MS);
-  expect(vi.getTimerCount()).toBe(0);
 });
 
 test("an outdated place is not sent, nor a place of an ended stream", () => {

@@ -139,15 +139,6 @@ test("one that is refused at once, before the database is asked, does not shorte
   expect(await outcomes).toEqual(["Full.", "lock-2", "lock-3"]);
 });
 
-test("a lease that ends during the wait for others is reported as lost, and not as renewed", async () => {
-  const { outcomes, endedMeanwhile, end } = scene(2);
-  end(1, "held");
-  await turn();
-  endedMeanwhile.set(1, claimOf(1, "ended"));
-  end(2, "held");
-  expect(await outcomes).toEqual(["The claim has ended", "lock-2"]);
-});
-
 test("a bug fails the whole command", async () => {
   const { outcomes, end } = scene(2);
   end(1, "held");

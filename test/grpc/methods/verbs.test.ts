@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClaimState, EndReason, LimitSource, Mode } from "#proto/rowlock/v1/lock_pb.js";
-import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, startServer } from "../../support/harness.ts";
+import { lasting, named, seconds } from "../../support/test-calls.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -13,17 +13,12 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const call: TestServer["client"]["call"] = (...args) => server.client.call(...args);
-const named = (value: string) => ({ target: { case: "name" as const, value } });
 const matching = (value: string) => ({ target: { case: "pattern" as const, value } });
-const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
 
 describe("Renew", () => {
   test("sets the end to now + TTL, as requested or as before, and keeps the token", async () => {
-    const lease = await server.client.lease({
-      name: "renew",
-      terms: { lasting: { case: "ttl", value: seconds(100) } },
-    });
+    const lease = await server.client.lease({ name: "renew", terms: lasting(100) });
     const { lease: longer } = await call("renew", { leaseId: lease.leaseId, ttl: seconds(500) });
     expect(longer).toMatchObject({ leaseId: lease.leaseId, fencingToken: 1n });
     expectLeft(longer?.ttl, 500);
@@ -147,23 +142,6 @@ describe("SetLimit", () => {
       version: 3n,
     });
   });
-
-  test("answers that the limit of a shorter pattern is in force again, when a pattern is unset", async () => {
-    await server.client.limitAll("web/*", 0);
-    await server.client.limitAll("web/mail/*", 4);
-    expect(await server.client.limitAll("web/mail/*", null)).toMatchObject({ limit: 0 });
-    await server.client.limitAll("web/*", null);
-  });
-
-  test("removes a limit, so that the default applies", async () => {
-    await server.client.limit("unset", 5);
-    expect(await server.client.limit("unset", null)).toMatchObject({
-      limit: 1,
-      version: 2n,
-    });
-    const { lock } = await call("getLock", { name: "unset" });
-    expect(lock?.limit).toMatchObject({ permits: 1, source: LimitSource.DEFAULT, version: 2n });
-  });
 });
 
 describe("GetLock", () => {
@@ -224,51 +202,6 @@ describe("GetLock", () => {
 });
 
 describe("ListLocks", () => {
-  test("lists all names with a prefix in order of their bytes, page by page", async () => {
-    const names = ["list/B", "list/a", "list/é", "list/z", "list/\u{1f512}", "list/￿"];
-    for (const name of [...names, "lisu", "lis"]) await server.client.lease({ name });
-    const found: string[] = [];
-    const sizes: number[] = [];
-    let pageToken = "";
-    do {
-      const page = await call("listLocks", { prefix: "list/", pageSize: 2, pageToken });
-      found.push(...page.locks.map(({ name }) => name));
-      sizes.push(page.locks.length);
-      pageToken = page.nextPageToken;
-    } while (pageToken !== "");
-    expect(found).toEqual([...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
-    expect(sizes).toEqual([2, 2, 2]);
-  });
-
-  test("leaves out idle locks if only busy ones are wanted", async () => {
-    const { leaseId } = await server.client.lease({ name: "busy/1" });
-    await server.client.lease({ name: "busy/2" });
-    await call("release", { leaseId });
-    const names = async (busyOnly: boolean) =>
-      (await call("listLocks", { prefix: "busy/", busyOnly })).locks.map(({ name }) => name);
-    expect(await names(true)).toEqual(["busy/2"]);
-    expect(await names(false)).toEqual(["busy/1", "busy/2"]);
-  });
-
-  test("lists the locks with waiters by longest wait or by most waiters, on one page", async () => {
-    const lengths = { "wait/early": 1, "wait/many": 3, "wait/two": 2 };
-    await server.client.lease({ name: "wait/held" });
-    for (const [name, length] of Object.entries(lengths)) {
-      await server.client.lease({ name });
-      for (let waiter = 0; waiter < length; waiter++) await server.client.ticket({ name });
-    }
-    const listed = async (order: ListOrder, pageSize: number) => {
-      const { locks, nextPageToken } = await call("listLocks", { prefix: "wait/", order, pageSize });
-      expect(nextPageToken).toBe("");
-      for (const lock of locks) expect(lock.waiters.length).toBe(lock.waiterCount);
-      return locks.map(({ name }) => name);
-    };
-    expect(await listed(ListOrder.LONGEST_WAIT, 9)).toEqual(["wait/early", "wait/many", "wait/two"]);
-    expect(await listed(ListOrder.MOST_WAITERS, 9)).toEqual(["wait/many", "wait/two", "wait/early"]);
-    expect(await listed(ListOrder.LONGEST_WAIT, 1)).toEqual(["wait/early"]);
-    expect(await listed(ListOrder.NAME, 9)).toHaveLength(4);
-  });
-
   test("ends a page early instead of making it larger than clients accept", async () => {
     const labels = Object.fromEntries(
       Array.from({ length: 16 }, (_, index) => [`${index}`.padEnd(63, "k"), "v".repeat(255)]),

@@ -1,11 +1,12 @@
 // WaitInQueue through a real client: places, grants, ends, and a client that goes away in each phase.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { EndReason, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import { EndReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { Event } from "../../../server/core/command.ts";
 import type { Follower } from "../../../server/engine/answers.ts";
 import type { TestServer } from "../../support/harness.ts";
-import { lockIdOf, replacing, startServer, until } from "../../support/harness.ts";
+import { lockIdOf, replacing, serverOfTest, startServer, until } from "../../support/harness.ts";
+import { queued as acquire, comeBack } from "../../support/test-calls.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -16,8 +17,6 @@ afterAll(() => server.stop());
 const AT_ONCE = { seconds: 0n, nanos: 0 };
 /** Comes after the server has queued the waiter, even on a busy machine. */
 const DEADLINE_MS = 1_500;
-const acquire = (request: object) => ({ target: { case: "request" as const, value: request } });
-const comeBack = (ticketId: string) => ({ target: { case: "ticketId" as const, value: ticketId } });
 const release = (leaseId: string) => server.client.call("release", { leaseId });
 const endOf = (claimId: string) => (event: Event) =>
   event.kind === "ended" && event.claim.lockId === lockIdOf(claimId) && event.was === "waiting";
@@ -55,22 +54,12 @@ describe("a new request", () => {
     expect((await stream.granted()).fencingToken).toBe(2n);
   });
 
-  test("is refused if waiting could not help", async () => {
-    const stream = server.client.wait(acquire({ name: "never", permits: 2 }));
-    expect(await stream.refusal()).toMatchObject({ reason: RefusalReason.NEVER_FITS });
-  });
-
   test("ends when waiting can no longer help, with the lowered limit and its reason", async () => {
-    const target = { case: "name" as const, value: "lowered" };
-    await server.client.call("setLimit", { target, newLimit: { case: "limit", value: 3 } });
+    await server.client.limit("lowered", 3);
     const { leaseId } = await server.client.lease({ name: "lowered" });
     const stream = server.client.wait(acquire({ name: "lowered", permits: 3 }));
     await stream.position();
-    await server.client.call("setLimit", {
-      target,
-      newLimit: { case: "limit", value: 2 },
-      reason: "fewer seats",
-    });
+    await server.client.limit("lowered", 2, { reason: "fewer seats" });
     await release(leaseId);
     expect(await stream.ended()).toMatchObject({
       reason: EndReason.NEVER_FITS,
@@ -88,12 +77,7 @@ describe("a new request", () => {
   });
 
   test("that ends under a pause names it", async () => {
-    const target = { case: "pattern" as const, value: "upgraded/*" };
-    await server.client.call("setLimit", {
-      target,
-      newLimit: { case: "limit", value: 0 },
-      reason: "upgrade",
-    });
+    await server.client.limitAll("upgraded/*", 0, { reason: "upgrade" });
     const maxWait = { seconds: 0n, nanos: 50_000_000 };
     const stream = server.client.wait(acquire({ name: "upgraded/a", maxWait }));
     expect(await stream.ended()).toMatchObject({
@@ -103,26 +87,6 @@ describe("a new request", () => {
       ),
       limit: { permits: 0, pattern: "upgraded/*", reason: "upgrade" },
     });
-  });
-
-  test("ends when max_wait has passed", async () => {
-    await server.client.lease({ name: "long" });
-    const timed = server.client.wait(acquire({ name: "long", maxWait: { seconds: 0n, nanos: 50_000_000 } }));
-    const ended = await timed.ended();
-    expect(ended).toMatchObject({ reason: EndReason.TIMED_OUT, holders: [{ lockName: "long" }] });
-    expect(ended.limit).toBeUndefined();
-  });
-
-  test("is refused if the queue is full", async () => {
-    const small = await startServer({ rules: { queueMax: 1 } });
-    try {
-      await small.client.lease({ name: "full" });
-      await small.client.ticket({ name: "full" });
-      const stream = small.client.wait(acquire({ name: "full" }));
-      expect(await stream.refusal()).toMatchObject({ reason: RefusalReason.QUEUE_FULL });
-    } finally {
-      await small.stop();
-    }
   });
 
   test("repeated with its request id finds its place, its lease and its end", async () => {
@@ -148,14 +112,6 @@ describe("a ticket", () => {
     expect(await stream.position()).toMatchObject({ ticketId: ticket.ticketId, ahead: 0, queueLength: 1 });
     await release(held.leaseId);
     expect((await stream.granted()).leaseId).toBe(ticket.ticketId);
-  });
-
-  test("that was granted meanwhile gets its lease", async () => {
-    const held = await server.client.lease({ name: "meanwhile" });
-    const ticket = await server.client.ticket({ name: "meanwhile" });
-    await release(held.leaseId);
-    const lease = await server.client.wait(comeBack(ticket.ticketId)).granted();
-    expect(lease).toMatchObject({ leaseId: ticket.ticketId, fencingToken: 2n });
   });
 
   test("that is given up ends every stream that follows it", async () => {
@@ -204,7 +160,7 @@ describe("a client that leaves", () => {
   test("before the first answer leaves the queue, because it knows no ticket to come back to", async () => {
     const asked = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
-    const slow = await startServer({
+    const slow = await serverOfTest({
       wrapEngine: (engine) =>
         replacing(engine, {
           async acquire(ask, waiter) {
@@ -217,20 +173,16 @@ describe("a client that leaves", () => {
           },
         }),
     });
-    try {
-      await slow.client.lease({ name: "early" });
-      const stream = slow.client.wait(acquire({ name: "early" }));
-      const failure = stream.failure();
-      await asked.promise;
-      stream.cancel();
-      expect(await failure).toMatchObject({ code: "CANCELLED" });
-      await slow.client.call("getLock", { name: "early" });
-      gate.resolve();
-      const end = await slow.event(({ kind }) => kind === "ended");
-      expect(end).toMatchObject({ was: "waiting", claim: { endReason: "cancelled" } });
-    } finally {
-      await slow.stop();
-    }
+    await slow.client.lease({ name: "early" });
+    const stream = slow.client.wait(acquire({ name: "early" }));
+    const failure = stream.failure();
+    await asked.promise;
+    stream.cancel();
+    expect(await failure).toMatchObject({ code: "CANCELLED" });
+    await slow.client.shown("early");
+    gate.resolve();
+    const end = await slow.event(({ kind }) => kind === "ended");
+    expect(end).toMatchObject({ was: "waiting", claim: { endReason: "cancelled" } });
   });
 
   test("during the wait keeps its place for the grace period, and finds it again", async () => {
@@ -247,41 +199,13 @@ describe("a client that leaves", () => {
   });
 
   test("during the wait and does not come back loses its place after the grace period", async () => {
-    const hasty = await startServer({ rules: { graceUs: 50_000, attachedForUs: 10_000_000 } });
-    try {
-      await hasty.client.lease({ name: "lapsed" });
-      const stream = hasty.client.wait(acquire({ name: "lapsed" }));
-      await stream.position();
-      stream.cancel();
-      const end = await hasty.event(({ kind }) => kind === "ended");
-      expect(end).toMatchObject({ was: "waiting", claim: { endReason: "lapsed" } });
-    } finally {
-      await hasty.stop();
-    }
-  });
-
-  test("at the grant gets a lease of only the grace period unless it fetches it", async () => {
-    const held = await server.client.lease({
-      name: "late",
-      terms: { lasting: { case: "ttl", value: { seconds: 3_600n, nanos: 0 } } },
-    });
-    const stream = server.client.wait(
-      acquire({
-        name: "late",
-        requestId: "late-1",
-        terms: { lasting: { case: "ttl" as const, value: { seconds: 3_600n, nanos: 0 } } },
-      }),
-    );
+    const hasty = await serverOfTest({ rules: { graceUs: 50_000, attachedForUs: 10_000_000 } });
+    await hasty.client.lease({ name: "lapsed" });
+    const stream = hasty.client.wait(acquire({ name: "lapsed" }));
     await stream.position();
     stream.cancel();
-    await until(() => server.engine.waiterCount === 0);
-    await release(held.leaseId);
-    const { lock } = await server.client.call("getLock", { name: "late" });
-    const [holder] = lock?.holders ?? [];
-    const leaseSeconds = Number(holder?.expiresAt?.seconds) - Number(holder?.grantedAt?.seconds);
-    expect(leaseSeconds).toBeLessThanOrEqual(11);
-    const lease = await server.client.lease({ name: "late", requestId: "late-1" });
-    expect(Number(lease.ttl?.seconds)).toBeGreaterThan(3_500);
+    const end = await hasty.event(({ kind }) => kind === "ended");
+    expect(end).toMatchObject({ was: "waiting", claim: { endReason: "lapsed" } });
   });
 
   test("by its deadline keeps its place, too", async () => {
@@ -307,25 +231,19 @@ describe("a client that leaves", () => {
 });
 
 test("a place that cannot be read ends the stream, and the ticket lives on by its grace period", async () => {
-  const broken = await startServer({
+  const { client, engine } = await serverOfTest({
     wrapEngine: (engine) => replacing(engine, { place: () => Promise.reject(new Error("no place")) }),
   });
-  try {
-    await broken.client.lease({ name: "unread" });
-    const ticket = await broken.client.ticket({ name: "unread", whenBusy: { case: "enqueue", value: {} } });
-    const stream = broken.client.wait(comeBack(ticket.ticketId));
-    expect(await stream.failure()).toMatchObject({ code: "INTERNAL" });
-    expect(broken.engine.waiterCount).toBe(0);
-    const { lock } = await broken.client.call("getLock", { name: "unread" });
-    expect(lock?.waiters).toHaveLength(1);
-  } finally {
-    await broken.stop();
-  }
+  await client.lease({ name: "unread" });
+  const { ticketId } = await client.ticket({ name: "unread" });
+  expect(await client.wait(comeBack(ticketId)).failure()).toMatchObject({ code: "INTERNAL" });
+  expect(engine.waiterCount).toBe(0);
+  expect((await client.shown("unread")).waiters).toHaveLength(1);
 });
 
 test("a place that cannot be shown ends its stream, and not the process", async () => {
   const waiting = Promise.withResolvers<Follower>();
-  const odd = await startServer({
+  const odd = await serverOfTest({
     wrapEngine: (engine) =>
       replacing(engine, {
         async acquire(ask, waiter) {
@@ -335,21 +253,17 @@ test("a place that cannot be shown ends its stream, and not the process", async 
         },
       }),
   });
-  try {
-    await odd.client.lease({ name: "odd" });
-    const stream = odd.client.wait({ ...acquire({ name: "odd" }), minUpdateInterval: AT_ONCE });
-    await stream.position();
-    const waiter = await waiting.promise;
-    // Repeatedly, because the engine also reports the true place.
-    const telling = setInterval(
-      () => waiter.placed?.({ ahead: -0.5, permitsAhead: 0.5, queueLength: 1 }, 1),
-      1,
-    );
-    expect(await stream.failure()).toMatchObject({ code: "INTERNAL", reason: "INTERNAL" });
-    clearInterval(telling);
-    expect(odd.logLines).toMatchObject([{ level: "error", fields: { err: expect.any(RangeError) } }]);
-    expect(odd.engine.waiterCount).toBe(0);
-  } finally {
-    await odd.stop();
-  }
+  await odd.client.lease({ name: "odd" });
+  const stream = odd.client.wait({ ...acquire({ name: "odd" }), minUpdateInterval: AT_ONCE });
+  await stream.position();
+  const waiter = await waiting.promise;
+  // Repeatedly, because the engine also reports the true place.
+  const telling = setInterval(
+    () => waiter.placed?.({ ahead: -0.5, permitsAhead: 0.5, queueLength: 1 }, 1),
+    1,
+  );
+  expect(await stream.failure()).toMatchObject({ code: "INTERNAL", reason: "INTERNAL" });
+  clearInterval(telling);
+  expect(odd.logLines).toMatchObject([{ level: "error", fields: { err: expect.any(RangeError) } }]);
+  expect(odd.engine.waiterCount).toBe(0);
 });

@@ -1,24 +1,23 @@
 // WatchLocks through a real client: the snapshot, changed locks, removed locks, and how a watch ends.
 
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { LimitSource, Mode } from "#proto/rowlock/v1/lock_pb.js";
 import { WATCHES_MAX } from "../../../server/engine/engine-bounds.ts";
-import type { TestServer } from "../../support/harness.ts";
-import { startServer, until } from "../../support/harness.ts";
+import type { StartOptions, TestServer } from "../../support/harness.ts";
+import { serverOfTest, until } from "../../support/harness.ts";
 import { violationsIn } from "../../support/test-calls.ts";
 
-let server: TestServer;
-afterEach(async () => {
-  await server.stop();
-  expect(server.loopFailures).toEqual([]);
-});
+async function start(options?: StartOptions): Promise<TestServer> {
+  const server = await serverOfTest(options);
+  onTestFinished(() => expect(server.loopFailures).toEqual([]));
+  return server;
+}
 
 const names = (watched: { readonly locks: ReadonlyMap<string, unknown> }) => [...watched.locks.keys()].sort();
 
 describe("a watch", () => {
   test("begins with all locks under the prefix, as ListLocks shows them", async () => {
-    server = await startServer();
-    const { client } = server;
+    const { client } = await start();
     await client.limitAll("a/*", 2, { reason: "two" });
     await client.lease({ name: "a/held", mode: Mode.SHARED, terms: { owner: "o", labels: { run: "7" } } });
     await client.lease({ name: "a/waited", permits: 2 });
@@ -32,17 +31,8 @@ describe("a watch", () => {
     expect(watched.messages[0]).toMatchObject({ beganAnew: false, complete: true });
   });
 
-  test("of an unused prefix is complete at once, and sends the first lock", async () => {
-    server = await startServer();
-    const watched = server.client.watch("new/");
-    await watched.complete();
-    expect(names(watched)).toEqual([]);
-    await server.client.lease({ name: "new/one", terms: { owner: "me" } });
-    expect(await watched.shows("new/one")).toMatchObject({ holderCount: 1, holders: [{ owner: "me" }] });
-  });
-
   test("of very many locks sends each of them once, in several messages", async () => {
-    server = await startServer();
+    const server = await start();
     const all = Array.from({ length: 730 }, (_, index) => `many/${1_000 + index}`);
     await server.store.resolve(all);
     const watched = server.client.watch("many/");
@@ -53,8 +43,7 @@ describe("a watch", () => {
   });
 
   test("sends each change: holders, waiters, limits, of names and of patterns", async () => {
-    server = await startServer();
-    const { client } = server;
+    const { client } = await start();
     const watched = client.watch("");
     await watched.complete();
     const { leaseId } = await client.lease({ name: "a" });
@@ -76,11 +65,7 @@ describe("a watch", () => {
     const b = await watched.shows("b", ({ limit }) => limit?.permits === 9);
     expect(b.limit).toMatchObject({ source: LimitSource.PATTERN, pattern: "*", reason: "all" });
     expect(watched.locks.get("a")?.limit).toMatchObject({ permits: 5 });
-    await client.call("updateRecord", {
-      name: "a",
-      status: "new",
-      newAttemptsLeft: { case: "attemptsLeft", value: 3 },
-    });
+    await client.put("a", { newAttemptsLeft: { case: "attemptsLeft", value: 3 } });
     await watched.shows("a", ({ record }) => record?.status === "new" && record.attemptsLeft === 3);
     await client.call("deleteRecord", { name: "a" });
     await watched.shows("a", ({ record }) => record === undefined);
@@ -88,8 +73,7 @@ describe("a watch", () => {
   });
 
   test("combines frequent changes, and always sends the last one", async () => {
-    server = await startServer();
-    const { client } = server;
+    const { client } = await start();
     await client.limit("hot", 1_000);
     const watched = client.watch("hot");
     await watched.complete();
@@ -100,8 +84,7 @@ describe("a watch", () => {
   });
 
   test("sends a lock that is gone, and one that comes back under the name", async () => {
-    server = await startServer();
-    const { client, store } = server;
+    const { client, store } = await start();
     await store.resolve(["gone", "stays"]);
     const watched = client.watch("");
     await watched.complete();
@@ -114,42 +97,21 @@ describe("a watch", () => {
     expect(names(watched)).toEqual(["gone", "stays"]);
   });
 
-  test("gets the same as others, whatever they watch and whenever they came", async () => {
-    server = await startServer();
-    const { client } = server;
-    await client.lease({ name: "a/1" });
-    const all = client.watch("");
-    const one = client.watch("a/");
-    await Promise.all([all.complete(), one.complete()]);
-    const late = client.watch("a/");
-    await client.lease({ name: "a/2" });
-    await client.lease({ name: "b/1" });
-    await Promise.all([all.shows("b/1"), all.shows("a/2"), one.shows("a/2"), late.shows("a/2")]);
-    one.cancel();
-    await client.lease({ name: "a/3" });
-    await Promise.all([all.shows("a/3"), late.shows("a/3")]);
-    expect(names(all)).toEqual(["a/1", "a/2", "a/3", "b/1"]);
-    expect(names(late)).toEqual(["a/1", "a/2", "a/3"]);
-    expect(one.locks.has("a/3")).toBe(false);
-  });
-
   test("ends when the client cancels it, and leaves nothing behind", async () => {
-    server = await startServer();
-    const { client } = server;
+    const { client, calls, watchEvents } = await start();
     for (let round = 0; round < 3; round++) {
       const watched = client.watch("");
       await watched.complete();
       watched.cancel();
       expect((await watched.failure()).code).toBe("CANCELLED");
     }
-    await until(() => server.calls.filter(({ method }) => method === "WatchLocks").length === 3);
-    expect(server.calls.every(({ code }) => code === "CANCELLED")).toBe(true);
-    await until(() => server.watchEvents.filter(({ kind }) => kind === "watch_closed").length === 3);
+    await until(() => calls.filter(({ method }) => method === "WatchLocks").length === 3);
+    expect(calls.every(({ code }) => code === "CANCELLED")).toBe(true);
+    await until(() => watchEvents.filter(({ kind }) => kind === "watch_closed").length === 3);
   });
 
   test("is refused if there are too many, or the prefix is too long", async () => {
-    server = await startServer();
-    const { client } = server;
+    const { client, watchEvents } = await start();
     const watches = Array.from({ length: WATCHES_MAX }, () => client.watch("x"));
     await Promise.all(watches.map((watched) => watched.complete()));
     expect(await client.watch("x").failure()).toMatchObject({
@@ -158,7 +120,7 @@ describe("a watch", () => {
       metadata: { bound: "watches" },
     });
     watches[0]?.cancel();
-    await until(() => server.watchEvents.some(({ kind }) => kind === "watch_closed"));
+    await until(() => watchEvents.some(({ kind }) => kind === "watch_closed"));
     const again = client.watch("x");
     await again.complete();
     const failure = await client.watch("p".repeat(256)).failure();
@@ -167,7 +129,7 @@ describe("a watch", () => {
   });
 
   test("counts as an open wait", async () => {
-    server = await startServer({ grpc: { streamsMax: 1, sessionWaitsMax: 1 } });
+    const server = await start({ grpc: { streamsMax: 1, sessionWaitsMax: 1 } });
     const { client } = server;
     const watched = client.watch("");
     await watched.complete();
@@ -180,7 +142,7 @@ describe("a watch", () => {
 });
 
 test("a watch ends with the server, and says so", async () => {
-  server = await startServer();
+  const server = await start();
   const watched = server.client.watch("");
   await watched.complete();
   const failure = watched.failure();

@@ -107,21 +107,6 @@ test("a server that could not be poked gets none for a while, and is then looked
   expect(lookUps()).toBe(2);
 });
 
-test("a server that is not in the register gets none either", async () => {
-  const { send, counted, register, pokes } = scene();
-  send(1n);
-  await turn();
-  expect(counted.lost).toBe(1);
-  register.push(target(1n));
-  send(1n);
-  await turn();
-  expect(pokes).toHaveLength(0);
-  vi.advanceTimersByTime(POKE_REST_MS);
-  send(1n);
-  await turn();
-  expect(pokes).toHaveLength(1);
-});
-
 test("a server's pause ends when it leaves the register, and does not apply to its successor", async () => {
   const { send, pokes, register, open, lookUps } = scene(1n, 2n);
   send(1n);
@@ -158,17 +143,4 @@ test("with other TLS material, every server is connected to anew, also one that 
   expect(pokes).toHaveLength(2);
   expect(lookUps()).toBe(3);
   expect(open.size).toBe(1);
-});
-
-test("nothing is sent or kept after the end", async () => {
-  const { sender, send, pokes, open } = scene(1n, 2n);
-  send(1n);
-  await turn();
-  pokes[0]?.answer();
-  send(2n);
-  sender.close();
-  send(1n);
-  await turn();
-  expect(pokes).toHaveLength(1);
-  expect(open.size).toBe(0);
 });

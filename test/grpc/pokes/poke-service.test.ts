@@ -3,7 +3,6 @@
 import { status } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
 import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
-import { POKED_CLAIMS_MAX } from "../../../server/grpc/grpc-bounds.ts";
 import { encode } from "../../../server/grpc/messages/messages.ts";
 import { pokeServiceHandlers } from "../../../server/grpc/pokes/poke-service.ts";
 
@@ -55,12 +54,6 @@ test.each(["", "x", `${SECRET}x`, SECRET.toUpperCase()])(
     expect(answers).toEqual([{ code: status.PERMISSION_DENIED, hasAnswer: false }]);
   },
 );
-
-test("of too many claims some are read", () => {
-  const { read, counted } = poked(poke(SECRET, POKED_CLAIMS_MAX + 5));
-  expect(read).toHaveLength(POKED_CLAIMS_MAX);
-  expect(counted).toEqual([["received", POKED_CLAIMS_MAX]]);
-});
 
 test("bytes that are no poke are refused", () => {
   const { read, answers } = poked(Buffer.from([255, 255]));

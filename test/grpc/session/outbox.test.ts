@@ -44,15 +44,25 @@ function scene(unreadMax = 1_000) {
   };
 }
 
-test("each message is counted with its results and bytes, and none is counted twice", async () => {
-  const { outbox, say, sent, messages, take } = scene();
-  say(1n);
-  say(2n);
+test("a message has each result under its call, and everything else, and is counted with its results and bytes", async () => {
+  const { outbox, say, sent, messages, take, read } = scene();
+  say(7n);
+  outbox.add({ goingAway: true });
+  outbox.addResult(8n, RELEASE_FIELD, Buffer.alloc(0));
   await turn();
   take();
   outbox.touch();
   await turn();
-  expect(messages).toHaveLength(2);
+  expect(read()).toMatchObject([
+    {
+      goingAway: true,
+      results: [
+        { call: 7n, result: { case: "release", value: { released: true } } },
+        { call: 8n, result: { case: "release", value: { released: false } } },
+      ],
+    },
+    { results: [] },
+  ]);
   expect(sent).toEqual([
     [2, messages[0]?.length],
     [0, messages[1]?.length],
@@ -86,7 +96,7 @@ test("a call-back runs when its message was written, and only once", async () =>
 });
 
 test("unread messages are bounded by their bytes, and count anew with each message", async () => {
-  const { say, state, take } = scene(2 * RELEASED.length);
+  const { outbox, say, state, take } = scene(2 * RELEASED.length);
   say(1n);
   say(2n);
   expect(state.unread).toBe(0);
@@ -100,61 +110,34 @@ test("unread messages are bounded by their bytes, and count anew with each messa
   say(6n);
   say(7n);
   expect(state.unread).toBe(1);
-});
-
-test("content without results counts as unread, too", () => {
-  const { outbox, state } = scene(1);
+  // Content without results counts, too.
   outbox.add({ goingAway: true });
-  expect(state.unread).toBe(1);
+  expect(state.unread).toBe(2);
 });
 
-test("the end comes at once if nothing is left to send", async () => {
-  const { outbox, messages } = scene();
-  let ends = 0;
-  outbox.close(() => ends++);
-  expect(ends).toBe(1);
-  await turn();
-  expect(messages).toEqual([]);
-});
-
-test("the end waits for earlier content, and includes nothing that comes after it", async () => {
+test.each([
+  ["comes at once if nothing is left to send", false, false],
+  ["waits for gathered content whose sending has not begun", false, true],
+  ["waits for a message that is being written", true, false],
+  ["waits for both, and for nothing that comes after it", true, true],
+])("the end %s", async (_, isWriting, isGathered) => {
   const { outbox, say, take, read } = scene();
   let ends = 0;
-  say(1n);
-  await turn();
-  say(2n);
+  const earlier = [isWriting, isGathered].flatMap((is, index) => (is ? [BigInt(index)] : []));
+  if (isWriting) say(0n);
+  if (isWriting) await turn();
+  if (isGathered) say(1n);
   outbox.close(() => ends++);
+  if (!isGathered) say(9n);
   outbox.touch();
-  expect(ends).toBe(0);
-  take();
-  expect(ends).toBe(0);
-  take();
+  for (const _call of earlier) {
+    expect(ends).toBe(0);
+    await turn();
+    take();
+  }
   expect(ends).toBe(1);
   await turn();
-  expect(read().map(({ results }) => results.map(({ call }) => call))).toEqual([[1n], [2n]]);
-});
-
-test("the end waits for gathered content whose sending has not begun", async () => {
-  const { outbox, say, take, messages } = scene();
-  let ends = 0;
-  say(1n);
-  outbox.close(() => ends++);
-  expect(ends).toBe(0);
-  await turn();
-  expect([messages.length, ends]).toEqual([1, 0]);
-  take();
-  expect(ends).toBe(1);
-});
-
-test("the end waits for a message that is being written, though nothing is gathered behind it", async () => {
-  const { outbox, say, take } = scene();
-  let ends = 0;
-  say(1n);
-  await turn();
-  outbox.close(() => ends++);
-  expect(ends).toBe(0);
-  take();
-  expect(ends).toBe(1);
+  expect(read().map(({ results }) => results.map(({ call }) => call))).toEqual(earlier.map((call) => [call]));
 });
 
 test("a message has the number of requests heard when it was begun, and no later one", async () => {
@@ -172,23 +155,6 @@ test("a message has the number of requests heard when it was begun, and no later
   say(3n);
   take();
   expect(read().map(({ heard }) => heard)).toEqual([3n, 5n]);
-});
-
-test("a message has each result under its call, and everything else", async () => {
-  const { outbox, say, read } = scene();
-  say(7n);
-  outbox.add({ goingAway: true });
-  outbox.addResult(8n, RELEASE_FIELD, Buffer.alloc(0));
-  await turn();
-  expect(read()).toMatchObject([
-    {
-      goingAway: true,
-      results: [
-        { call: 7n, result: { case: "release", value: { released: true } } },
-        { call: 8n, result: { case: "release", value: { released: false } } },
-      ],
-    },
-  ]);
 });
 
 const { acquire: ACQUIRE, setLimit: SET_LIMIT } = SessionResultSchema.field;
@@ -246,19 +212,4 @@ test("a message keeps its bytes while later ones are made", async () => {
       results: [{ call: token, result: { case: "acquire", value: lease(token) } }],
     })),
   );
-});
-
-test("content after the end is dropped, though earlier content is still in flight", async () => {
-  const { outbox, say, messages, take } = scene();
-  let closed = 0;
-  say(1n);
-  await turn();
-  outbox.close(() => {
-    closed += 1;
-  });
-  say(2n);
-  await turn();
-  take();
-  await turn();
-  expect([messages.length, closed]).toEqual([1, 1]);
 });

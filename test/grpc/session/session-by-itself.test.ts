@@ -9,14 +9,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
-import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { NOBODY, OPEN_GATE } from "../../../server/access/access.ts";
 import { Usage } from "../../../server/access/usage.ts";
 import { formatClaimId } from "../../../server/core/claim.ts";
 import type { DeleteRecord } from "../../../server/core/command.ts";
-import { isGivenUp } from "../../../server/engine/faults.ts";
 import { Admission, SharedAdmission } from "../../../server/grpc/admission.ts";
-import type { Call } from "../../../server/grpc/call.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
 import {
   COMMANDS_PER_TICK_MAX,
@@ -32,8 +29,6 @@ import { silentObserver } from "../../support/harness.ts";
 import { NO_BOUND } from "../../support/no-bound.ts";
 
 const GRACE_MS = 10_000;
-const SILENCE_MS = 5_000;
-const LOOK_MS = SILENCE_MS / 4;
 
 beforeEach(() => {
   vi.useFakeTimers({
@@ -79,8 +74,6 @@ interface Deciding {
 
 function context() {
   const deciding: Deciding[] = [];
-  const acquired: { owner: string; labels: object }[] = [];
-  const waiting: AbortSignal[] = [];
   const lasted: number[] = [];
   const seen: string[] = [];
   const engine = {
@@ -92,15 +85,6 @@ function context() {
         const answer = () => resolve({ outcome: { kind: name ? "unknown_lock" : "unknown_claim" } });
         deciding.push({ name, answer, fail: reject });
       }),
-    acquire: (ask: { owner: string; labels: object }, _: unknown, call: Call) => {
-      acquired.push(ask);
-      waiting.push(call.signal);
-      return new Promise(() => {});
-    },
-    capture: (ask: { owner: string; labels: object }) => {
-      acquired.push(ask);
-      return new Promise(() => {});
-    },
   };
   const logged: unknown[] = [];
   const logger = {
@@ -115,8 +99,6 @@ function context() {
       seen.push(`${method} ${code} ${via}`);
       lasted.push(seconds);
     },
-    sessionClosed: (code: string) => seen.push(`closed ${code}`),
-    sessionMessage: (direction: string, items: number) => seen.push(`${direction} ${items}`),
   };
   const openWaits = new OpenWaits(9, NO_BOUND);
   const sessionContext = {
@@ -135,7 +117,7 @@ function context() {
     commandsMax: 2,
     messageBytesMax: 65_536,
   } as unknown as SessionContext;
-  return { sessionContext, deciding, acquired, waiting, lasted, seen, logged };
+  return { sessionContext, deciding, lasted, seen, logged };
 }
 
 type Request = MessageInitShape<typeof SessionRequestSchema>;
@@ -146,31 +128,19 @@ const remove = (call: bigint, name = `lock ${call}`, more = {}) => ({
   command: { case: "deleteRecord" as const, value: { name } },
   ...more,
 });
-const cancel = (call: bigint) => ({ command: { case: "cancel" as const, value: call } });
 
-async function stage(
-  open: Request["open"] | null = { owner: "etl", labels: { host: "a1" } },
-  changes: Partial<SessionContext> = {},
-) {
+async function stage(changes: Partial<SessionContext> = {}) {
   const world = context();
   Object.assign(world.sessionContext, changes);
   const stream = new FakeStream();
   const session = new Session(world.sessionContext, stream as never, NOBODY);
-  let end: unknown = "not ended";
-  session.run().then(
-    () => {
-      end = "in good order";
-    },
-    (error: unknown) => {
-      end = error;
-    },
-  );
+  session.run().catch(() => {});
   const send = async (request: Request) => {
     stream.emit("data", bytesOf(request));
     await turn();
     await turn();
   };
-  if (open) await send({ open });
+  await send({ open: {} });
   /** The result of each call. */
   const results = () =>
     stream.messages.flatMap((message) =>
@@ -185,13 +155,13 @@ async function stage(
     stream.emit("cancelled");
     await turn();
   };
-  return { ...world, session, stream, send, results, cutOff, end: () => end };
+  return { ...world, session, stream, send, results, cutOff };
 }
 
 describe("a session", () => {
   test("refuses what is new while the next command has waited for long, says when to come back, and takes releases", async () => {
     const changes = { admission: new SharedAdmission(1, 1), commandsMax: 9 };
-    const { send, deciding, results, seen, stream, cutOff } = await stage(undefined, changes);
+    const { send, deciding, results, seen, stream, cutOff } = await stage(changes);
     await send({ commands: [remove(1n), remove(2n)] });
     vi.advanceTimersByTime(LATE_MS + 1);
     const leaseId = formatClaimId({ lockId: 7n, ticketNumber: 1n, secret: "abcdefghijklmnopqrstuv" });
@@ -210,68 +180,6 @@ describe("a session", () => {
     await turn();
     expect(results()).toContain(`4 error ${status.NOT_FOUND}`);
     expect(deciding[2]).toMatchObject({ name: "lock 2" });
-    await cutOff();
-  });
-
-  test("gives its owner and labels also to captures, and to waits in the queue", async () => {
-    const { send, acquired, cutOff } = await stage();
-    const capture = {
-      case: "capture" as const,
-      value: { from: { case: "names" as const, value: { names: ["a"] } }, maxLeases: 1 },
-    };
-    const target = { case: "request" as const, value: { name: "b" } };
-    const wait = { case: "waitInQueue" as const, value: { target } };
-    await send({
-      commands: [
-        { call: 1n, command: capture },
-        { call: 2n, command: wait },
-      ],
-    });
-    const own = { owner: "etl", labels: { host: "a1" } };
-    expect(acquired).toMatchObject([own, own]);
-    await cutOff();
-  });
-
-  test("has room for commands beside its waits, which are ended with it", async () => {
-    const { send, results, waiting, cutOff } = await stage();
-    const wait = (call: bigint) => ({
-      call,
-      command: {
-        case: "acquire" as const,
-        value: { name: "a", whenBusy: { case: "wait" as const, value: {} } },
-      },
-    });
-    await send({ commands: [wait(1n), wait(2n), wait(3n), remove(4n), remove(5n)] });
-    expect(results()).toEqual([]);
-    await send({ commands: [cancel(1n)] });
-    expect(waiting.map((signal) => [signal.aborted, isGivenUp(signal)])).toEqual([
-      [true, true],
-      [false, false],
-      [false, false],
-    ]);
-    await cutOff();
-    expect(waiting.map((signal) => [signal.aborted, isGivenUp(signal)])).toEqual([
-      [true, true],
-      [true, false],
-      [true, false],
-    ]);
-  });
-
-  test("names the mistake in a command, and its number", async () => {
-    const { send, stream, cutOff } = await stage();
-    await send({ commands: [remove(0n), remove(1n), remove(1n), { call: 2n }] });
-    const wrong = stream.messages.flatMap(({ results }) =>
-      results.flatMap(({ result }) =>
-        result.case === "error" || result.case === "rejected"
-          ? RowlockError.ofStatus(result.value).violations.map((one) => `${one.field} ${one.description}`)
-          : [],
-      ),
-    );
-    expect(wrong.toSorted()).toEqual([
-      expect.stringMatching(/^call is 0:/),
-      expect.stringMatching(/^call is 1, the number of an open call/),
-      expect.stringMatching(/^command is required/),
-    ]);
     await cutOff();
   });
 
@@ -329,27 +237,12 @@ describe("a session", () => {
   });
 });
 
-describe("a session ends", () => {
-  test("at once if its client was gone before it began", async () => {
+describe("a session that begins", () => {
+  test("ends at once if its client was gone before it began", async () => {
     const { sessionContext } = context();
     const stream = Object.assign(new FakeStream(), { cancelled: true });
     const session = new Session(sessionContext, stream as never, NOBODY);
     await expect(session.run()).rejects.toThrow("does not wait any more");
-  });
-
-  test("when nothing is heard of its client in four looks, and no sooner", async () => {
-    const { send, end, stream, deciding } = await stage();
-    await vi.advanceTimersByTimeAsync(4 * LOOK_MS);
-    expect(end()).toBe("not ended");
-    await send({});
-    await vi.advanceTimersByTimeAsync(4 * LOOK_MS);
-    expect(end()).toBe("not ended");
-    await vi.advanceTimersByTimeAsync(LOOK_MS);
-    expect(end()).toMatchObject({ reason: "SESSION_SILENT" });
-    // Its stream is still open, and the server sends nothing more on it.
-    const { length } = stream.messages;
-    await send({ commands: [remove(1n)] });
-    expect([stream.messages.length, deciding.length]).toEqual([length, 0]);
   });
 });
 
@@ -361,34 +254,6 @@ describe("the sessions of a server", () => {
     const handler = sessions.handler as unknown as (one: FakeStream) => Promise<void>;
     return { stream, failures, done: handler(stream) };
   }
-
-  test("are counted as they begin and end, in good order, by a failure, or with their client", async () => {
-    const { sessionContext, seen, logged } = context();
-    const sessions = new Sessions(sessionContext, NO_BOUND);
-    const [good, bad, gone] = [open(sessions), open(sessions), open(sessions)];
-    expect(sessions.bounds[0]).toMatchObject({ bound: "server_sessions", used: 3 });
-    good.stream.emit("data", bytesOf({ open: {} }));
-    good.stream.emit("end");
-    await good.done;
-    bad.stream.emit("data", bytesOf({}));
-    await bad.done;
-    gone.stream.cancelled = true;
-    gone.stream.emit("cancelled");
-    await gone.done;
-    expect([good, bad, gone].map(({ stream, failures }) => [stream.ended, failures.length])).toEqual([
-      [1, 0],
-      [0, 1],
-      [0, 0],
-    ]);
-    expect(bad.failures).toMatchObject([{ code: 3 }]);
-    expect(sessions.bounds[0]).toMatchObject({ used: 0 });
-    expect(seen.filter((one) => /closed/.test(one))).toEqual([
-      "closed OK",
-      "closed INVALID_ARGUMENT",
-      "closed CANCELLED",
-    ]);
-    expect(logged).toEqual([]);
-  });
 
   test("are bounded, and refused while memory is short", async () => {
     const { sessionContext } = context();
@@ -408,28 +273,5 @@ describe("the sessions of a server", () => {
     const short = open(new Sessions(sessionContext, { ...NO_BOUND, isShort: () => true }));
     await short.done;
     expect(short.failures).toMatchObject([{ code: 8 }]);
-  });
-
-  test("all hear of the stop, even later ones; only existing ones are sent elsewhere", async () => {
-    const { sessionContext } = context();
-    const sessions = new Sessions(sessionContext, NO_BOUND);
-    const first = open(sessions);
-    first.stream.emit("data", bytesOf({ open: {} }));
-    sessions.sendElsewhere();
-    await first.done;
-    expect(first.failures).toMatchObject([{ code: 14 }]);
-    const second = open(sessions);
-    second.stream.emit("data", bytesOf({ open: {} }));
-    await turn();
-    expect(second.failures).toEqual([]);
-    sessions.drain();
-    sessions.drain();
-    await second.done;
-    const third = open(sessions);
-    await third.done;
-    for (const { stream, failures } of [second, third]) {
-      expect(stream.messages.filter(({ goingAway }) => goingAway)).toHaveLength(1);
-      expect(failures).toMatchObject([{ code: 14 }]);
-    }
   });
 });

@@ -5,7 +5,7 @@ import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
 import { SessionCall } from "../../../server/grpc/session/session-call.ts";
 import type { SessionLease } from "../../../server/grpc/session/session-leases.ts";
 import { ROWS } from "../../../server/grpc/verbs.ts";
-import { fakeCall } from "../../support/fake-call.ts";
+import { fakeCall, fakeFrame, NO_PARENT } from "../../support/fake-call.ts";
 
 const claim = (ticket: number) => ({ ticketNumber: BigInt(ticket) }) as Claim;
 
@@ -29,7 +29,7 @@ function scene(knows = true) {
   };
   const { client } = fakeCall();
   const own = { ...client, peer: "one:1", leases, answered() {}, failed() {}, send() {}, denied() {} };
-  const call = new SessionCall(1n, ROWS.acquire, false, own);
+  const call = new SessionCall(1n, ROWS.acquire, false, { ...own, frame: fakeFrame() }, NO_PARENT);
   return { call, said };
 }
 

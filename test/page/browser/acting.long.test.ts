@@ -8,10 +8,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { newToken } from "../../../server/access/tokens-file.ts";
 import { processStage } from "../../process/stage.ts";
 import { HAS_CHROMIUM } from "../../support/chromium.ts";
+import { lasting } from "../../support/lasting.ts";
 import { TestCalls } from "../../support/test-calls.ts";
 import { visits } from "./visits.ts";
-
-const TTL = { seconds: 3_600n, nanos: 0 };
 
 describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
   const stage = processStage();
@@ -47,9 +46,9 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     const client = new TestCalls(server.grpcAddress, { headers: { authorization: `Bearer ${olga.token}` } });
     stage.afterwards(() => client.close());
     for (const name of ["etl/load", "report/daily"]) {
-      await client.lease({ name, terms: { owner: "anna", lasting: { case: "ttl", value: TTL } } });
-      await client.ticket({ name, terms: { owner: "ben", lasting: { case: "ttl", value: TTL } } });
-      await client.ticket({ name, terms: { owner: "carl", lasting: { case: "ttl", value: TTL } } });
+      await client.lease({ name, terms: lasting("anna") });
+      await client.ticket({ name, terms: lasting("ben") });
+      await client.ticket({ name, terms: lasting("carl") });
     }
     return { ...server, client };
   }
@@ -103,12 +102,7 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
 
   test("with the right turns the limit, and is told of a change by somebody else in between", async () => {
     const server = await started();
-    const target = { case: "name", value: "etl/load" } as const;
-    await server.client.call("setLimit", {
-      target,
-      newLimit: { case: "limit", value: 1 },
-      reason: "as before",
-    });
+    await server.client.limit("etl/load", 1, { reason: "as before" });
     const { page } = await visit(server, "#/lock/etl%2Fload", { isRefusalExpected: true });
     await signIn(page, olga);
     await page.getByRole("button", { name: "Set limit…" }).click();
@@ -118,11 +112,7 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await dialog.getByRole("spinbutton", { name: "Limit" }).fill("3");
     await dialog.getByText("Granted at once: ben (#2) for 1 permit, carl (#3) for 1 permit").waitFor();
     await dialog.getByLabel("Reason").fill("night shift");
-    await server.client.call("setLimit", {
-      target,
-      newLimit: { case: "limit", value: 0 },
-      reason: "somebody else",
-    });
+    await server.client.limit("etl/load", 0, { reason: "somebody else" });
     await dialog.getByRole("button", { name: "Set the limit to 3" }).click();
     await dialog.getByRole("alert").waitFor();
     expect((await server.client.call("getLock", { name: "etl/load" })).lock?.limit?.permits).toBe(0);

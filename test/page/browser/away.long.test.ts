@@ -5,10 +5,9 @@ import { screenOf } from "../../process/server-process.ts";
 import { processStage } from "../../process/stage.ts";
 import { HAS_CHROMIUM } from "../../support/chromium.ts";
 import { freshSqlite } from "../../support/database.ts";
+import { lasting } from "../../support/lasting.ts";
 import { TestCalls } from "../../support/test-calls.ts";
 import { freePort, visits } from "./visits.ts";
-
-const TTL = { seconds: 3_600n, nanos: 0 };
 
 describe.skipIf(!HAS_CHROMIUM)("a page whose server", () => {
   const stage = processStage();
@@ -32,7 +31,7 @@ describe.skipIf(!HAS_CHROMIUM)("a page whose server", () => {
     const first = await start();
     await first.client.lease({
       name: "etl/load",
-      terms: { owner: "anna", lasting: { case: "ttl", value: TTL } },
+      terms: lasting("anna"),
     });
     const { page } = await visit(first, "", { isAbsenceExpected: true });
     const { page: limits } = await visit(first, "#/limits", { isAbsenceExpected: true });
@@ -61,7 +60,7 @@ describe.skipIf(!HAS_CHROMIUM)("a page whose server", () => {
     await limits.getByText(away).waitFor({ state: "detached" });
     await second.client.lease({
       name: "report/daily",
-      terms: { owner: "ben", lasting: { case: "ttl", value: TTL } },
+      terms: lasting("ben"),
     });
     await page.getByText("ben").waitFor();
     expect(await page.getByText("anna").count()).toBe(1);
@@ -72,7 +71,7 @@ describe.skipIf(!HAS_CHROMIUM)("a page whose server", () => {
     const server = await start();
     await server.client.lease({
       name: "etl/load",
-      terms: { owner: "anna", lasting: { case: "ttl", value: TTL } },
+      terms: lasting("anna"),
     });
     const { page } = await visit(server, "#/lock/etl%2Fload", { isAbsenceExpected: true });
     await page.getByText("anna").first().waitFor();

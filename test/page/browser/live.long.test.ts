@@ -4,11 +4,11 @@ import { describe, expect, test } from "vitest";
 import { processStage } from "../../process/stage.ts";
 import { HAS_CHROMIUM } from "../../support/chromium.ts";
 import { freshSqlite } from "../../support/database.ts";
+import { lasting } from "../../support/lasting.ts";
 import { leastMs } from "../../support/least.ts";
 import type { TestCalls } from "../../support/test-calls.ts";
 import { visits } from "./visits.ts";
 
-const TTL = { seconds: 3_600n, nanos: 0 };
 /** What one Capture takes at most. */
 const CAPTURED_MAX = 100;
 
@@ -23,7 +23,7 @@ async function capture(client: TestCalls, names: readonly string[]): Promise<voi
       const { leases } = await client.call("capture", {
         from: { case: "names", value: { names: some } },
         maxLeases: some.length,
-        terms: { owner, lasting: { case: "ttl", value: TTL } },
+        terms: lasting(owner),
       });
       expect(leases).toHaveLength(some.length);
     }
@@ -35,7 +35,7 @@ const namesUnder = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, at) => `${prefix}${String(at).padStart(5, "0")}`);
 
 const held = (client: TestCalls, name: string, owner = "anna") =>
-  client.lease({ name, terms: { owner, lasting: { case: "ttl", value: TTL } } });
+  client.lease({ name, terms: lasting(owner) });
 
 describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
   const stage = processStage();
@@ -53,7 +53,7 @@ describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
     const handOver = async () => {
       const { ticketId } = await client.ticket({
         name: "etl/load",
-        terms: { owner: `holder-${++round}`, lasting: { case: "ttl", value: TTL } },
+        terms: lasting(`holder-${++round}`),
       });
       await list.locator("td.c-waiting", { hasText: "1" }).waitFor();
       await lock.getByRole("heading", { name: "Queue 1" }).waitFor();
@@ -101,11 +101,10 @@ describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
       }, 250);
     `);
     const [startMs, startedAt] = [performance.now(), await processorMs()];
-    const target = { case: "pattern", value: "hot/*" } as const;
     let changes = 0;
     // Each change of the pattern changes all locks under it.
     for (let limit = 2; changes < 6_000; limit++) {
-      await client.call("setLimit", { target, newLimit: { case: "limit", value: limit } });
+      await client.limitAll("hot/*", limit);
       changes = Number(await page.evaluate("changes"));
     }
     const tookS = (performance.now() - startMs) / 1_000;
@@ -126,7 +125,7 @@ describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
     expect(middle).toBeLessThan(2_000);
 
     await page.getByRole("searchbox").fill("");
-    await client.call("setLimit", { target, newLimit: { case: "limit", value: 777 } });
+    await client.limitAll("hot/*", 777);
     await page
       .locator("tr", { hasText: names[0] as string })
       .getByText("1 / 777")

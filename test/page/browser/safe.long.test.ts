@@ -3,9 +3,9 @@
 import { describe, expect, test } from "vitest";
 import { processStage } from "../../process/stage.ts";
 import { HAS_CHROMIUM } from "../../support/chromium.ts";
+import { lasting } from "../../support/lasting.ts";
 import { visits } from "./visits.ts";
 
-const TTL = { seconds: 3_600n, nanos: 0 };
 const BYTES_MAX = 100_000;
 /** Markup, a character that turns around what follows, one that ends a line, one that cannot be seen. */
 const NASTY = `<img src=x onerror=alert(1)>&lt;"'\u202e\u2066dne\u2028\u0007\u200b/../?#%2F`;
@@ -18,17 +18,8 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
   test("shows a name full of markup and of characters that turn text around as it is, everywhere", async () => {
     const server = await stage.serving("sqlite::memory:", "--grace", "10m");
     const { client } = server;
-    const terms = {
-      owner: NASTY.slice(0, 60),
-      labels: { "<b>": NASTY },
-      lasting: { case: "ttl" as const, value: TTL },
-    };
-    const ask = { name: NASTY, terms };
-    await client.call("setLimit", {
-      target: { case: "name", value: NASTY },
-      newLimit: { case: "limit", value: 1 },
-      reason: NASTY,
-    });
+    const ask = { name: NASTY, terms: { ...lasting(NASTY.slice(0, 60)), labels: { "<b>": NASTY } } };
+    await client.limit(NASTY, 1, { reason: NASTY });
     await client.call("updateRecord", { name: NASTY, status: "<i>\u202e" });
     await client.lease(ask);
     await client.ticket(ask);

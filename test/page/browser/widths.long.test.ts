@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest";
 import { processStage } from "../../process/stage.ts";
 import { HAS_CHROMIUM } from "../../support/chromium.ts";
 import { freshSqlite } from "../../support/database.ts";
+import { lasting } from "../../support/lasting.ts";
 import type { TestCalls } from "../../support/test-calls.ts";
 import { visits } from "./visits.ts";
 
-const TTL = { seconds: 3_600n, nanos: 0 };
 const WIDTHS = [360, 400, 560, 700, 701, 768, 900, 901, 1_100, 1_280, 1_920];
 /** Each with its heading. */
 const VIEWS = {
@@ -29,26 +29,18 @@ async function fill(client: TestCalls, count: number): Promise<void> {
     await client.call("capture", {
       from: { case: "names", value: { names: names.slice(from, from + 100) } },
       maxLeases: 100,
-      terms: { owner: "worker-17@batch-12.example", lasting: { case: "ttl", value: TTL } },
+      terms: lasting("worker-17@batch-12.example"),
     });
   for (const name of names.slice(0, 5)) {
     await client.ticket({
       name,
-      terms: { owner: "nightly-report@batch-3.example", lasting: { case: "ttl", value: TTL } },
+      terms: lasting("nightly-report@batch-3.example"),
     });
     await client.call("updateRecord", { name, status: "waits for input" });
   }
   const reason = "The warehouse is being moved, and nobody may write to it until the end of the week.";
-  await client.call("setLimit", {
-    target: { case: "name", value: nameOf(1) },
-    newLimit: { case: "limit", value: 0 },
-    reason,
-  });
-  await client.call("setLimit", {
-    target: { case: "pattern", value: "pipeline/*" },
-    newLimit: { case: "limit", value: 3 },
-    reason,
-  });
+  await client.limit(nameOf(1), 0, { reason });
+  await client.limitAll("pipeline/*", 3, { reason });
 }
 
 describe.skipIf(!HAS_CHROMIUM)("at each width", () => {

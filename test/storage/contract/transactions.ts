@@ -66,6 +66,21 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect((await store.claimsByRequest(["theirs"])).claims).toEqual([]);
     });
 
+    test("a claim once whose request id comes again for another lock that it decides about, too", async () => {
+      const { store } = fresh();
+      const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
+      const [claim] = (await addClaims(store, a, { requestId: "mine" })) as [Claim];
+      await addClaims(store, b, { state: "ended" });
+      const plan = {
+        locks: planned(a, b).map((lock) => ({ ...lock, byRequest: lock.id === b })),
+        claims: [claim],
+        requestIds: ["mine"],
+      };
+      // From the database, and then from memory.
+      for (const _again of [1, 2])
+        expect(keysOf((await load(store, plan)).claims)).toEqual([claim.ticketNumber]);
+    });
+
     test("claims by key and by request id, at whatever lock, without missing ones", async () => {
       const { store } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];

@@ -3,6 +3,7 @@
 // shows.
 
 import type { Loaded, Store, Writes } from "../../../server/storage/store.ts";
+import { wrapped } from "../../support/wrapped-store.ts";
 
 /** What one attempt of a transaction is about to write. */
 interface Written {
@@ -42,12 +43,7 @@ export class WrittenChanges {
       });
       this.#committed(written);
     };
-    return new Proxy(store, {
-      get(target, name) {
-        const value = name === "transact" ? transact : Reflect.get(target, name, target);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
-    });
+    return wrapped(store, { transact });
   }
 
   #committed(rounds: readonly Written[]): void {

@@ -82,7 +82,7 @@ export function guardSets(
       row.before.push(...seldomValues(old));
       row.after.push(...seldomValues(lock));
     }
-    addHolder(row, holders.get(lock.id), before, widest);
+    addHolder(row, holders.get(lock.id), old, before, widest);
     rows.push(row);
   }
   const columns = COLUMNS[seldom]?.[widest] as readonly string[];
@@ -100,6 +100,7 @@ function oldOf({ id }: Lock, before: Before): Lock {
 function addHolder(
   row: { before: Cells; after: Cells },
   move: HolderMove | undefined,
+  { id, firstHolder }: Lock,
   before: Before,
   widest: HolderCase,
 ): void {
@@ -110,7 +111,8 @@ function addHolder(
     row.after[at] = NO_STATE;
     return;
   }
-  const old = move.isNew ? undefined : before.claim(move.holder);
+  // After a hand-over the row still has what the last holder had, which is often the same.
+  const old = firstHolder === null ? undefined : before.claim({ lockId: id, ticketNumber: firstHolder });
   if (widest === NEW) {
     if (old) row.before.push(...holderValuesBy(asIs, old));
     row.after.push(...holderValuesBy(asIs, move.holder));

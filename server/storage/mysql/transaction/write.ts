@@ -52,6 +52,8 @@ const CHANGED_TOGETHER_MAX = 4;
 const GUARDS_TOGETHER_MAX = 6;
 
 const HOLDER_ENDS = `COALESCE(holder_deadline, ${NEVER_DUE_US})`;
+/** As `isAlone`. */
+const IS_ALONE = "holders = 1 AND waiting = 0 AND holder_state = 2";
 
 const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")})`;
 const REMOVE_CLAIMS = "DELETE c FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE";
@@ -225,10 +227,10 @@ function addGuardUpdate(
   const sets = guardSets(locks, ids, moves, before);
   // The database skips an UPDATE that changes nothing, and then a cluster would not see that the row was decided about.
   sets.push(sets.length > 0 ? decidedAtBy(atLeastUs) : `decided_at = ${literal(atLeastUs)}`);
-  if (locks.some(isBusy)) sets.push(boundBy(atLeastUs, moves.earliestUs ?? NEVER_DUE_US));
-  const asKnown = onlyAsKnown
-    ? `AND revision = ${CASE_ID} ${locks.map(({ id }, at) => `WHEN ${ids[at]} THEN ${before.lock(id)?.revision}`).join(" ")} END`
-    : "";
+  const bound = boundBy(locks, atLeastUs, moves);
+  if (bound) sets.push(`next_deadline = ${bound}`);
+  const revisions = locks.map(({ id }) => `${before.lock(id)?.revision}`);
+  const asKnown = onlyAsKnown ? `AND revision = ${eachOf(ids, revisions)}` : "";
   writes.update(
     locks.length,
     `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE id IN (${ids.join(",")}) ${asKnown}`,
@@ -241,20 +243,33 @@ function decidedAtBy(atLeastUs: number): string {
   return `decided_at = IF(decided_at BETWEEN ${literal(from)} AND ${to}, decided_at, ${atLeastUs})`;
 }
 
-/**
- * Comes last in its statement: the database assigns from left to right, so this reads the new values of the row. A lock
- * whose only live claim is in its guard row has an exact bound. It is written when less than half of the time is left: so
- * the sweep need not look at a lease that is renewed in time, and the index of bounds seldom changes.
- */
-function boundBy(atLeastUs: number, earliestUs: number): string {
-  return `next_deadline = CASE WHEN holders + waiting = 0 THEN next_deadline
-  WHEN holders = 1 AND waiting = 0 AND holder_state = 2
-  THEN IF(next_deadline BETWEEN ${literal(atLeastUs)} + (${HOLDER_ENDS} - ${atLeastUs}) DIV 2 AND ${HOLDER_ENDS}, next_deadline, ${HOLDER_ENDS})
-  ELSE LEAST(COALESCE(next_deadline, ${literal(earliestUs)}), ${earliestUs}) END`;
+function eachOf(ids: readonly string[], values: readonly string[]): string {
+  if (ids.length === 1) return values[0] as string;
+  return `${CASE_ID} ${ids.map((id, at) => `WHEN ${id} THEN ${values[at]}`).join(" ")} END`;
 }
 
-function isBusy({ holders, waiting }: Lock): boolean {
-  return holders > 0 || waiting > 0;
+/**
+ * The bound of deadlines, by what the locks of the statement have; null: it stays. Comes last in its statement: the
+ * database assigns from left to right, so this reads the new values of the row. A lock whose only live claim is in its
+ * guard row has an exact bound. It is written when less than half of the time is left: so the sweep need not look at a
+ * lease that is renewed in time, and the index of bounds seldom changes.
+ */
+function boundBy(locks: readonly Lock[], atLeastUs: number, { earliestUs }: Moves): string | null {
+  const busy = locks.filter(({ holders, waiting }) => holders + waiting > 0);
+  if (busy.length === 0) return null;
+  const half = `${literal(atLeastUs)} + (${HOLDER_ENDS} - ${atLeastUs}) DIV 2`;
+  const exact = `IF(next_deadline BETWEEN ${half} AND ${HOLDER_ENDS}, next_deadline, ${HOLDER_ENDS})`;
+  const least = literal(earliestUs ?? NEVER_DUE_US);
+  const lowered = `LEAST(COALESCE(next_deadline, ${least}), ${least})`;
+  const alone = busy.filter(isAlone).length;
+  const ofBusy =
+    alone === busy.length ? exact : alone === 0 ? lowered : `IF(${IS_ALONE}, ${exact}, ${lowered})`;
+  return busy.length === locks.length ? ofBusy : `IF(holders + waiting = 0, next_deadline, ${ofBusy})`;
+}
+
+/** Whether its only live claim is the holder in its guard row. */
+function isAlone({ holders, waiting, firstHolder }: Lock): boolean {
+  return holders === 1 && waiting === 0 && firstHolder !== null;
 }
 
 /** Locks, by what happens to their records. */

@@ -16,7 +16,7 @@ import {
   RenewResponseSchema,
   WaitInQueueResponseSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
-import { FakeConnection, GONE, stageCalls } from "./fake-connection.ts";
+import { FakeConnection, GONE, moveOn, stageCalls } from "./fake-connection.ts";
 
 const TTL_MS = 30_000;
 const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/;
@@ -115,10 +115,7 @@ describe("a request", () => {
       },
     });
     await vi.advanceTimersByTimeAsync(4_000);
-    calls.leaving(connection, GONE);
-    calls.ended(connection, GONE);
-    const next = new FakeConnection();
-    calls.begun(next);
+    const next = moveOn(calls, connection);
     expect(next.asked[0]?.command).toMatchObject({
       value: { target: { value: { requestId: "mine", maxWait: { seconds: 6n } } } },
     });
@@ -127,15 +124,9 @@ describe("a request", () => {
   test("comes back to its place by its ticket, or by its request id if there is no coming back by tickets", () => {
     const { calls, connection, answer } = stage();
     answer(place("t"));
-    calls.leaving(connection, GONE);
-    calls.ended(connection, GONE);
-    const second = new FakeConnection();
-    calls.begun(second);
+    const second = moveOn(calls, connection);
     expect(second.asked[0]?.command).toMatchObject({ value: { target: { case: "ticketId", value: "t" } } });
-    calls.leaving(second, GONE);
-    calls.ended(second, GONE);
-    const third = Object.assign(new FakeConnection(), { via: "unary" as const });
-    calls.begun(third);
+    const third = moveOn(calls, second, Object.assign(new FakeConnection(), { via: "unary" as const }));
     expect(third.asked[0]?.command).toMatchObject({ value: { target: { case: "request" } } });
   });
 });
@@ -332,13 +323,6 @@ describe("the end of a wait", () => {
     expect(await outcome).toMatchObject({ reason: "LAPSED" });
     expect(asked).toHaveLength(2);
   });
-
-  test("of a cancelled request leads to no new request", async () => {
-    const { answer, acquisition, asked } = stage();
-    acquisition.abandon(new Error("enough"));
-    answer(ended(EndReason.LAPSED));
-    expect(asked).toHaveLength(1);
-  });
 });
 
 describe("a failure", () => {
@@ -373,14 +357,6 @@ describe("a failure", () => {
     expect(chosen.givenBack).toEqual([]);
   });
 
-  test("with a certain outcome gives nothing back", async () => {
-    const { answer, outcome, givenBack } = stage();
-    answer(place("t"));
-    answer(errorOf("BAD_REQUEST", "INVALID_ARGUMENT"));
-    await expect(outcome).rejects.toMatchObject({ reason: "BAD_REQUEST" });
-    expect(givenBack).toEqual([]);
-  });
-
   test("of a request for a lease without end that may have reached a server is given back for as long as it takes", async () => {
     const { calls, outcome, unheard } = stage({ ttl: "forever" });
     calls.failAll(RowlockError.closed());
@@ -401,15 +377,6 @@ describe("a failure", () => {
       message: expect.stringContaining("acquire it again with that request id"),
     });
     expect(unheard).toEqual([]);
-  });
-
-  test("of such a cancelled request under the caller's own id is given back, unless another call waits under it", () => {
-    for (const isShared of [false, true]) {
-      const { calls, acquisition, unheard } = stage({ ttl: "forever", requestId: "mine" }, { isShared });
-      acquisition.abandon(new Error("enough"));
-      calls.failAll(GONE);
-      expect(unheard).toHaveLength(isShared ? 0 : 1);
-    }
   });
 
   test("of a request that ends by itself, or that reached no server, leaves nothing to give back", async () => {

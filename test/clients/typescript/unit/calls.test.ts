@@ -8,7 +8,7 @@ import type { Ask } from "../../../../clients/typescript/src/connection/call.ts"
 import { Calls } from "../../../../clients/typescript/src/connection/calls.ts";
 import type { Reason } from "../../../../clients/typescript/src/reason.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
-import { FakeConnection, GONE } from "./fake-connection.ts";
+import { FakeConnection, GONE, lose } from "./fake-connection.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -25,6 +25,12 @@ const no = (reason: Reason, more = {}) => new RowlockError(reason, "UNAVAILABLE"
 function connect(opened: { waitsMax?: number; commandsMax?: number } | undefined = {}) {
   const connection = new FakeConnection();
   connection.opened = opened && { replica: "1", waitsMax: 9, commandsMax: 9, ...opened };
+  return connection;
+}
+
+function begin(calls: Calls, opened?: Parameters<typeof connect>[0]) {
+  const connection = connect(opened);
+  calls.begun(connection);
   return connection;
 }
 
@@ -62,8 +68,7 @@ function stage(lastError: RowlockError | undefined = undefined) {
 describe("a call", () => {
   test("waits for room among its kind: waits and other commands have bounds of their own", () => {
     const { calls, ask, namesOn, answer } = stage();
-    const connection = connect({ waitsMax: 1, commandsMax: 1 });
-    calls.begun(connection);
+    const connection = begin(calls, { waitsMax: 1, commandsMax: 1 });
     for (const [name, kind] of [
       ["w1", "wait"],
       ["w2", "wait"],
@@ -84,8 +89,7 @@ describe("a call", () => {
 
   test("that is cancelled makes room, is ended at the server, and gets no answer", () => {
     const { calls, ask, namesOn, answer, said } = stage();
-    const connection = connect({ commandsMax: 1 });
-    calls.begun(connection);
+    const connection = begin(calls, { commandsMax: 1 });
     const call = ask("one");
     calls.cancel(call);
     calls.cancel(call);
@@ -97,8 +101,7 @@ describe("a call", () => {
 
   test("that is withdrawn is still answered by a session, and not by a unary call", () => {
     const { calls, ask, answer, said } = stage();
-    const connection = connect();
-    calls.begun(connection);
+    const connection = begin(calls);
     calls.withdraw(ask("one"));
     expect([connection.cancelled, calls.size]).toEqual([[1n], 1]);
     answer(1n);
@@ -113,7 +116,7 @@ describe("a call", () => {
 
   test("counts from its request if the response has heard more; later answers count from their response", async () => {
     const { calls, clock, ask, answer } = stage();
-    calls.begun(connect());
+    begin(calls);
     await pass(10);
     const bases: number[] = [];
     const askedMs = clock.now();
@@ -127,7 +130,7 @@ describe("a call", () => {
 
   test("whose first answer is older than the call counts from that answer", () => {
     const { calls, clock, ask, answer } = stage();
-    calls.begun(connect());
+    begin(calls);
     const bases: number[] = [];
     ask("one", { answered: (_, basisMs) => bases.push(basisMs - clock.now()) > 0 });
     answer(1n, undefined, clock.now() - 5);
@@ -138,7 +141,7 @@ describe("a call", () => {
 describe("all calls", () => {
   test("fail together: those that wait for a connection, a retry or an answer", async () => {
     const { calls, ask, answer, said } = stage();
-    calls.begun(connect({ commandsMax: 2 }));
+    begin(calls, { commandsMax: 2 });
     for (const name of ["sent", "retried", "queued"]) ask(name);
     answer(2n, no("OVERLOADED"));
     calls.failAll(RowlockError.closed());
@@ -165,8 +168,7 @@ describe("all calls", () => {
 describe("a call that a server could not serve for the moment", () => {
   test("is retried after a pause that doubles, and from the first again after an answer", async () => {
     const { calls, ask, answer, namesOn } = stage();
-    const connection = connect();
-    calls.begun(connection);
+    const connection = begin(calls);
     ask("one", { answered: () => false });
     let sent = 1;
     for (const pauseMs of [100, 200, 400]) {
@@ -185,8 +187,7 @@ describe("a call that a server could not serve for the moment", () => {
 
   test("is not retried before the time that the server names", async () => {
     const { calls, ask, answer, namesOn } = stage();
-    const connection = connect();
-    calls.begun(connection);
+    const connection = begin(calls);
     ask("one");
     answer(1n, no("DATABASE_UNAVAILABLE", { retryAfterMs: 700 }));
     await pass(699);
@@ -197,8 +198,7 @@ describe("a call that a server could not serve for the moment", () => {
 
   test("leaves its room to others meanwhile", () => {
     const { calls, ask, answer, namesOn } = stage();
-    const connection = connect({ commandsMax: 1 });
-    calls.begun(connection);
+    const connection = begin(calls, { commandsMax: 1 });
     ask("one");
     ask("two");
     answer(1n, no("OVERLOADED"));
@@ -218,8 +218,7 @@ describe("a call that a server could not serve for the moment", () => {
 
   test("is given up if it is cancelled before its next try", async () => {
     const { calls, ask, answer, namesOn } = stage();
-    const connection = connect();
-    calls.begun(connection);
+    const connection = begin(calls);
     const call = ask("one");
     answer(1n, no("OVERLOADED"));
     calls.cancel(call);
@@ -229,7 +228,7 @@ describe("a call that a server could not serve for the moment", () => {
 
   test("fails after its time with the last answer", async () => {
     const { calls, ask, answer } = stage();
-    calls.begun(connect());
+    begin(calls);
     const failed = vi.fn();
     ask("one", { giveUpAfterMs: () => 150, failed });
     const why = no("OVERLOADED", { retryAfterMs: 1_000 });
@@ -242,7 +241,7 @@ describe("a call that a server could not serve for the moment", () => {
 
   test("and that belongs to its connection fails with the answer", () => {
     const { calls, ask, answer, said } = stage();
-    calls.begun(connect());
+    begin(calls);
     ask("renewal", { repeat: "on this connection" });
     answer(1n, no("OVERLOADED"));
     expect(said).toEqual(["renewal failed: OVERLOADED"]);
@@ -250,7 +249,7 @@ describe("a call that a server could not serve for the moment", () => {
 
   test("and whose answer is final has failed", () => {
     const { calls, ask, answer, said } = stage();
-    calls.begun(connect());
+    begin(calls);
     ask("one");
     answer(1n, new RowlockError("BAD_REQUEST", "INVALID_ARGUMENT", "no"));
     expect([said, calls.size]).toEqual([["one failed: BAD_REQUEST"], 0]);
@@ -272,18 +271,16 @@ describe("a call without an answer", () => {
 
   test("has its whole time again only after it was answered", async () => {
     const { calls, ask, answer } = stage();
-    const first = connect();
-    calls.begun(first);
+    const first = begin(calls);
     const failed = vi.fn();
     ask("wait", { kind: "wait", giveUpAfterMs: () => 1_000, answered: () => false, failed });
     await pass(600);
     answer(1n);
     await pass(10_000);
     expect(failed).not.toHaveBeenCalled();
-    calls.leaving(first, GONE);
-    calls.ended(first, GONE);
+    lose(calls, first);
     await pass(600);
-    calls.begun(connect());
+    begin(calls);
     await pass(399);
     expect(failed).not.toHaveBeenCalled();
     await pass(1);
@@ -296,14 +293,12 @@ describe("credentials that are refused for now", () => {
 
   test("fail the calls that no server has answered; the others keep their time, and fail with this error", async () => {
     const { calls, ask, answer, said } = stage();
-    const first = connect();
-    calls.begun(first);
+    const first = begin(calls);
     const failed = vi.fn();
     ask("wait", { kind: "wait", giveUpAfterMs: () => 1_000, answered: () => false, failed });
     answer(1n);
     ask("other");
-    calls.leaving(first, GONE);
-    calls.ended(first, GONE);
+    lose(calls, first);
     calls.failUnanswered(EXPIRED);
     expect(said).toEqual(["other failed: CREDENTIALS_EXPIRED"]);
     await pass(999);
@@ -319,13 +314,11 @@ describe("credentials that are refused for now", () => {
     const failed = vi.fn();
     ask("wait", { kind: "wait", giveUpAfterMs: () => 1_000, answered: () => false, failed });
     answer(1n);
-    calls.leaving(first, GONE);
-    calls.ended(first, GONE);
+    lose(calls, first);
     calls.failUnanswered(EXPIRED);
     calls.begun(second);
     answer(2n);
-    calls.leaving(second, GONE);
-    calls.ended(second, GONE);
+    lose(calls, second);
     await pass(1_000);
     expect(failed.mock.lastCall).toMatchObject([{ reason: "NO_SERVER" }]);
   });
@@ -367,21 +360,18 @@ describe("a connection that ends", () => {
 
   test("leaves its calls to the next one, in order, before later calls", () => {
     const { calls, ask, namesOn } = stage();
-    const first = connect({ commandsMax: 2 });
-    calls.begun(first);
+    const first = begin(calls, { commandsMax: 2 });
     for (const name of ["one", "two", "three"]) ask(name);
     calls.leaving(first, GONE);
     ask("four");
     calls.ended(first, GONE);
-    const second = connect();
-    calls.begun(second);
+    const second = begin(calls);
     expect(namesOn(second)).toEqual(["one", "two", "three", "four"]);
   });
 
   test("leaves what must not be repeated in doubt", () => {
     const { calls, ask, said } = stage();
-    const first = connect();
-    calls.begun(first);
+    const first = begin(calls);
     ask("one", { repeat: "unsent" });
     calls.ended(first, GONE);
     expect(said).toEqual(["one failed: CONNECTION_LOST"]);
@@ -416,12 +406,10 @@ describe("a call that a server may have got", () => {
     const { connection: unreached } = unanswered();
     calls.begun(unreached);
     ask("release", { repeat: "once open" });
-    calls.leaving(unreached, GONE);
-    calls.ended(unreached, GONE);
+    lose(calls, unreached);
     const [reached, next] = [connect(), connect()];
     calls.begun(reached);
-    calls.leaving(reached, GONE);
-    calls.ended(reached, GONE);
+    lose(calls, reached);
     calls.begun(next);
     answer(next.asked[0]?.call as bigint);
     expect([namesOn(unreached), namesOn(reached)]).toEqual([[], ["release"]]);
@@ -430,8 +418,7 @@ describe("a call that a server may have got", () => {
 
   test("and must not be repeated fails with the server's error, unless that means that nothing was done", async () => {
     const { calls, said, ask, answer, namesOn } = stage();
-    const connection = connect();
-    calls.begun(connection);
+    const connection = begin(calls);
     ask("once", { repeat: "unsent" });
     answer(1n, no("UNKNOWN"));
     expect(said.splice(0)).toEqual(["once failed: UNKNOWN"]);
@@ -451,20 +438,17 @@ describe("a call that a server may have got", () => {
     calls.begun(away);
     const call = ask("repeated");
     expect([calls.isOwed, call.timesSent]).toEqual([false, 1]);
-    calls.leaving(away, GONE);
-    calls.ended(away, GONE);
+    lose(calls, away);
     expect(call.mayBeKnown).toBe(false);
     calls.begun(there);
     expect(calls.isOwed).toBe(true);
-    calls.leaving(there, GONE);
-    calls.ended(there, GONE);
+    lose(calls, there);
     expect([calls.isOwed, call.mayBeKnown]).toEqual([true, true]);
   });
 
   test("is ended at its server, too, if it gets no answer in time", async () => {
     const { calls, said, ask } = stage();
-    const connection = connect();
-    calls.begun(connection);
+    const connection = begin(calls);
     ask("late", { giveUpAfterMs: () => 20 });
     await pass(20);
     expect([connection.cancelled, said]).toEqual([[1n], ["late failed: NO_SERVER"]]);
@@ -485,8 +469,7 @@ test("a call that is cancelled while there is no server is forgotten at once", a
   await new Promise(setImmediate);
   collectGarbage();
   expect(cancelled.deref()).toBeUndefined();
-  const connection = connect();
-  calls.begun(connection);
+  const connection = begin(calls);
   expect(namesOn(connection)).toEqual(["somebody's"]);
 });
 
@@ -505,7 +488,7 @@ test("before a server has named its bounds, a connection accepts any number of c
 
 test("a call that does not fit into a message fails alone, with the client's own error if it is one", async () => {
   const { calls, ask } = stage();
-  calls.begun(connect());
+  begin(calls);
   const failed = vi.fn();
   const own = no("CANCELLED");
   ask("one", {

@@ -13,7 +13,7 @@ import {
   CaptureResponseSchema,
   RenewResponseSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
-import { FakeConnection, GONE, stageCalls } from "./fake-connection.ts";
+import { moveOn, stageCalls } from "./fake-connection.ts";
 
 const TTL_MS = 30_000;
 
@@ -68,32 +68,9 @@ describe("a request", () => {
       expect(request().maxWait).toMatchObject({ seconds: BigInt(seconds), nanos: 0 });
     },
   );
-
-  test("that is repeated elsewhere waits for the rest of its piece", async () => {
-    const { calls, connection } = stage({ prefix: "", wait: "forever" });
-    await vi.advanceTimersByTimeAsync(6_000);
-    calls.leaving(connection, GONE);
-    calls.ended(connection, GONE);
-    const next = new FakeConnection();
-    calls.begun(next);
-    expect(next.asked[0]?.command.value).toMatchObject({ maxWait: { seconds: 9n } });
-  });
 });
 
 describe("leases that were taken", () => {
-  test("late are renewed first, and those that have ended by then are left out", async () => {
-    const { answer, outcome, asked, held } = stage({ prefix: "", count: 3 });
-    answer(captured({ leases: [leaseOf("a", 2_500), leaseOf("b", 2_500), leaseOf("c")] }));
-    expect(asked.slice(1).map(({ command }) => command)).toMatchObject([
-      { case: "renew", value: { leaseId: "a" } },
-      { case: "renew", value: { leaseId: "b" } },
-    ]);
-    answer(renewed("a", TTL_MS), { call: asked[1]?.call as bigint });
-    answer(errorOf("LEASE_LOST", "FAILED_PRECONDITION"), { call: asked[2]?.call as bigint });
-    expect((await outcome).leases.map(({ id }) => id)).toEqual(["a", "c"]);
-    expect([...held.keys()].toSorted()).toEqual(["a", "c"]);
-  });
-
   test("that are provisional and have terms are renewed first", async () => {
     const { answer, outcome, latest, held } = stage({ prefix: "", statusIfLost: "failed" });
     const { leaseId, lockName, ttl } = leaseOf("a");
@@ -149,14 +126,6 @@ describe("no leases", () => {
     answer(captured({ isRepeated: true }));
     expect(await outcome).toMatchObject({ leases: [] });
     expect(asked).toHaveLength(1);
-  });
-
-  test("under the caller's own id that is new are waited for", async () => {
-    const { answer, asked, request } = stage({ prefix: "", wait: "forever", requestId: "mine" });
-    answer(captured({}));
-    await settled();
-    expect(asked).toHaveLength(2);
-    expect(request().requestId).toBe("mine");
   });
 
   test("of a repeated request under an id of the client are waited for", async () => {
@@ -215,10 +184,7 @@ describe("a capture that is given up", () => {
     const { calls, connection, capture, outcome } = stage();
     capture.abandon(new Error("enough"));
     await expect(outcome).rejects.toThrow("enough");
-    calls.leaving(connection, GONE);
-    calls.ended(connection, GONE);
-    const next = new FakeConnection();
-    calls.begun(next);
+    const next = moveOn(calls, connection);
     await settled();
     expect([next.asked, calls.size]).toEqual([[], 0]);
   });

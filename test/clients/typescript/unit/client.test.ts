@@ -226,33 +226,6 @@ test("a connection callback that throws is an uncaught error, and keeps the clie
   expect(uncaught).toEqual([thrown]);
 });
 
-test("two calls under one request id have one claim: the one that is given up leaves it to the other", async () => {
-  const { rowlock, played, asked } = stage((asked) =>
-    asked.case === "waitInQueue" ? undefined : "as usual",
-  );
-  const giveUp = new AbortController();
-  const first = rowlock.lock("etl", { requestId: "both", signal: giveUp.signal });
-  const second = rowlock.lock("etl", { requestId: "both" });
-  await turn();
-  await turn();
-  const place = {
-    case: "waitInQueue",
-    value: { update: { case: "position", value: { ticketId: "t" } } },
-  } as const;
-  played.say({ results: [1n, 2n].map((call) => ({ call, result: place })) });
-  giveUp.abort(new Error("enough"));
-  await expect(first).rejects.toThrow("enough");
-  await turn();
-  await turn();
-  expect(asked("release")).toEqual([]);
-  const granted = {
-    case: "waitInQueue",
-    value: { update: { case: "granted", value: leaseOf("a") } },
-  } as const;
-  played.say({ results: [{ call: 2n, result: granted }] });
-  expect((await second).leaseId).toBe("a");
-});
-
 test("an answer under one request id that is older than the release of its lock does not hold the lock again", async () => {
   const answers: Answer[] = [granted("a"), undefined, ended(EndReason.RELEASED)];
   const { rowlock, played, asked } = stage((asked) =>
@@ -279,30 +252,6 @@ test("a capture under one request id leaves out what was released before its ans
   await locks[0]?.release();
   played.say({ results: [{ call: 2n, result: { case: "capture", value: { leases, isRepeated: true } } }] });
   expect((await again).locks).toEqual([locks[1]]);
-});
-
-test("two calls under two request ids have two claims: the one that is given up gives its place back", async () => {
-  const { rowlock, played, asked } = stage((asked) =>
-    asked.case === "waitInQueue" ? undefined : "as usual",
-  );
-  const giveUp = new AbortController();
-  const first = rowlock.lock("etl", { requestId: "one", signal: giveUp.signal });
-  const others = [{ requestId: "two" }, {}].map((options) => rowlock.lock("etl", options).catch(() => {}));
-  await turn();
-  await turn();
-  const place = {
-    case: "waitInQueue",
-    value: { update: { case: "position", value: { ticketId: "t" } } },
-  } as const;
-  played.say({ results: [{ call: 1n, result: place }] });
-  giveUp.abort(new Error("enough"));
-  await expect(first).rejects.toThrow("enough");
-  await turn();
-  await turn();
-  expect(asked("release")).toMatchObject([{ leaseId: "t" }]);
-  const closed = rowlock.close();
-  await vi.advanceTimersByTimeAsync(2_000);
-  await Promise.all([closed, ...others]);
 });
 
 describe("closing", () => {
@@ -349,34 +298,4 @@ describe("closing", () => {
     expect(done).toHaveBeenCalledOnce();
     expect(vi.getTimerCount()).toBe(0);
   });
-});
-
-test("every verb of an operator reaches the server with its arguments", async () => {
-  const { rowlock, asked } = stage();
-  const all = [
-    rowlock.getLock("a"),
-    rowlock.setLimit({ name: "a" }, 3),
-    rowlock.updateRecord("a", { status: "x" }),
-    rowlock.deleteRecord("a", { ifVersion: 2 }),
-    rowlock.forceRelease({ name: "a" }, "why"),
-    rowlock.listLocks({ prefix: "p" }).next(),
-    rowlock.listLimits({ prefix: "p" }).next(),
-    rowlock.listLimits().next(),
-    rowlock.listClaims({ name: "a" }).next(),
-    rowlock.listChanges({ changedBy: "anna" }).next(),
-    rowlock.explainWait({ name: "a" }),
-  ];
-  for (const one of all) one.catch(() => {});
-  // The client sends calls that must not be repeated with its second request, after the server has answered.
-  for (let index = 0; index < 4; index++) await turn();
-  expect(asked("getLock")).toMatchObject([{ name: "a" }]);
-  expect(asked("setLimit")).toMatchObject([{ newLimit: { value: 3 } }]);
-  expect(asked("updateRecord")).toMatchObject([{ status: "x" }]);
-  expect(asked("deleteRecord")).toMatchObject([{ expectedVersion: 2n }]);
-  expect(asked("forceRelease")).toMatchObject([{ reason: "why" }]);
-  expect(asked("listLocks")).toMatchObject([{ prefix: "p" }]);
-  expect(asked("listLimits")).toMatchObject([{ prefix: "p" }, { prefix: "" }]);
-  expect(asked("listClaims")).toMatchObject([{ locks: { case: "lockName", value: "a" } }]);
-  expect(asked("listChanges")).toMatchObject([{ changedBy: "anna" }]);
-  expect(asked("explainWait")).toMatchObject([{ target: { case: "name", value: "a" } }]);
 });

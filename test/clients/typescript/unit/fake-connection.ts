@@ -39,6 +39,19 @@ export class FakeConnection implements Connection {
   destroy(): void {}
 }
 
+/** The connection is lost. */
+export function lose(calls: Calls, connection: Connection): void {
+  calls.leaving(connection, GONE);
+  calls.ended(connection, GONE);
+}
+
+/** It is lost, and another one follows. */
+export function moveOn(calls: Calls, lost: Connection, next = new FakeConnection()): FakeConnection {
+  lose(calls, lost);
+  calls.begun(next);
+  return next;
+}
+
 /** The calls of a client, and the connection that carries them. */
 export function stageCalls() {
   const clock = new Clock(() => performance.now());

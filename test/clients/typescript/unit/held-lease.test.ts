@@ -47,17 +47,6 @@ describe("a lease", () => {
     expect(lease.signal.reason).toMatchObject({ reason: "LEASE_LOST", end: { reason: "EXPIRED" } });
   });
 
-  test("is renewed at a third of its time, with others at half of that, and overdue at two thirds", async () => {
-    const { lease, beginMs } = stage(3_000);
-    expect(lease.renewAtMs - beginMs).toBe(1_000);
-    expect(lease.mayRenewAtMs - beginMs).toBe(500);
-    expect(lease.overdueAtMs - beginMs).toBe(2_000);
-    await pass(1_999);
-    expect(lease.state).toBe("held");
-    await pass(1);
-    expect(lease.state).toBe("uncertain");
-  });
-
   test("that was renewed is held, and counts from then", async () => {
     const { lease, clock, states } = stage(3_000);
     await pass(2_100);
@@ -96,20 +85,6 @@ describe("too little time is left", () => {
 });
 
 describe("a listener", () => {
-  test("hears each new state once, after this turn", async () => {
-    const { lease, states } = stage();
-    lease.orphaned();
-    lease.orphaned();
-    expect(states).toEqual([]);
-    await pass(0);
-    expect(states).toEqual(["uncertain"]);
-    await pass(2_700);
-    lease.look();
-    lease.look();
-    await pass(0);
-    expect(states).toEqual(["uncertain", "lost"]);
-  });
-
   test("that comes late hears of a lease that is not held", async () => {
     const { lease } = stage();
     const late: LockState[] = [];
@@ -122,14 +97,6 @@ describe("a listener", () => {
     // Both are called: the earlier listener for the change, the new one for the current state.
     expect(late).toEqual(["uncertain", "uncertain"]);
   });
-
-  test("hears nothing when the lease is given back, after which it is released", async () => {
-    const { lease, states } = stage();
-    lease.giveBack();
-    await pass(0);
-    expect([states, lease.state, lease.remainingMs]).toEqual([[], "released", 0]);
-    expect(lease.signal.reason).toMatchObject({ reason: "RELEASED", code: "CANCELLED" });
-  });
 });
 
 test("lost is final: the first reason stays, and no answer brings the lease back", async () => {
@@ -139,12 +106,4 @@ test("lost is final: the first reason stays, and no answer brings the lease back
   lease.lose(new RowlockError("INTERNAL", "INTERNAL", "late"));
   lease.prolonged(messageOf(9_000), clock.now());
   expect([lease.state, lease.remainingMs, lease.signal.reason]).toEqual(["lost", 0, why]);
-});
-
-test("a lease whose connection is gone is uncertain until it is renewed", async () => {
-  const { lease, clock } = stage();
-  lease.orphaned();
-  expect(lease.state).toBe("uncertain");
-  lease.prolonged(messageOf(3_000), clock.now());
-  expect(lease.state).toBe("held");
 });

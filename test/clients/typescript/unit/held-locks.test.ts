@@ -165,13 +165,6 @@ describe("an unwanted lease", () => {
     expect(release.mock.calls).toEqual([["b", {}, ...UNASKED]]);
   });
 
-  test("does not count as a run that delays the next one", async () => {
-    const { locks, release } = stage();
-    locks.giveBack("a", { minInterval: 0 });
-    await turn();
-    expect(release.mock.calls).toEqual([["a", { coolDown: 0 }, ...UNASKED]]);
-  });
-
   test("and that is a place still leaves the queue without a note on the lock", async () => {
     const { locks, release } = stage();
     const waits = new RowlockError("NOT_GRANTED_YET", "FAILED_PRECONDITION", "it waits");

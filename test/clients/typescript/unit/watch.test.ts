@@ -4,7 +4,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { Watch, type WatchUpdate } from "../../../../clients/typescript/src/watch.ts";
 import { WatchLocksResponseSchema } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
-import { FakeConnection, GONE, stageCalls, turn } from "./fake-connection.ts";
+import { GONE, moveOn, stageCalls, turn } from "./fake-connection.ts";
 
 function stage(options: { prefix?: string; signal?: AbortSignal } = {}) {
   const staged = stageCalls();
@@ -71,10 +71,7 @@ describe("a watch", () => {
   test("that had no message before its connection was lost does not begin anew", async () => {
     const { calls, connection, updates, said } = stage();
     const first = updates.next();
-    calls.leaving(connection, GONE);
-    calls.ended(connection, GONE);
-    const next = new FakeConnection();
-    calls.begun(next);
+    const next = moveOn(calls, connection);
     said({ locks: [lock("a")] }, next.asked[0]?.call as bigint);
     expect(told((await first).value as WatchUpdate)).toEqual({ ...NEWS, locks: ["a:0"] });
   });
