@@ -102,7 +102,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   async function knownLock(...claims: Parameters<typeof addClaims>[2][]) {
     const id = await lockId(store, `known/${++names}`);
     const added = claims.length > 0 ? await addClaims(store, id, ...claims) : [];
-    const plan = { locks: [{ id, heads: 10, likelyQueue: true }] };
+    const plan = { locks: [{ id, heads: 10, likelyQueue: true, byRequest: true }] };
     await look(store, plan);
     await look(store, plan);
     trips.length = 0;
