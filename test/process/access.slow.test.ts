@@ -1,8 +1,7 @@
 // A real server that asks who calls: tokens and JWTs, and what happens to sessions, waits and leases when
 // files change while it runs.
 
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -12,7 +11,11 @@ import { TestCalls } from "../support/test-calls.ts";
 import { processStage } from "./stage.ts";
 
 const stage = processStage();
-const TTL = { seconds: 60n, nanos: 0 };
+/** A request for a minute. */
+const asks = (name: string) => ({
+  name,
+  terms: { lasting: { case: "ttl" as const, value: { seconds: 60n, nanos: 0 } } },
+});
 /** From the change of a file to the end of a session. A busy machine may take a little longer than the second promised. */
 const SOON_MS = 3_000;
 
@@ -29,8 +32,7 @@ const policyOf = (...rules: string[]) => `rules:\n${rules.map((rule) => `  - ${r
 const USE_ALL = '{ who: "*", may: [read, use], on: "*" }';
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "rowlock-access-"));
-  stage.afterwards(() => rmSync(folder, { recursive: true, force: true }));
+  folder = stage.folder();
 });
 
 function callsWith(address: string, token: string): TestCalls {
@@ -45,11 +47,10 @@ async function seen(session: BareSession, name: string): Promise<void> {
   expect((await session.last(call as bigint)).case).toBe("getLock");
 }
 
+/** The error with which the session ends. */
 const failed = (ended: Promise<unknown>) =>
   ended.then(
-    () => {
-      throw new Error("It has ended in good order.");
-    },
+    () => "It has ended in good order.",
     (error: unknown) => error,
   );
 
@@ -71,16 +72,9 @@ describe("a server with a tokens file and a policy", () => {
     const server = await start();
     const session = new BareSession(server.nightly);
     const kept = new BareSession(server.other);
-    const { leaseId } = await server.nightly.lease({
-      name: "held",
-      terms: { lasting: { case: "ttl", value: TTL } },
-    });
-    const wait = server.nightly.wait({
-      target: {
-        case: "request",
-        value: { name: "held", requestId: "w", terms: { lasting: { case: "ttl", value: TTL } } },
-      },
-    });
+    const { leaseId } = await server.nightly.lease(asks("held"));
+    const value = { ...asks("held"), requestId: "w" };
+    const wait = server.nightly.wait({ target: { case: "request", value } });
     await wait.position();
     const fromMs = performance.now();
     put("tokens", `${other.line}\n`);
@@ -119,7 +113,7 @@ test("a session ends when its JWT expires, and its lease goes on under a new one
   );
   const first = callsWith(server.grpcAddress, await signed(3));
   const session = new BareSession(first);
-  const { leaseId } = await first.lease({ name: "held", terms: { lasting: { case: "ttl", value: TTL } } });
+  const { leaseId } = await first.lease(asks("held"));
   expect(await failed(session.ended)).toMatchObject({
     code: "UNAUTHENTICATED",
     reason: "CREDENTIALS_EXPIRED",
@@ -133,46 +127,21 @@ test("a session ends when its JWT expires, and its lease goes on under a new one
 });
 
 test("a server that others can reach says who may do what, or that it will not start", async () => {
-  const open = stage.rowlock([
-    "serve",
-    "--listen",
-    "0.0.0.0:0",
-    "--metrics-listen",
-    "off",
-    "--database-url",
-    "sqlite::memory:",
-    "--allow-plaintext",
-  ]);
-  await open.logged(/everybody who reaches this server may do everything/);
-  const tokens = put("tokens", `${newToken("a").line}\n`);
-  const refused = stage.rowlock([
-    "serve",
-    "--listen",
-    "0.0.0.0:0",
-    "--metrics-listen",
-    "off",
-    "--database-url",
-    "sqlite::memory:",
-    "--allow-plaintext",
-    "--tokens-file",
-    tokens,
-  ]);
+  const started = (...more: string[]) => {
+    const where = "--listen 0.0.0.0:0 --metrics-listen off --database-url sqlite::memory:".split(" ");
+    return stage.rowlock(["serve", ...where, "--allow-plaintext", ...more]);
+  };
+  await started().logged(/everybody who reaches this server may do everything/);
+  const refused = started("--tokens-file", put("tokens", `${newToken("a").line}\n`));
   expect((await refused.exited).err).toContain("ROWLOCK_ALLOW_PLAINTEXT_TOKENS=true");
 });
 
 test("a caller beyond its quota sees which, keeps what it has, and others are served", async () => {
   const [greedy, other] = [newToken("greedy"), newToken("other")];
-  const server = await stage.serving(
-    "sqlite::memory:",
-    ...["--tokens-file", put("tokens", `${greedy.line}\n${other.line}\n`)],
-    ...[
-      "--policy-file",
-      put(
-        "policy",
-        `${policyOf(USE_ALL)}quotas:\n  - who: token:greedy\n    claims: 3\n    waiters: 1\n    sessions: 1\n    new_names_per_minute: 5\n`,
-      ),
-    ],
-  );
+  const quota = "{ who: token:greedy, claims: 3, waiters: 1, sessions: 1, new_names_per_minute: 5 }";
+  const tokens = put("tokens", `${greedy.line}\n${other.line}\n`);
+  const policy = put("policy", `${policyOf(USE_ALL)}quotas:\n  - ${quota}\n`);
+  const server = await stage.serving("sqlite::memory:", "--tokens-file", tokens, "--policy-file", policy);
   const calls = callsWith(server.grpcAddress, greedy.token);
   const others = callsWith(server.grpcAddress, other.token);
   const overloaded = (bound: string) => ({
@@ -181,20 +150,13 @@ test("a caller beyond its quota sees which, keeps what it has, and others are se
     metadata: { bound },
   });
 
-  const leases = [
-    await calls.lease({ name: "a", terms: { lasting: { case: "ttl", value: TTL } } }),
-    await calls.lease({ name: "b", terms: { lasting: { case: "ttl", value: TTL } } }),
-  ];
-  await calls.ticket({ name: "a", terms: { lasting: { case: "ttl", value: TTL } } });
-  await expect(
-    calls.lease({ name: "c", terms: { lasting: { case: "ttl", value: TTL } } }),
-  ).rejects.toMatchObject(overloaded("quota_claims"));
-  await others.lease({ name: "c", terms: { lasting: { case: "ttl", value: TTL } } });
+  const leases = [await calls.lease(asks("a")), await calls.lease(asks("b"))];
+  await calls.ticket(asks("a"));
+  await expect(calls.lease(asks("c"))).rejects.toMatchObject(overloaded("quota_claims"));
+  await others.lease(asks("c"));
   for (const { leaseId } of leases) await calls.call("renew", { leaseId });
   await calls.call("release", { leaseId: leases[1]?.leaseId ?? "" });
-  await expect(
-    calls.ticket({ name: "c", terms: { lasting: { case: "ttl", value: TTL } } }),
-  ).rejects.toMatchObject(overloaded("quota_waiters"));
+  await expect(calls.ticket(asks("c"))).rejects.toMatchObject(overloaded("quota_waiters"));
 
   const session = new BareSession(calls);
   await seen(session, "a");
@@ -205,16 +167,14 @@ test("a caller beyond its quota sees which, keeps what it has, and others are se
 
   const outcomes: string[] = [];
   for (let name = 0; name < 8; name++) {
-    const { leaseId } = await calls
-      .lease({ name: `new ${name}`, terms: { lasting: { case: "ttl", value: TTL } } })
-      .catch((error) => {
-        outcomes.push(error.metadata.bound);
-        return { leaseId: "" };
-      });
+    const { leaseId } = await calls.lease(asks(`new ${name}`)).catch((error) => {
+      outcomes.push(error.metadata.bound);
+      return { leaseId: "" };
+    });
     if (leaseId !== "") await calls.call("release", { leaseId });
   }
   expect(new Set(outcomes)).toEqual(new Set(["quota_names"]));
-  await others.lease({ name: "new for others", terms: { lasting: { case: "ttl", value: TTL } } });
+  await others.lease(asks("new for others"));
 });
 
 test("a caller with as many records as its quota allows makes no more, and changes, releases and deletes what it has", async () => {
@@ -247,7 +207,7 @@ test("a caller with as many records as its quota allows makes no more, and chang
   for (const name of ["a", b as string, c as string, "of others"]) await makes(name, "changed");
 
   // The end of a lease may make one more, for its holder.
-  const { leaseId } = await calls.lease({ name: "d", terms: { lasting: { case: "ttl", value: TTL } } });
+  const { leaseId } = await calls.lease(asks("d"));
   await calls.call("renew", { leaseId });
   await calls.call("release", { leaseId, status: "done" });
   await calls.call("deleteRecord", { name: "a" });

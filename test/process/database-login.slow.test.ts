@@ -10,8 +10,6 @@ import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
 import { type RunningServer, startPrivateServer } from "../support/mysql-family/private-server.ts";
 import { openPlainConnection, type PlainConnection } from "../support/mysql-stage.ts";
 import { certificateAuthority, signedCertificate } from "./certificate.ts";
-import type { Exit } from "./server-process.ts";
-import { serveArgs } from "./server-process.ts";
 import { answered, processStage, readyPage } from "./stage.ts";
 
 const AUTHORITY = certificateAuthority();
@@ -90,24 +88,6 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     const exit = await server.process.exited;
     expect(exit.code).toBe(0);
     for (const text of [exit.out, exit.err, page, metrics]) expect(text).not.toMatch(/s3cret|PRIVATE KEY/);
-  });
-
-  test("a start with a wrong login ends at once with one sentence that says what to do", async () => {
-    writeFileSync(join(folder, "wrong"), "wrong-s3cret");
-    writeFileSync(join(folder, "other.crt"), certificateAuthority().cert);
-    const [wrong, other] = [join(folder, "wrong"), join(folder, "other.crt")];
-    const refusals: readonly (readonly [readonly string[], RegExp])[] = [
-      [["--database-ca", other, ...login.slice(2)], /not signed by an authority of ROWLOCK_DATABASE_CA/],
-      [[...login.slice(0, 2), "--database-password-file", wrong], /denies access to this user/],
-      [login.slice(2), /denies access to this user.* set ROWLOCK_DATABASE_CA/],
-      [[...login, "--database-cert", ca], /without ROWLOCK_DATABASE_KEY/],
-    ];
-    for (const [flags, sentence] of refusals) {
-      const exit: Exit = await stage.rowlock(serveArgs(url, "--log-level", "trace", ...flags)).exited;
-      expect([exit.code, exit.out]).toEqual([1, ""]);
-      expect(exit.err).toMatch(sentence);
-      expect(exit.err).not.toMatch(/Trying again|Gave up|s3cret|^\s+at /m);
-    }
   });
 
   /** Ends all connections of the servers under test. */

@@ -1,24 +1,16 @@
 // `rowlock serve --ephemeral`: what a program starts beside its own tests.
 
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { TestCalls } from "../support/test-calls.ts";
 import { RowlockProcess } from "./server-process.ts";
+import { processStage } from "./stage.ts";
 
-const undone: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const undo of undone.splice(0).reverse()) await undo();
-});
+const stage = processStage();
 
 function ephemeral({ input = "pipe" as "pipe" | "ignore", flags = [] as string[], env = {} } = {}) {
-  const process = new RowlockProcess(
-    ["serve", "--ephemeral", ...flags],
-    env,
-    "server/main.ts",
-    undefined,
-    input,
-  );
-  undone.push(() => process.destroy());
+  const args = ["serve", "--ephemeral", ...flags];
+  const process = new RowlockProcess(args, env, "server/main.ts", undefined, input);
+  stage.afterwards(() => process.destroy());
   return process;
 }
 
@@ -27,7 +19,7 @@ async function serving(options: Parameters<typeof ephemeral>[0] = {}) {
   const [line] = await process.said(/^.*\n/);
   const { grpc, metrics } = JSON.parse(line) as { grpc: string; metrics: string };
   const client = new TestCalls(grpc);
-  undone.push(() => client.close());
+  stage.afterwards(() => client.close());
   return { process, client, grpc, metrics };
 }
 

@@ -61,6 +61,19 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
     // On a busy machine, bundling and compressing take minutes.
   }, 600_000);
 
+  /** Runs the program until the end of the test. */
+  function started(args: readonly string[], env = {}, input: "ignore" | "pipe" = "ignore", cwd?: string) {
+    const process = new RowlockProcess(args, { PATH, ...env }, program, undefined, input, cwd);
+    stage.afterwards(() => process.destroy());
+    return process;
+  }
+  /** A server over a database that it makes, and its addresses. */
+  async function ephemeral() {
+    const server = started(["serve", "--ephemeral"], {}, "pipe");
+    const [line] = await server.said(/^.*\n/);
+    return { server, ...(JSON.parse(line) as { grpc: string; metrics: string }) };
+  }
+
   const ran = (args: readonly string[], env: Record<string, string> = {}) => {
     const { status, stdout, stderr } = spawnSync(program, args, {
       cwd: empty,
@@ -138,8 +151,7 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
       OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
       OTEL_BSP_SCHEDULE_DELAY: "10",
     };
-    const server = new RowlockProcess(serveArgs("sqlite::memory:"), { PATH, ...env }, program);
-    stage.afterwards(() => server.destroy());
+    const server = started(serveArgs("sqlite::memory:"), env);
     const { grpcAddress } = await screenOf(server);
     const { traceId, traceparent } = newTrace();
     const calls = new TestCalls(grpcAddress, { headers: { traceparent } });
@@ -157,8 +169,7 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
     const files = { "server.crt": cert, "server.key": key, tokens: made.err, token: made.out };
     for (const [name, text] of Object.entries(files)) writeFileSync(join(empty, name), text, { mode: 0o600 });
     const flags = ["--tls-cert=server.crt", "--tls-key=server.key", "--tokens-file=tokens"];
-    const args = serveArgs("sqlite::memory:", ...flags);
-    const server = new RowlockProcess(args, { PATH }, program, undefined, "ignore", empty);
+    const server = started(serveArgs("sqlite::memory:", ...flags), {}, "ignore", empty);
     const { screen, grpcAddress } = await screenOf(server);
     expect(screen).toContain("--server-name localhost");
     const asks = ["--addr", grpcAddress.replace("127.0.0.1", "localhost"), "--ca", "server.crt"];
@@ -166,13 +177,10 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
     expect(ran(["run", "x", ...asks, "true"]).code).toBe(77);
     server.kill("SIGTERM");
     expect(await server.ended()).toMatchObject({ code: 0 });
-    await server.destroy();
   });
 
   test("serves over a database that it makes, and runs a command under a lock", async () => {
-    const server = new RowlockProcess(["serve", "--ephemeral"], { PATH }, program, undefined, "pipe");
-    const [line] = await server.said(/^.*\n/);
-    const { grpc, metrics } = JSON.parse(line) as { grpc: string; metrics: string };
+    const { server, grpc, metrics } = await ephemeral();
     const env = { ROWLOCK_ADDR: grpc };
     expect(ran(["run", "x", "sh", "-c", 'echo "token $ROWLOCK_TOKEN"'], env)).toEqual({
       code: 0,
@@ -196,25 +204,19 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
     client.close();
     server.endInput();
     expect(await server.ended()).toMatchObject({ code: 0, err: "" });
-    await server.destroy();
   });
 
   test("a command that waits for a lock has little memory of its own", async () => {
-    const server = new RowlockProcess(["serve", "--ephemeral"], { PATH }, program, undefined, "pipe");
-    const [line] = await server.said(/^.*\n/);
-    const env = { PATH, ROWLOCK_ADDR: (JSON.parse(line) as { grpc: string }).grpc };
-    const holder = new RowlockProcess(["run", "x", "sh", "-c", "echo held; sleep 600"], env, program);
+    const env = { ROWLOCK_ADDR: (await ephemeral()).grpc };
+    const holder = started(["run", "x", "sh", "-c", "echo held; sleep 600"], env);
     await holder.said(/held/);
-    const waiter = new RowlockProcess(["run", "x", "true"], env, program);
+    const waiter = started(["run", "x", "true"], env);
     await waiter.logged(/next in the queue/);
     // Without the pages of the program's file, which all processes share.
     const [, ownKb] = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${waiter.pid}/status`, "utf8")) ?? [];
     expect(Number(ownKb)).toBeLessThan(WAITER_KB_MAX);
     for (const each of [waiter, holder]) each.kill("SIGTERM");
-    for (const each of [waiter, holder, server]) {
-      if (each !== server) await each.ended();
-      await each.destroy();
-    }
+    for (const each of [waiter, holder]) await each.ended();
   });
 
   test("has its service, whose settings an upgrade keeps, and a folder for secrets that only root can enter", () => {

@@ -1,24 +1,17 @@
 // Bytes that are not UTF-8, as a process gets them: in arguments, in the environment, and in files; and the mark that
 // editors put before UTF-8.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { freshSqlite } from "../support/database.ts";
-import { RowlockProcess } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
 const stage = processStage();
+/** Node passes no such bytes on, so a shell makes them. */
+const { sh } = stage;
 const old = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.0.0" } });';
 const preload = `data:text/javascript,${encodeURIComponent(`${old} process.execve = undefined;`)}`;
-
-/** Node passes no such bytes on, so a shell makes them. */
-function sh(script: string, env: Readonly<Record<string, string>> = {}): RowlockProcess {
-  const job = new RowlockProcess(["-c", script], env, "sh");
-  stage.afterwards(() => job.destroy());
-  return job;
-}
 
 test.each([
   { by: "this Node", start: "bin/rowlock.mjs" },
@@ -41,8 +34,7 @@ exec bin/rowlock.mjs run foreign -- sh -c 'printf %s "$FOREIGN" | od -An -tx1'`;
 });
 
 test("a mark of editors before a file is skipped, and a file that is not UTF-8 is refused", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "rowlock-bytes-"));
-  stage.afterwards(() => rmSync(folder, { recursive: true }));
+  const folder = stage.folder();
   const url = await stage.database(freshSqlite);
   const file = (name: string, text: string, encoding: BufferEncoding = "utf8") => {
     writeFileSync(join(folder, name), text, encoding);

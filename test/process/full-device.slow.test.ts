@@ -3,16 +3,11 @@
 
 import { describe, expect, test } from "vitest";
 import { freshSqlite } from "../support/database.ts";
-import { RowlockProcess, serveArgs } from "./server-process.ts";
+import { serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
 const stage = processStage();
-
-function sh(script: string, env: Readonly<Record<string, string>> = {}): RowlockProcess {
-  const job = new RowlockProcess(["-c", script], env, "sh");
-  stage.afterwards(() => job.destroy());
-  return job;
-}
+const { sh } = stage;
 
 const SENTENCE = "rowlock: The output cannot be written (ENOSPC).\n";
 

@@ -27,14 +27,6 @@ describe.each([
     return screenOf(launched(...serveArgs(await stage.database(freshSqlite))));
   }
 
-  test("passes the exit code of a command on", async () => {
-    expect(await launched("--version").ended()).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/^rowlock /),
-    });
-    expect(await launched("no-such-command").ended()).toMatchObject({ code: 64 });
-  });
-
   test.each(["SIGTERM", "SIGINT"] as const)("ends in good order by %s", async (signal) => {
     const server = await serving();
     server.process.kill(signal);

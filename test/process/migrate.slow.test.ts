@@ -39,17 +39,6 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(await next.exited).toMatchObject({ code: 0, out: expect.stringContaining("ran 0001") });
     expect(await rowlock(["doctor"], env).exited).toMatchObject({ code: 0 });
   });
-
-  test("one of several simultaneous servers migrates", async () => {
-    const env = { ROWLOCK_DATABASE_URL: await database(() => freshDatabase(server)) };
-    const exits = await Promise.all(Array.from({ length: 3 }, () => rowlock(["migrate", "up"], env).exited));
-    expect(exits.map(({ code }) => code)).toEqual([0, 0, 0]);
-    expect(exits.map(({ out }) => out.match(/^ran /gm)?.length ?? 0).sort()).toEqual([
-      0,
-      0,
-      migrations.length,
-    ]);
-  });
 });
 
 test("one of two servers migrates an SQLite file, and the other comes after it or is refused", async () => {

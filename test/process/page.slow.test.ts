@@ -1,7 +1,6 @@
 // The page of a real server: who has signed in, what the log and the metrics say of it, and files that change.
 
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { newToken } from "../../server/access/tokens-file.ts";
@@ -29,8 +28,7 @@ function put(name: string, text: string): string {
 }
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "rowlock-page-"));
-  stage.afterwards(() => rmSync(folder, { recursive: true, force: true }));
+  folder = stage.folder();
 });
 
 const portOf = ({ metricsUrl }: RunningServer) => Number(new URL(metricsUrl).port);

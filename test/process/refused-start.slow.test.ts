@@ -1,17 +1,15 @@
 // Servers that must not start print one sentence that says what to do, no stack, and exit with code 1.
 
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { freshDatabase, freshSqlite, mysqlFamily } from "../support/database.ts";
+import { freshDatabase, freshSqlite, mysqlFamily, testDatabases } from "../support/database.ts";
 import { startDroppingProxy } from "../support/dropping-proxy.ts";
 import { screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
-const { afterwards, database, rowlock: start } = processStage();
+const { afterwards, database, rowlock: start, folder: emptyFolder } = processStage();
 
 const sqliteUrl = () => database(freshSqlite);
 
@@ -34,8 +32,7 @@ describe("a server does not start", () => {
   });
 
   test("on an impossible path, with one sentence and no retry", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "rowlock-refused-"));
-    afterwards(() => rmSync(folder, { recursive: true }));
+    const folder = emptyFolder();
     const refused = async (path: string) => {
       const { code, out, err } = await start(serveArgs(`sqlite:${path}`)).exited;
       expect([code, out]).toEqual([1, ""]);
@@ -66,18 +63,11 @@ describe("a server does not start", () => {
     },
   );
 
-  test("on a missing schema that it may not create", async () => {
-    const said = await refusal(serveArgs(await sqliteUrl(), "--migrate", "false"));
-    expect(said).toContain("rowlock migrate up");
-  });
-
-  test.each(mysqlFamily())("on a missing schema in $flavour that it may not create", async (found) => {
-    const { url, drop } = await freshDatabase(found);
-    afterwards(drop);
+  test.each(testDatabases())("on a missing schema on $label that it may not create", async ({ fresh }) => {
+    const url = await database(fresh);
     const said = await refusal(serveArgs(url, "--migrate", "false"));
-    expect(said).toMatch(
-      /^rowlock cannot start: The database's schema lacks 0001-.* Run `rowlock migrate up`\.$/,
-    );
+    const sentence = "rowlock cannot start: The database's schema lacks 0001-.* Run `rowlock migrate up`\\.";
+    expect(said).toMatch(new RegExp(`^${sentence}$`));
     // The server did not create the schema either.
     const status = await start(["migrate", "status"], { ROWLOCK_DATABASE_URL: url }).exited;
     expect(status).toMatchObject({ code: 1 });
@@ -94,6 +84,7 @@ describe("a server does not start", () => {
   test("where it cannot listen, with advice for each listener", async () => {
     const url = await sqliteUrl();
     const [first, second] = [await taken(), await taken()];
+    expect(await refusal([...serveArgs(url), "--metrics-listen", second])).toContain(second);
     const both = await refusal([...serveArgs(url), "--listen", first, "--metrics-listen", second]);
     for (const [setting, address] of [
       ["ROWLOCK_LISTEN", first],
@@ -102,21 +93,13 @@ describe("a server does not start", () => {
       expect(both).toMatch(
         new RegExp(`on ${address} .* Stop whatever uses that address, or set ${setting}\\.`),
       );
+    // A server that does not start creates nothing.
+    expect(existsSync(url.slice("sqlite:".length))).toBe(false);
     const elsewhere = (address: string) => refusal([...serveArgs(url), "--metrics-listen", address]);
     expect(await elsewhere("192.0.2.1:5")).toMatch(/does not have that address: set ROWLOCK_METRICS_LISTEN/);
     expect(await elsewhere("no-such-host.invalid:5")).toMatch(
       /has no address: correct ROWLOCK_METRICS_LISTEN/,
     );
-  });
-
-  test("on a port in use, of either listener", async () => {
-    const address = await taken();
-    for (const listener of ["--listen", "--metrics-listen"]) {
-      const url = await sqliteUrl();
-      expect(await refusal([...serveArgs(url), listener, address])).toContain(address);
-      // A server that does not start creates nothing.
-      expect(existsSync(url.slice("sqlite:".length))).toBe(false);
-    }
   });
 
   test("on an unavailable MySQL, after the start-up timeout", async () => {

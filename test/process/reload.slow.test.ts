@@ -1,9 +1,8 @@
 // A server whose files change while it runs: certificate, key and authorities.
 
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { get as getByTls } from "node:https";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
@@ -15,12 +14,11 @@ import { serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
 const FIRST_TOKEN = "first-token-of-a-test";
-const { afterwards, database, rowlock } = processStage();
+const { afterwards, database, rowlock, folder: emptyFolder } = processStage();
 
 /** A server with a certificate and a token, whose files the test writes. */
 async function serving({ first = selfSignedCertificate(), env = {} } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "rowlock-reload-"));
-  afterwards(() => rmSync(folder, { recursive: true }));
+  const folder = emptyFolder();
   const path = (name: string) => join(folder, name);
   const write = ({ cert, key }: Certificate) => {
     writeFileSync(path("server.crt"), cert);

@@ -2,8 +2,7 @@
 // file notices the restore when it starts, and `rowlock restored` informs all others. The backup lacks leases that
 // were granted after it.
 
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
@@ -45,8 +44,7 @@ describe.each(testDatabases())("on $label, a restore in place", ({ fresh }) => {
   /** A database with a backup that lacks what servers did later, and a function that starts the next server. */
   async function restoredDatabase(withFile: boolean) {
     const url = await stage.database(fresh);
-    const folder = mkdtempSync(join(tmpdir(), "rowlock-state-"));
-    stage.afterwards(() => rmSync(folder, { recursive: true }));
+    const folder = stage.folder();
     const file = join(folder, "state");
     const start = () => stage.serving(url, ...(withFile ? ["--state-file", file] : []));
     await stopped(await start());

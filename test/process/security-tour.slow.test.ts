@@ -1,7 +1,6 @@
 // Pastes the lines of docs/security.md, from the first token to the changed policy, into real shells.
 
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { processStage } from "./stage.ts";
@@ -20,8 +19,7 @@ test("the page on security takes an operator to mutual TLS, tokens and a policy"
 }, async () => {
   const [tokens, policy, denied, certificates, serve, run, refused, list, change, after, ...others] = pasted;
   expect(others).toEqual([]);
-  const folder = mkdtempSync(join(tmpdir(), "rowlock-tour-"));
-  stage.afterwards(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = stage.folder();
   const terminal = async (env: Record<string, string> = {}) => {
     const opened = new Terminal(env);
     stage.afterwards(() => opened.close());

@@ -82,18 +82,16 @@ function started(words: readonly string[], launcher: Launcher = "this Node"): Ro
   return job;
 }
 
-const running = (name: string, ...command: string[]) => [
-  "bin/rowlock.mjs",
-  "run",
-  name,
-  "--ttl",
-  "10m",
-  ...command,
-];
+const running = (name: string, ...command: string[]) =>
+  [`bin/rowlock.mjs run ${name} --ttl 10m`.split(" "), command].flat();
 
 async function expectFree(name: string): Promise<void> {
   const { lock } = await server.client.call("getLock", { name });
   expect(lock).toMatchObject({ holderCount: 0, waiterCount: 0 });
+}
+
+async function expectNobodyWaits(name: string): Promise<void> {
+  expect((await server.client.call("getLock", { name })).lock?.waiterCount).toBe(0);
 }
 
 /** Somebody else holds the lock; the result releases it. */
@@ -143,8 +141,7 @@ describe.each(LAUNCHERS)("started by $launcher", ({ launcher, signals }) => {
     await job.logged(/next in the queue/);
     send(job, signal, to);
     expect(await job.ended()).toMatchObject({ code: 128 + constants.signals[signal] });
-    const { lock } = await server.client.call("getLock", { name });
-    expect(lock?.waiterCount).toBe(0);
+    await expectNobodyWaits(name);
   });
 
   test("start: no signal opens a debugger, and none leaves a place behind", async () => {
@@ -164,8 +161,7 @@ describe.each(LAUNCHERS)("started by $launcher", ({ launcher, signals }) => {
       expect(code).not.toBe(0);
       expect(err).not.toContain("Debugger");
     }
-    const { lock } = await server.client.call("getLock", { name });
-    expect(lock?.waiterCount).toBe(0);
+    await expectNobodyWaits(name);
   });
 
   test("Ctrl-Z stops the command with it, and both go on", async () => {
@@ -209,8 +205,7 @@ describe.each(LAUNCHERS)("started by $launcher", ({ launcher, signals }) => {
       await pty.shows(/next in the queue/);
       pty.press(keys);
       expect(await pty.ended()).toBe(code);
-      const { lock } = await server.client.call("getLock", { name });
-      expect(lock?.waiterCount).toBe(0);
+      await expectNobodyWaits(name);
     });
   });
 });
@@ -256,17 +251,8 @@ describe("end: while the lock is being released", () => {
     async ({ signal, times }) => {
       const name = newName();
       const door = await gate();
-      const flags = [
-        "--addr",
-        door.address,
-        "--status-failed",
-        "failed",
-        "--",
-        "sh",
-        "-c",
-        "echo ready; read line; exit 5",
-      ];
-      const job = started(running(name, ...flags));
+      const flags = `--addr ${door.address} --status-failed failed -- sh -c`.split(" ");
+      const job = started(running(name, ...flags, "echo ready; read line; exit 5"));
       await job.said(/ready/);
       const command = await commandOf(name);
       door.shut();

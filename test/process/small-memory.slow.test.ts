@@ -1,12 +1,12 @@
 // A server with little memory, and thousands of clients that want to wait: it refuses what does not fit, keeps
 // leases, and reports its state. `ROWLOCK_TEST_WAITS` sets the number of waits.
 
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import { BareSession, release, renew, wait } from "../support/session-client.ts";
 import { TestCalls } from "../support/test-calls.ts";
-import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
-import { metric } from "./stage.ts";
+import { screenOf, serveArgs } from "./server-process.ts";
+import { metric, processStage } from "./stage.ts";
 
 /** With Node's young generation, the heap may grow to about 100 MB. */
 const NODE_OPTIONS = "--max-old-space-size=80 --max-semi-space-size=8";
@@ -16,20 +16,15 @@ const PER_REQUEST = 250;
 const LEASES = 20;
 const SLOW_MACHINE_MS = 120_000;
 
-const cleanups: (() => unknown)[] = [];
-afterAll(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+const stage = processStage();
 
 test(
   "waits that do not fit are refused, leases are kept, and health and metrics answer",
   async () => {
-    const server = new RowlockProcess(serveArgs("sqlite::memory:"), { NODE_OPTIONS });
-    cleanups.push(() => server.destroy());
-    const screen = await screenOf(server);
+    const screen = await screenOf(stage.rowlock(serveArgs("sqlite::memory:"), { NODE_OPTIONS }));
     const { grpcAddress, metricsUrl } = screen;
     const holder = new TestCalls(grpcAddress);
-    cleanups.push(() => holder.close());
+    stage.afterwards(() => holder.close());
     const leases: Lease[] = [];
     for (let index = 0; index < LEASES; index++) leases.push(await holder.lease({ name: `held/${index}` }));
 
@@ -38,7 +33,7 @@ test(
     let placed = 0;
     for (let from = 0; from < WAITS; from += PER_SESSION) {
       const client = new TestCalls(grpcAddress);
-      cleanups.push(() => client.close());
+      stage.afterwards(() => client.close());
       const waiting = new Set<bigint>();
       const session = new BareSession(client, { open: {} }, ({ results }) => {
         for (const { call, result } of results) {

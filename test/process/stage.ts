@@ -1,6 +1,9 @@
 // What tests of whole servers share: processes, clients and databases with cleanup, and ways to wait for what a
 // server prints and does.
 
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, expect } from "vitest";
 import type { FreshDatabase } from "../support/database.ts";
@@ -21,6 +24,10 @@ export interface ProcessStage {
   /** Cleanups run in reverse order. */
   afterwards(cleanup: () => unknown): void;
   rowlock(args: readonly string[], env?: Record<string, string>): RowlockProcess;
+  /** An empty folder. */
+  folder(): string;
+  /** A line of the shell, in place of which what it starts may be. */
+  sh(script: string, env?: Readonly<Record<string, string>>): RowlockProcess;
   /** A server that takes calls, and a client for it. */
   serving(url: string, ...args: string[]): Promise<ServingServer>;
   /** Creates a database and returns its URL. */
@@ -48,6 +55,16 @@ export function processStage(undone: "after each test" | "after all" = "after ea
     afterwards: (cleanup) => void cleanups.push(cleanup),
     rowlock(args, env = {}) {
       const process = new RowlockProcess(args, env);
+      cleanups.push(() => process.destroy());
+      return process;
+    },
+    folder() {
+      const folder = mkdtempSync(join(tmpdir(), "rowlock-process-"));
+      cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+      return folder;
+    },
+    sh(script, env = {}) {
+      const process = new RowlockProcess(["-c", script], env, "sh");
       cleanups.push(() => process.destroy());
       return process;
     },

@@ -4,8 +4,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { freshSqlite } from "../support/database.ts";
@@ -18,7 +17,7 @@ const CTRL_C = "\x03";
 /** What cannot drain is cut off after this time; npm's second signal comes at once. */
 const DRAIN_MS = 3_000;
 
-const { afterwards, database } = processStage();
+const { afterwards, database, folder: emptyFolder } = processStage();
 
 class StartedByWords {
   readonly child: ChildProcess;
@@ -118,8 +117,7 @@ describe.skipIf(process.platform !== "linux")("at a terminal", () => {
   });
 
   test("closing the window does not end a server that was started by itself", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "rowlock-terminal-"));
-    afterwards(() => rmSync(folder, { recursive: true }));
+    const folder = emptyFolder();
     const log = join(folder, "log");
     const logged = (text: string) => until(() => readFileSync(log, "utf8").includes(text));
     const server = atTerminal(await serveLine("echo pid $$; exec node server/main.ts serve", `2> ${log}`));
@@ -137,8 +135,11 @@ describe.skipIf(process.platform !== "linux")("at a terminal", () => {
   });
 });
 
-test("a server ends with the npx that has started it", async () => {
-  const server = started("npx", (await serveLine("rowlock serve")).trim().split(" "));
+test.each([
+  ["npx", "rowlock serve"],
+  ["npm", "start --"],
+])("a server ends with the %s that has started it", async (program, words) => {
+  const server = started(program, (await serveLine(words)).trim().split(" "));
   const stream = await waiter(await server.client());
   server.child.kill("SIGTERM");
   expect(await stream.failure()).toMatchObject(TOLD);

@@ -107,15 +107,8 @@ describe("a database URL", () => {
   ] as const)(
     "with a list of servers that cannot be used is refused, with all faults at once: %s",
     ([url, faults]) => {
-      const refusal = (() => {
-        try {
-          return String(parseDatabaseUrl(url));
-        } catch (error) {
-          return (error as Error).message;
-        }
-      })();
-      for (const fault of faults) expect(refusal).toContain(fault);
-      expect(refusal).not.toContain("s3cret");
+      for (const fault of faults) expect(() => parseDatabaseUrl(url)).toThrow(fault);
+      expect(() => parseDatabaseUrl(url)).toThrow(/^(?:(?!s3cret)[\s\S])*$/);
     },
   );
 
@@ -143,15 +136,16 @@ describe("a database URL", () => {
   });
 
   test("is described without its password", () => {
-    expect(describeDatabaseUrl(parseDatabaseUrl("mysql://u:s3cret@db/locks"))).toBe(
-      "mysql://u@db:3306/locks",
-    );
-    expect(describeDatabaseUrl(parseDatabaseUrl("mysql://u@[::1]/locks"))).toBe("mysql://u@[::1]:3306/locks");
-    expect(describeDatabaseUrl(parseDatabaseUrl("mysql://u:s3cret@localhost/locks?socket=/run/s.sock"))).toBe(
-      "mysql://u@localhost/locks?socket=/run/s.sock",
-    );
-    const odd = "mysql://u@localhost/locks?socket=/run/my%20db/%3F%23%25.sock";
-    expect(describeDatabaseUrl(parseDatabaseUrl(odd))).toBe(odd);
-    expect(describeDatabaseUrl(parseDatabaseUrl("sqlite::memory:"))).toBe("sqlite::memory:");
+    for (const [url, described] of [
+      ["mysql://u:s3cret@db/locks", "mysql://u@db:3306/locks"],
+      ["mysql://u@[::1]/locks", "mysql://u@[::1]:3306/locks"],
+      ["mysql://u:s3cret@localhost/locks?socket=/run/s.sock", "mysql://u@localhost/locks?socket=/run/s.sock"],
+      [
+        "mysql://u@localhost/locks?socket=/my%20db/%3F%23%25.sock",
+        "mysql://u@localhost/locks?socket=/my%20db/%3F%23%25.sock",
+      ],
+      ["sqlite::memory:", "sqlite::memory:"],
+    ] as const)
+      expect(describeDatabaseUrl(parseDatabaseUrl(url))).toBe(described);
   });
 });

@@ -1,7 +1,7 @@
 // When a server may use a store: which databases it waits for and how long, and which it refuses before creating
 // anything in them. The databases and the clock are fakes.
 
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LEVEL, LEVEL_MIN, type LevelMin } from "../../server/core/level.ts";
 import type { MigrationStatus } from "../../server/storage/migrate/migrate.ts";
 import { type OpeningLog, openReadyStore, type ReadyOptions } from "../../server/storage/open-ready.ts";
@@ -63,6 +63,14 @@ const OPTIONS: ReadyOptions = {
 const ERROR: Finding = { severity: "error", check: "durability", message: "It loses commits." };
 const WARNING: Finding = { severity: "warning", check: "durability", message: "It may be better." };
 const failed = (reason: string) => new StoreError("unavailable", reason, `It is ${reason}.`);
+const PENDING: MigrationStatus = { ...UP_TO_DATE, pending: ["0002", "0003"] };
+/** With this server in the fleet. */
+const beside = (level: number, more: Partial<MigrationStatus> = {}): MigrationStatus => {
+  const members = [{ address: "10.0.0.7:50051", version: "0.0.9", level, knows: "" }];
+  return { ...UP_TO_DATE, ...more, fleet: { ...UP_TO_DATE.fleet, members } };
+};
+const RULED_OUT = { levelMin: { level: LEVEL + 1, by: "7.0.0" }, members: [] };
+const OPENED = expect.stringMatching(/^opened at /);
 
 let logged: string[];
 beforeEach(() => {
@@ -89,176 +97,155 @@ async function open(overrides: Partial<ReadyOptions> = {}): Promise<Store | Erro
   return await opening;
 }
 
-describe("a database that is away", () => {
-  test("is tried again after pauses that grow up to a bound, and each try is logged with its reason", async () => {
-    database.failures = Array.from({ length: 7 }, () => failed("connection_refused"));
-    const beganMs = performance.now();
-    expect(await open()).toBe(STORE);
-    const pauses = [0, 1, 2, 3, 4, 5, 6].map((tries) =>
-      Math.min(START_PAUSE_MS * 2 ** tries, START_PAUSE_MS_MAX),
-    );
-    let atMs = beganMs;
-    const expected = [atMs, ...pauses.map((pauseMs) => (atMs += pauseMs))];
-    expect(database.did).toEqual(expected.map((ms) => `opened at ${ms}`));
-    expect(logged).toEqual(
-      Array(7).fill('warn It is connection_refused. Trying again. {"reason":"connection_refused"}'),
-    );
-  });
+test("a database that is away is tried again after pauses that grow up to a bound, and each try is logged", async () => {
+  database.failures = Array.from({ length: 7 }, () => failed("connection_refused"));
+  let atMs = performance.now();
+  expect(await open()).toBe(STORE);
+  const pauses = [0, 1, 2, 3, 4, 5, 6].map((tries) =>
+    Math.min(START_PAUSE_MS * 2 ** tries, START_PAUSE_MS_MAX),
+  );
+  const expected = [atMs, ...pauses.map((pauseMs) => (atMs += pauseMs))];
+  expect(database.did).toEqual(expected.map((ms) => `opened at ${ms}`));
+  expect(logged).toEqual(
+    Array(7).fill('warn It is connection_refused. Trying again. {"reason":"connection_refused"}'),
+  );
+});
 
-  test("is given up when the time is over, and the error has the time and the address, without the password", async () => {
-    database.failures = Array.from({ length: 1_000 }, () => failed("connection_refused"));
-    const beganMs = performance.now();
+test("a database that stays away is given up when the time is over, and the error names it", async () => {
+  database.failures = Array.from({ length: 1_000 }, () => failed("connection_refused"));
+  const beganMs = performance.now();
+  const error = (await open()) as StoreError;
+  expect(performance.now() - beganMs).toBe(60_000);
+  expect(error).toMatchObject({ reason: "connection_refused", cause: expect.any(StoreError) });
+  expect(error.message).toMatch(/Gave up after 60 s.*db\.example/);
+  expect(error.message).not.toContain("a-password");
+  database.failures = Array.from({ length: 1_000 }, () => failed("read_only"));
+  expect(((await open()) as StoreError).message).toMatch(/Make the database of .* writable/);
+});
+
+test.each(["access_denied", "no_database"])(
+  "a database that says %s is not waited for, and the error has the user and the name of the database",
+  async (reason) => {
+    database.failures = [failed(reason)];
     const error = (await open()) as StoreError;
-    expect(performance.now() - beganMs).toBe(60_000);
-    expect(error).toMatchObject({
-      kind: "unavailable",
-      reason: "connection_refused",
-      cause: expect.any(StoreError),
-    });
-    expect(error.message).toContain("Gave up after 60 s");
-    expect(error.message).toContain("db.example");
+    expect(error.reason).toBe(reason);
+    expect(error.message).toMatch(/^It is .*\. ROWLOCK_DATABASE_URL is mysql:.*db\.example.*\/\w+$/);
     expect(error.message).not.toContain("a-password");
-  });
-
-  test.each(["access_denied", "no_database"])(
-    "is not waited for if it is %s, and the error has the user and the name of the database",
-    async (reason) => {
-      database.failures = [failed(reason)];
-      const error = (await open()) as StoreError;
-      expect(error.reason).toBe(reason);
-      expect(error.message).toMatch(/^It is .*\. ROWLOCK_DATABASE_URL is mysql:.*db\.example.*\/\w+$/);
-      expect(error.message).not.toContain("a-password");
-      expect(database.did).toHaveLength(1);
-    },
-  );
-
-  test("that is read-only shall be made writable", async () => {
-    database.failures = Array.from({ length: 1_000 }, () => failed("read_only"));
-    expect(((await open()) as StoreError).message).toMatch(/Make the database of .* writable/);
-  });
-
-  test.each(["tls", "schema", "newer_schema", "weak_durability"])(
-    "is not waited for if it is %s, which no waiting cures",
-    async (reason) => {
-      const failure = failed(reason);
-      database.failures = [failure];
-      expect(await open()).toBe(failure);
-      expect(database.did).toHaveLength(1);
-    },
-  );
-
-  test("is not waited for after a bug, or with a file", async () => {
-    const bug = new Error("a bug");
-    database.failures = [bug];
-    expect(await open()).toBe(bug);
-    const failure = failed("in_use");
-    database.failures = [failure];
-    expect(await open({ databaseUrl: "sqlite:/data/locks.db" })).toBe(failure);
-    expect(database.did).toHaveLength(2);
-  });
-});
-
-describe("a database that may lose what it has acknowledged", () => {
-  test("is refused before anything is created in it, and the error lists all faults", async () => {
-    database.findings = [ERROR, WARNING, { ...ERROR, message: "And more." }];
-    database.status = { ...UP_TO_DATE, pending: ["0002"] };
-    const error = (await open()) as StoreError;
-    expect(error).toMatchObject({ kind: "unavailable", reason: "weak_durability" });
-    expect(error.message).toContain("  It loses commits.\n  And more.");
-    expect(error.message).not.toContain(WARNING.message);
-    expect(database.did).toEqual([]);
-  });
-
-  test("is accepted on request, with a line in the log", async () => {
-    database.findings = [ERROR];
-    expect(await open({ weakDurability: true })).toBe(STORE);
-    expect(logged).toEqual(['warn It loses commits. {"check":"durability"}']);
-  });
-
-  test("only if an earlier step fails is used, with a line in the log", async () => {
-    database.findings = [WARNING];
-    expect(await open()).toBe(STORE);
-    expect(logged).toEqual(['warn It may be better. {"check":"durability"}']);
-  });
-});
-
-describe("a schema", () => {
-  test("that is up to date is not changed", async () => {
-    expect(await open()).toBe(STORE);
     expect(database.did).toHaveLength(1);
-    expect(logged).toEqual([]);
-  });
+  },
+);
 
-  test("that is older is migrated before the store is opened, if the server may", async () => {
-    database.status = { ...UP_TO_DATE, pending: ["0002", "0003"] };
-    expect(await open()).toBe(STORE);
-    expect(database.did).toEqual(["migrated", expect.stringMatching(/^opened/)]);
-    expect(logged).toEqual([
-      "info waiting for another server {}",
-      'info schema brought up to date {"migrations":["0002","0003"]}',
-    ]);
-    database.did.length = 0;
-    const error = (await open({ migrate: false })) as StoreError;
-    expect(error).toMatchObject({ kind: "unavailable", reason: "schema" });
-    expect(error.message).toContain("lacks 0002, 0003");
-    expect(database.did).toEqual([]);
-  });
-
-  test("of a trial version is refused, with what to do, and not touched", async () => {
-    database.status = { ...UP_TO_DATE, isOfTrial: true, pending: ["0001"], unknown: ["0"], breaking: ["0"] };
-    const error = (await open()) as StoreError;
-    expect(error).toMatchObject({ kind: "unavailable", reason: "schema" });
-    expect(error.message).toContain("start with an empty database");
-    expect(database.did).toEqual([]);
-  });
-
-  test("that is newer is used if this server can, with a line in the log, and refused otherwise", async () => {
-    database.status = { ...UP_TO_DATE, unknown: ["0009"] };
-    expect(await open()).toBe(STORE);
-    expect(logged).toEqual([
-      'info the schema is newer than this server, but compatible {"migrations":["0009"]}',
-    ]);
-    database.did.length = 0;
-    database.status = { ...UP_TO_DATE, unknown: ["0009", "0010"], breaking: ["0010"], pending: ["0002"] };
-    const error = (await open()) as StoreError;
-    expect(error).toMatchObject({ kind: "unavailable", reason: "newer_schema" });
-    expect(error.message).toContain("does not support 0010.");
-    expect(database.did).toEqual([]);
-  });
+test.each([
+  ...["tls", "schema", "newer_schema", "weak_durability"].map(
+    (reason) => [reason, failed(reason), {}] as const,
+  ),
+  ["a bug", new Error("a bug"), {}] as const,
+  ["a file in use", failed("in_use"), { databaseUrl: "sqlite:/data/locks.db" }] as const,
+])("what no waiting cures is not waited for: %s", async (_, failure, options) => {
+  database.failures = [failure];
+  expect(await open(options)).toBe(failure);
+  expect(database.did).toHaveLength(1);
 });
 
-describe("other servers", () => {
-  const older = { address: "10.0.0.7:50051", version: "0.0.9", level: LEVEL_MIN - 1, knows: "" };
+interface Scene {
+  readonly is: Partial<typeof database>;
+  readonly options?: Partial<ReadyOptions>;
+  /** Beside opening it. */
+  readonly did?: readonly string[];
+  readonly logs?: readonly string[];
+}
 
-  test("that are too old to run beside this one are waited for, and nothing is changed meanwhile", async () => {
-    database.status = { ...UP_TO_DATE, pending: ["0002"], fleet: { ...UP_TO_DATE.fleet, members: [older] } };
-    const error = (await open({ startupTimeoutMs: 1_000 })) as StoreError;
-    expect(error).toMatchObject({ kind: "unavailable", reason: "older_servers" });
-    expect(error.message).toMatch(
-      / there is version 0\.0\.9 .* Gave up after 1 s \(ROWLOCK_STARTUP_TIMEOUT\)\.$/,
-    );
-    expect(database.did).toEqual([]);
+test.each<[string, Scene]>([
+  ["that is up to date", { is: { status: UP_TO_DATE } }],
+  [
+    "with an older schema, which it migrates first",
+    {
+      is: { status: PENDING },
+      did: ["migrated"],
+      logs: [
+        "info waiting for another server {}",
+        'info schema brought up to date {"migrations":["0002","0003"]}',
+      ],
+    },
+  ],
+  [
+    "with a newer schema that it can use",
+    {
+      is: { status: { ...UP_TO_DATE, unknown: ["0009"] } },
+      logs: ['info the schema is newer than this server, but compatible {"migrations":["0009"]}'],
+    },
+  ],
+  [
+    "that may lose commits, on request",
+    {
+      is: { findings: [ERROR] },
+      options: { weakDurability: true },
+      logs: ['warn It loses commits. {"check":"durability"}'],
+    },
+  ],
+  [
+    "that loses commits only if an earlier step fails",
+    { is: { findings: [WARNING] }, logs: ['warn It may be better. {"check":"durability"}'] },
+  ],
+  ["beside servers that are new enough", { is: { status: beside(LEVEL_MIN) } }],
+])("a server uses a database %s", async (_, { is, options = {}, did = [], logs = [] }) => {
+  Object.assign(database, is);
+  expect(await open(options)).toBe(STORE);
+  expect(database.did).toEqual([...did, OPENED]);
+  expect(logged).toEqual(logs);
+  // The store learns which servers may run beside it from now on.
+  expect(database.raised).toEqual([`${LEVEL_MIN} by 1.2.3`]);
+});
+
+const OLDER_WAITED = / there is version 0\.0\.9 .* Gave up after 1 s \(ROWLOCK_STARTUP_TIMEOUT\)\.$/;
+
+test.each<[string, string, RegExp, Partial<MigrationStatus>, Partial<ReadyOptions>?]>([
+  ["with an older schema, if it may not migrate", "schema", /lacks 0002, 0003/, PENDING, { migrate: false }],
+  [
+    "of a trial version",
+    "schema",
+    /start with an empty database/,
+    { isOfTrial: true, pending: ["0001"], unknown: ["0"], breaking: ["0"] },
+  ],
+  [
+    "with a newer schema that it cannot use",
+    "newer_schema",
+    /does not support 0010\./,
+    { unknown: ["0009", "0010"], breaking: ["0010"], pending: ["0002"] },
+  ],
+  [
+    "beside servers that are too old, for which it waits",
+    "older_servers",
+    OLDER_WAITED,
+    beside(LEVEL_MIN - 1, { pending: ["0002"] }),
+    { startupTimeoutMs: 1_000 },
+  ],
+  [
+    "beside later servers that have ruled it out",
+    "too_old",
+    /Start version 7\.0\.0/,
+    { pending: ["0002"], fleet: RULED_OUT },
+  ],
+])("a server refuses a database %s, and changes nothing", async (_, reason, said, status, options) => {
+  database.status = { ...UP_TO_DATE, ...status };
+  const error = (await open(options)) as StoreError;
+  expect(error).toMatchObject({ kind: "unavailable", reason });
+  expect(error.message).toMatch(said);
+  expect(database.did).toEqual([]);
+  if (reason === "older_servers")
     expect(logged[0]).toMatch(/^warn This version has level .* Trying again\. \{"reason":"older_servers"\}$/);
-  });
+});
 
-  test("that are new enough are not waited for, and the store learns which are from now on", async () => {
-    database.status = {
-      ...UP_TO_DATE,
-      fleet: { ...UP_TO_DATE.fleet, members: [{ ...older, level: LEVEL_MIN }] },
-    };
-    expect(await open()).toBe(STORE);
-    expect(database.raised).toEqual([`${LEVEL_MIN} by 1.2.3`]);
+test("a database that may lose what it has acknowledged is refused unchanged, and the error lists all faults", async () => {
+  Object.assign(database, {
+    findings: [ERROR, WARNING, { ...ERROR, message: "And more." }],
+    status: PENDING,
   });
-
-  test("of a later version that have ruled this one out are not waited for", async () => {
-    const levelMin = { level: LEVEL + 1, by: "7.0.0" };
-    database.status = { ...UP_TO_DATE, pending: ["0002"], fleet: { levelMin, members: [] } };
-    expect(await open()).toMatchObject({
-      reason: "too_old",
-      message: expect.stringContaining("Start version 7.0.0"),
-    });
-    expect(database.did).toEqual([]);
-  });
+  const error = (await open()) as StoreError;
+  expect(error).toMatchObject({ kind: "unavailable", reason: "weak_durability" });
+  expect(error.message).toContain("  It loses commits.\n  And more.");
+  expect(error.message).not.toContain(WARNING.message);
+  expect(database.did).toEqual([]);
 });
 
 test("a store is opened with the requested connections, and with lanes only if they were requested", async () => {

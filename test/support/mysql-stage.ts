@@ -15,6 +15,20 @@ import { until } from "./until.ts";
 
 export { until } from "./until.ts";
 
+export const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
+
+/** How a server starts that waits for nothing. */
+export const START = {
+  ...{
+    startupTimeoutMs: 0,
+    migrate: true,
+    weakDurability: false,
+    version: "1.2.3",
+    poolSize: 3,
+    lanes: null,
+  },
+};
+
 export type MysqlUrl = Extract<DatabaseUrl, { dialect: "mysql" }>;
 
 export interface Stage {

@@ -218,7 +218,8 @@ export function contractOfFreeLocks(fresh: () => FreshStore): void {
     test("are found with and without a record, and so are unused names", async () => {
       const { store } = fresh();
       const plain = await lockId(store, "plain");
-      await addClaims(store, await lockId(store, "held"), { state: "held" });
+      // With as many holders as waiters.
+      await addClaims(store, await lockId(store, "held"), { state: "held" }, {});
       const task = await put("task", { status: "new", notBeforeUs: 5 });
       await addClaims(store, await put("taken", { status: "new" }), { state: "held" });
       const names = ["task", "nobody", "plain", "held", "taken", "TASK"];

@@ -287,34 +287,6 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
   });
 
   describe("cleaning up", () => {
-    test("deletes ended claims whose retention has passed, and no others", async () => {
-      const { store, tamper } = fresh();
-      const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
-      const kept = await addClaims(
-        store,
-        a,
-        { state: "ended", dueInUs: 2 * HOUR_US },
-        { state: "held", dueInUs: -HOUR_US },
-        { dueInUs: -HOUR_US },
-        { state: "held", dueInUs: null },
-      );
-      const old = Array.from({ length: 4 }, () => ({ state: "ended" as const, dueInUs: HOUR_US }));
-      const gone = [...(await addClaims(store, a, ...old)), ...(await addClaims(store, b, ...old))];
-      const { nowUs } = await load(store, {});
-      expect(await store.purgeClaims(nowUs, 5)).toBe(0);
-      // Time passes.
-      await tamper("UPDATE rowlock_history SET ended_at = ended_at - ? WHERE kept_for = 3600", HOUR_US);
-      expect(await store.purgeClaims((gone[0]?.deadlineUs ?? 0) - HOUR_US - 1, 5)).toBe(0);
-      expect(await store.purgeClaims(nowUs, 5)).toBe(5);
-      expect(await store.purgeClaims(nowUs, 5)).toBe(3);
-      // The caller may not know yet that the clock was set back.
-      expect(await store.purgeClaims(nowUs + 2 * HOUR_US, 5)).toBe(0);
-      expect((await store.claims(kept)).claims).toEqual(kept);
-      expect((await store.claims(gone)).claims).toEqual([]);
-      // A forgotten request id may be used again.
-      await addClaims(store, a, { requestId: gone[0]?.requestId ?? "" });
-    });
-
     test("measures the idle time of a guard row from the last decision about it", async () => {
       const { store, tamper } = fresh();
       const id = await lockId(store, "a");

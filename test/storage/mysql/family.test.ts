@@ -11,6 +11,7 @@ import { runPending } from "../../../server/storage/migrate/schema.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import type { FoundServer, FreshDatabase } from "../../support/database.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../../support/database.ts";
+import { refusal } from "../../support/mysql-stage.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import { runStoreContract } from "../contract/contract.ts";
 
@@ -60,24 +61,12 @@ for (const server of mysqlFamily()) {
       withMysqlSchema({ ...address(), ...at }, "be brought up to date", runPending, patience);
 
     test("run once, and report the state of the schema without changing it", async () => {
-      expect(await migrationStatus(fresh.url)).toEqual({
-        applied: [],
-        pending: NAMES,
-        unknown: [],
-        breaking: [],
-        isOfTrial: false,
-        fleet: { levelMin: { level: 0, by: "" }, members: [] },
-      });
+      const fleet = { levelMin: { level: 0, by: "" }, members: [] };
+      const none = { unknown: [], breaking: [], isOfTrial: false, fleet };
+      expect(await migrationStatus(fresh.url)).toEqual({ ...none, applied: [], pending: NAMES });
       expect(await migrateUp(fresh.url)).toEqual(NAMES);
       expect(await migrateUp(fresh.url)).toEqual([]);
-      expect(await migrationStatus(fresh.url)).toEqual({
-        applied: NAMES,
-        pending: [],
-        unknown: [],
-        breaking: [],
-        isOfTrial: false,
-        fleet: { levelMin: { level: 0, by: "" }, members: [] },
-      });
+      expect(await migrationStatus(fresh.url)).toEqual({ ...none, applied: NAMES, pending: [] });
     });
 
     test("are run by one of several servers that start at once, and the others wait", async () => {
@@ -86,12 +75,18 @@ for (const server of mysqlFamily()) {
       await (await openStore(fresh.url)).close();
     });
 
-    test("wait for one that takes a while, log it, and give up in time", async () => {
+    /** Another server, whose migration of a database without one takes a while. */
+    async function slowOther() {
       await migrateUp(fresh.url);
       const other = await createConnection({ uri: fresh.url });
       await other.query("DELETE FROM rowlock_migration");
       await other.query("BEGIN");
       await other.query("SELECT id FROM rowlock_migration_turn FOR UPDATE");
+      return other;
+    }
+
+    test("wait for one that takes a while, log it, and give up in time", async () => {
+      const other = await slowOther();
       const logged: string[] = [];
       const waiting = migrate({ log: (message) => logged.push(message), lockWaitMs: 1 });
       await expect(waiting).rejects.toMatchObject({ kind: "unavailable", reason: "migration_locked" });
@@ -101,17 +96,10 @@ for (const server of mysqlFamily()) {
     });
 
     test("end the wait when the other server is done", async () => {
-      await migrateUp(fresh.url);
-      const other = await createConnection({ uri: fresh.url });
-      await other.query("DELETE FROM rowlock_migration");
-      await other.query("BEGIN");
-      await other.query("SELECT id FROM rowlock_migration_turn FOR UPDATE");
-      let logged = () => {};
-      const isWaiting = new Promise<void>((resolve) => {
-        logged = resolve;
-      });
-      const waiting = migrate({ log: () => logged() });
-      await isWaiting;
+      const other = await slowOther();
+      const logged = Promise.withResolvers<void>();
+      const waiting = migrate({ log: () => logged.resolve() });
+      await logged.promise;
       for (const name of NAMES) await run(`INSERT INTO rowlock_migration (name) VALUES ('${name}')`);
       await other.end();
       expect(await waiting).toEqual([]);
@@ -153,12 +141,8 @@ for (const server of mysqlFamily()) {
     test("without the right password do not mention it", async () => {
       const wrong = new URL(fresh.url);
       wrong.password = "s3cret-and-wrong";
-      const refusal = await migrateUp(wrong.href).then(
-        () => null,
-        (error: Error) => error,
-      );
-      expect(refusal).not.toBeNull();
-      expect(`${refusal?.stack}${JSON.stringify(refusal)}`).not.toContain("s3cret");
+      const refused = await refusal(migrateUp(wrong.href));
+      expect(`${refused.stack}${JSON.stringify(refused)}`).not.toContain("s3cret");
     });
 
     test("of a server that cannot be reached name it", async () => {

@@ -19,6 +19,7 @@ import { change } from "../../stories/faults/changes.ts";
 import { contend, GRACE_US } from "../../stories/faults/contention.ts";
 import { WrittenChanges } from "../../stories/faults/written-changes.ts";
 import * as asks from "../../support/asks.ts";
+import { CLAIM } from "../../support/claims.ts";
 import type { FreshDatabase } from "../../support/database.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { chanceFrom, type Faults, faultyStore } from "../../support/faulty-store.ts";
@@ -162,12 +163,8 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
   test("captures at both nodes take no lock twice, and a watch at one sees what the other has taken", async () => {
     const { all, stop } = await startReplicas(sharedDatabase(), 2);
     const names = Array.from({ length: CAPTURED }, (_, index) => `captured/${100 + index}`);
-    const update = {
-      notBefore: undefined,
-      attemptsLeft: undefined,
-      status: "new",
-      expectedVersion: undefined,
-    };
+    const none = { notBefore: undefined, attemptsLeft: undefined, expectedVersion: undefined };
+    const update = { ...none, status: "new" };
     await Promise.all(names.map((name) => all[0]?.engine.ask(asks.updateRecord({ ...update, name }))));
     const watch = all[0]?.engine.watchLocks("captured/") as LockWatch;
     const picture = new Picture(watch);
@@ -176,16 +173,8 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     const work = async ({ engine }: Replica) => {
       while (taken.length < CAPTURED) {
         const target = { kind: "prefix" as const, prefix: "captured/" };
-        const input = {
-          target,
-          max: 3,
-          ttlUs: 60_000_000,
-          owner: "",
-          labels: {},
-          requestId: "",
-          terms: null,
-        };
-        const { leases } = await engine.capture(input);
+        const by = { owner: "", labels: {}, requestId: "", terms: null };
+        const { leases } = await engine.capture({ ...by, target, max: 3, ttlUs: 60_000_000 });
         taken.push(...leases.map(({ lockName }) => lockName));
       }
     };
@@ -417,29 +406,6 @@ async function migrateOnBoth(here: string, there: string): Promise<void> {
 }
 
 function holderOf(lockId: bigint, ticketNumber: bigint, nowUs: number): Claim {
-  return {
-    lockId,
-    ticketNumber,
-    secret: "s".repeat(22),
-    requestId: `${lockId}/${ticketNumber}`,
-    mode: "permit",
-    permits: 1,
-    owner: "",
-    principal: "",
-    labels: {},
-    requestedAtUs: nowUs,
-    waitUntilUs: null,
-    terms: null,
-    state: "held",
-    ttlUs: null,
-    deadlineUs: null,
-    replica: null,
-    provisional: false,
-    fencingToken: 1n,
-    grantedAtUs: nowUs,
-    endedAtUs: null,
-    endReason: null,
-    endNote: "",
-    endedBy: "",
-  };
+  const times = { requestedAtUs: nowUs, grantedAtUs: nowUs, endedAtUs: null, endReason: null };
+  return { ...CLAIM, ...times, lockId, ticketNumber, requestId: `${lockId}/${ticketNumber}` };
 }

@@ -1,8 +1,8 @@
-// Which entries of the index are read for free locks, and in which order the locks come: groups are traversed in few
-// reads of few entries each, however many groups or locks there are.
+// How groups of free locks are found: in few reads of few entries each, however many groups or locks there are. Which locks
+// are found, and in which order, is in the contract suite.
 
 import { describe, expect, test } from "vitest";
-import { findFree, isWanted, merged, wantedIn } from "../../../server/storage/rows/free-locks.ts";
+import { findFree } from "../../../server/storage/rows/free-locks.ts";
 import {
   FREE_GROUPS_MAX,
   GROUP_ENTRIES_MAX,
@@ -17,73 +17,7 @@ import {
 } from "../../../server/storage/store.ts";
 import { FreeIndex } from "../../support/free-index.ts";
 
-const lock = (name: string, freeSinceUs = 0, limit: number | null = null): FreeLock => ({
-  id: 1n,
-  name,
-  freeSinceUs,
-  limit,
-});
 const namesOf = (locks: readonly FreeLock[]) => locks.map(({ name }) => name);
-
-describe("locks of several ranges", () => {
-  test("come longest free first, then by the bytes of their names", () => {
-    const ranges = [
-      { locks: [lock("b", 1), lock("é", 5)], end: null },
-      { locks: [lock("z", 0), lock("a", 1), lock("f", 5)], end: null },
-    ];
-    const { locks, end } = merged(ranges);
-    expect(namesOf(locks)).toEqual(["z", "a", "b", "f", "é"]);
-    expect(end).toBeNull();
-  });
-
-  test("end at the first position behind which a range was not read, and include it", () => {
-    const ranges = [
-      { locks: [lock("a", 1), lock("c", 3)], end: lock("c", 3) },
-      { locks: [lock("b", 2), lock("d", 4)], end: lock("d", 4) },
-      { locks: [lock("e", 9)], end: null },
-    ];
-    const { locks, end } = merged(ranges);
-    expect(namesOf(locks)).toEqual(["a", "b", "c"]);
-    expect(end).toEqual({ name: "c", freeSinceUs: 3 });
-    expect(merged(ranges.toReversed()).end).toEqual({ name: "c", freeSinceUs: 3 });
-  });
-
-  test("end at a position although none of the locks read match", () => {
-    expect(merged([{ locks: [], end: lock("a", 1) }])).toEqual({
-      locks: [],
-      end: { name: "a", freeSinceUs: 1 },
-    });
-    expect(merged([])).toEqual({ locks: [], end: null });
-  });
-});
-
-describe("a name matches", () => {
-  const paused = [{ prefix: "task/old/", except: ["task/old/but/"] }];
-  const wanted = { prefix: "task/", paused };
-
-  test("under the prefix, unless a pattern pauses it", () => {
-    expect(isWanted(lock("task/a"), wanted)).toBe(true);
-    expect(isWanted(lock("other/a"), wanted)).toBe(false);
-    expect(isWanted(lock("task/old/a"), wanted)).toBe(false);
-  });
-
-  test("if a longer pattern or its own limit allows it", () => {
-    expect(isWanted(lock("task/old/but/a"), wanted)).toBe(true);
-    expect(isWanted(lock("task/old/a", 0, 3), wanted)).toBe(true);
-    expect(isWanted(lock("other/a", 0, 3), wanted)).toBe(false);
-    const both = [...paused, { prefix: "task/", except: [] }];
-    expect(isWanted(lock("task/old/but/a"), { prefix: "task/", paused: both })).toBe(false);
-  });
-
-  test("without a check if everything in its group matches", () => {
-    const asked = (folder: string, prefix = "task/") => wantedIn({ folder, status: "" }, { prefix, paused });
-    expect(asked("task/new/")).toBeNull();
-    expect(asked("task/old/")).toEqual({ prefix: "task/", paused });
-    expect(asked("task/old/deeper/")).toEqual({ prefix: "task/", paused });
-    expect(asked("task/")).toEqual({ prefix: "task/", paused });
-    expect(asked("task/new/", "task/new/a")).toEqual({ prefix: "task/new/a", paused: [] });
-  });
-});
 
 describe("groups", () => {
   const FOLDERS = Array.from({ length: 5_000 }, (_, index) => `f/${10_000 + index}/`);

@@ -56,14 +56,3 @@ test("the next due lock is the earliest of all requested groups", async () => {
   expect((await page("f/")).nextInUs).toBe(5 * SECOND_US);
   expect((await page("h/")).nextInUs).toBeNull();
 });
-
-test("a named lock with as many holders as waiters is not free", async () => {
-  await addClaims(store, await lockId(store, "both"), { state: "held" }, {});
-  await lockId(store, "neither");
-  const names = ["both", "neither", "never named"];
-  const { locks } = await store.freeLocks({ kind: "names", names, statuses: [] }, FIRST_FREE, 9);
-  expect(locks.map(({ name, id }) => [name, typeof id])).toEqual([
-    ["neither", "bigint"],
-    ["never named", "object"],
-  ]);
-});

@@ -20,10 +20,8 @@ import {
   addClaims,
   changeClaims,
   changeLock,
-  NO_CHANGES,
   NO_PLAN,
   planned,
-  readClaim,
   SECOND_US,
 } from "../../support/store-fixture.ts";
 
@@ -176,22 +174,6 @@ test("write the time of a decision anew if the clock was set back", async () => 
   nowUs -= 100_000;
   await changeLock(store, id, () => {});
   expect((await store.decidedSince({ atUs: 0, afterLockId: 0n }, null, 10)).locks).toMatchObject([{ id }]);
-});
-
-test("keep nothing of a transaction that was rolled back", async () => {
-  const id = (await store.resolve(["a"])).get("a") as bigint;
-  await changeLock(store, id, () => {});
-  nowUs += 2 * SECOND_US;
-  const twice = (loaded: Loaded): Writes => {
-    const lock = loaded.locks.get(id) as Lock;
-    lock.revision += 1n;
-    return { ...NO_CHANGES, locks: [lock], changed: [missing(id)] };
-  };
-  await expect(store.transact({ ...NO_PLAN, locks: planned(id) }, twice)).rejects.toThrow("does not exist");
-  await changeLock(store, id, () => {});
-  expect(rowsOf(database)).toMatchObject([{ decided_at: BigInt(nowUs) }]);
-  const [claim] = (await addClaims(store, id, { state: "held" })) as [Claim];
-  expect(await readClaim(store, claim)).toEqual(claim);
 });
 
 test("know nothing of a sweep that was rolled back", async () => {

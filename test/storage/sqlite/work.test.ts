@@ -4,6 +4,7 @@
 import { existsSync, rmSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
 import { runPending, sqliteSchema } from "../../../server/storage/migrate/schema.ts";
 import { durabilityOf, openStore } from "../../../server/storage/open.ts";
 import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
@@ -172,6 +173,21 @@ describe("a lock that this process has written", () => {
     ]);
     const { claims } = await load(store, { locks: planned(id), requestIds: ["ended before"] });
     expect(claims).toMatchObject([{ state: "ended", requestId: "ended before" }]);
+    const byNumber = { locks: planned(id), claims: [{ lockId: id, ticketNumber: 1n }] };
+    expect((await load(store, byNumber)).claims).toEqual(claims);
+  });
+
+  test("keeps a place that was extended up to the end of its wait, a lease and other places as they were", async () => {
+    const [ends, waitUntilUs] = [{ dueInUs: 10 * SECOND_US }, nowUs + 30 * SECOND_US];
+    const id = await knownLock({ ...ends, state: "held" }, { ...ends, waitUntilUs }, ends);
+    const keys = [1n, 2n, 3n].map((ticketNumber) => ({ lockId: id, ticketNumber }));
+    const [lease, place, other] = (await store.claims(keys)).claims as [Claim, Claim, Claim];
+    await store.heartbeat(7n, [lease, place, { ...other, secret: "another" }], 60 * SECOND_US);
+    const locks = [{ id, heads: 9, likelyQueue: true }];
+    const { claims, queues } = await load(store, { locks });
+    expect(await decided(id)).toEqual(FROM_MEMORY);
+    expect(claims).toEqual([lease]);
+    expect(queues.get(id)?.head).toEqual([{ ...place, replica: 7n, deadlineUs: waitUntilUs }, other]);
   });
 
   test("keeps a place that was extended, and ends one that ran out", async () => {
@@ -285,12 +301,5 @@ describe("a database", () => {
     expect(await durabilityOf("sqlite:/nowhere/rowlock.db")).toEqual([]);
     expect(await durabilityOf("sqlite::memory:")).toMatchObject([{ severity: "warning" }]);
     expect(await store.checkDurability()).toEqual([]);
-  });
-
-  test("has one connection until it is closed", async () => {
-    expect(store.pool()).toEqual({ open: 1, idle: 1, waiting: 0 });
-    await store.close();
-    expect(store.pool()).toEqual({ open: 0, idle: 0, waiting: 0 });
-    await expect(store.find(["a"])).rejects.toMatchObject({ kind: "unavailable", reason: "closed" });
   });
 });

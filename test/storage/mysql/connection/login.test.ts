@@ -18,7 +18,7 @@ import { ownBinaries } from "../../../support/mysql-family/own-binaries.ts";
 import type { RunningServer } from "../../../support/mysql-family/private-server.ts";
 import { startPrivateServer } from "../../../support/mysql-family/private-server.ts";
 import type { PlainConnection } from "../../../support/mysql-stage.ts";
-import { openPlainConnection, refusal, until } from "../../../support/mysql-stage.ts";
+import { openPlainConnection, refusal, START, UNOBSERVED, until } from "../../../support/mysql-stage.ts";
 import { changeLock, lockId } from "../../../support/store-fixture.ts";
 
 const binaries = await ownBinaries();
@@ -29,7 +29,6 @@ const STRANGER = signedCertificate(OTHER_AUTHORITY, "client");
 const HALF_AN_HOUR_MS = 1_800_000;
 const OWN_REFUSED = /refuses the certificate of ROWLOCK_DATABASE_CERT.*\(ERR_SSL_[A-Z0-9_]+\)\.$/;
 const EXPIRED = /has expired: renew it.*\(CERT_HAS_EXPIRED\)\.$/;
-const UNOBSERVED = { statement() {}, transaction() {}, connection() {} };
 
 type Tls = NonNullable<DatabaseLogin["tls"]>;
 const TLS: Tls = { ca: AUTHORITY.cert, own: null, verifyName: true };
@@ -82,6 +81,14 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     return store;
   }
 
+  /** That a server which starts now is refused for its TLS, and how it says so. */
+  async function tlsRefused(url: string, login: DatabaseLogin, said: RegExp): Promise<StoreError> {
+    const error = await startRefused(url, login);
+    expect(error).toMatchObject({ kind: "unavailable", reason: "tls" });
+    expect(error.message).toMatch(said);
+    return error;
+  }
+
   /** The error of a server that starts now. It fails if the start tries again, as nothing here passes by waiting. */
   async function startRefused(url: string, databaseLogin: DatabaseLogin): Promise<StoreError> {
     const log = {
@@ -91,15 +98,8 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
         throw new Error(`Tries again: ${message}`);
       },
     };
-    const settings = {
-      startupTimeoutMs: 60_000,
-      migrate: true,
-      weakDurability: true,
-      version: "1.2.3",
-      poolSize: 3,
-      lanes: null,
-    };
-    return await refusal(openReadyStore({ databaseUrl: url, databaseLogin, ...settings }, UNOBSERVED, log));
+    const settings = { ...START, startupTimeoutMs: 60_000, weakDurability: true, databaseLogin };
+    return await refusal(openReadyStore({ ...settings, databaseUrl: url }, UNOBSERVED, log));
   }
 
   test("a user who has to use TLS does so for whatever is done, by name and by address", async () => {
@@ -155,9 +155,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
   });
 
   test("a certificate that the server does not trust is refused", async () => {
-    const error = await startRefused(urlOf("tls"), over({ own: own(STRANGER) }));
-    expect(error).toMatchObject({ kind: "unavailable", reason: "tls" });
-    expect(error.message).toMatch(OWN_REFUSED);
+    await tlsRefused(urlOf("tls"), over({ own: own(STRANGER) }), OWN_REFUSED);
   });
 
   test("so it is in TLS 1.2, where that is known earlier in the handshake", async () => {
@@ -167,25 +165,21 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     onTestFinished(() => older.stop());
     const url = `${older.server.url}/mysql`;
     expect(await durabilityOf(url, over({ own: own(CLIENT) }))).toBeInstanceOf(Array);
-    const error = await startRefused(url, over({ own: own(STRANGER) }));
-    expect(error).toMatchObject({ kind: "unavailable", reason: "tls" });
-    expect(error.message).toMatch(OWN_REFUSED);
+    await tlsRefused(url, over({ own: own(STRANGER) }), OWN_REFUSED);
   });
 
   test("a server whose certificate another authority has signed is refused", async () => {
     for (const ca of [OTHER_AUTHORITY.cert, signedCertificate(AUTHORITY, "no authority").cert]) {
-      const error = await startRefused(urlOf("tls"), over({ ca }));
-      expect(error).toMatchObject({ kind: "unavailable", reason: "tls" });
-      expect(error.message).toMatch(/is not signed by an authority of ROWLOCK_DATABASE_CA.*\([A-Z_]+\)\.$/);
+      const said = /is not signed by an authority of ROWLOCK_DATABASE_CA.*\([A-Z_]+\)\.$/;
+      await tlsRefused(urlOf("tls"), over({ ca }), said);
       expect(await refusal(migrationStatus(urlOf("tls"), over({ ca })))).toMatchObject({ reason: "tls" });
     }
   });
 
   test("a server whose certificate does not name the host is refused, unless that is allowed", async () => {
     // The driver alone would compare the certificate with `localhost` here.
-    const error = await startRefused(urlOf("tls", "127.0.0.2"), over());
-    expect(error).toMatchObject({ kind: "unavailable", reason: "tls" });
-    expect(error.message).toMatch(/does not name the host.*\(ERR_TLS_CERT_ALTNAME_INVALID\)\.$/);
+    const said = /does not name the host.*\(ERR_TLS_CERT_ALTNAME_INVALID\)\.$/;
+    const error = await tlsRefused(urlOf("tls", "127.0.0.2"), over(), said);
     expect(error.cause).not.toHaveProperty("cert");
     const schema = refusal(migrationStatus(urlOf("tls", "127.0.0.2"), over()));
     expect(await schema).toMatchObject({ reason: "tls" });
@@ -203,9 +197,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
 
   test("a server whose authority's certificate has expired is refused", async () => {
     const { cert: ca } = authorityUntil(AUTHORITY, Date.now() - HALF_AN_HOUR_MS);
-    const error = await startRefused(urlOf("tls"), over({ ca }));
-    expect(error).toMatchObject({ kind: "unavailable", reason: "tls" });
-    expect(error.message).toMatch(EXPIRED);
+    await tlsRefused(urlOf("tls"), over({ ca }), EXPIRED);
   });
 
   // MySQL does not load an expired certificate.
@@ -216,9 +208,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
       await lockId(store, "renewed");
       await shows(signedCertificate(AUTHORITY, "server", { untilMs: Date.now() - HALF_AN_HOUR_MS }));
       try {
-        const error = await startRefused(urlOf("tls"), over());
-        expect(error).toMatchObject({ kind: "unavailable", reason: "tls" });
-        expect(error.message).toMatch(EXPIRED);
+        await tlsRefused(urlOf("tls"), over(), EXPIRED);
       } finally {
         await shows(signedCertificate(AUTHORITY, "server"));
       }
@@ -245,9 +235,8 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     const flags = [flavour === "mysql" ? "--tls-version=" : "--skip-ssl"];
     const bare = await startPrivateServer(binary, flavour, { flags });
     onTestFinished(() => bare.stop());
-    const error = await startRefused(`${bare.server.url}/mysql`, over());
-    expect(error).toMatchObject({ kind: "unavailable", reason: "tls" });
-    expect(error.message).toMatch(/offers no TLS.*\(HANDSHAKE_NO_SSL_SUPPORT\)\.$/);
+    const said = /offers no TLS.*\(HANDSHAKE_NO_SSL_SUPPORT\)\.$/;
+    await tlsRefused(`${bare.server.url}/mysql`, over(), said);
   });
 
   /** Ends all connections of a user. */
@@ -301,14 +290,10 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
       await cutOff();
       expect(await Promise.all([works(), works(), works()])).toHaveLength(3);
       expect((await migrationStatus(url, login)).pending).toEqual([]);
-    });
-
-    test("for migrations, too", async () => {
-      const { file, login, url, setPassword } = await inUse("migrating");
-      await setPassword(SECOND);
-      file.text = SECOND;
+      await setPassword(FIRST);
+      file.text = FIRST;
       expect(await migrateUp(url, { login })).toEqual([]);
-      expect(login.passwordFile.current).toBe(SECOND);
+      expect(login.passwordFile.current).toBe(FIRST);
     });
 
     test("stays in use if the file changes before the database", async () => {
@@ -341,22 +326,19 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
 });
 
 describe("a server that begins a handshake of TLS", () => {
-  test("and then says nothing is given up after a while, and another try may succeed", async () => {
-    const error = await refusal(durabilityOf(await urlOfGreeter(() => {}), over()));
-    expect(error).toMatchObject({ kind: "unavailable", reason: "timeout" });
-  });
-
-  test("and then goes away is away, as without TLS", async () => {
-    const error = await refusal(durabilityOf(await urlOfGreeter((socket) => socket.destroy()), over()));
-    expect(error).toMatchObject({ kind: "unavailable", reason: "connection_lost" });
-  });
-
-  test("and does not speak it is refused", async () => {
-    const error = await refusal(durabilityOf(await urlOfGreeter((socket) => socket.write("HELLO")), over()));
-    expect(error).toMatchObject({ kind: "unavailable", reason: "tls" });
-    expect(error.message).toMatch(
+  test.each<[string, (socket: Socket) => void, string, RegExp?]>([
+    ["and then says nothing is given up after a while, and another try may succeed", () => {}, "timeout"],
+    ["and then goes away is away, as without TLS", (socket) => socket.destroy(), "connection_lost"],
+    [
+      "and does not speak it is refused",
+      (socket) => socket.write("HELLO"),
+      "tls",
       /^The TLS handshake with the database server failed.*\(ERR_SSL_[A-Z0-9_]+\)\.$/,
-    );
+    ],
+  ])("%s", async (_, then, reason, said = /./) => {
+    const error = await refusal(durabilityOf(await urlOfGreeter(then), over()));
+    expect(error).toMatchObject({ kind: "unavailable", reason });
+    expect(error.message).toMatch(said);
   });
 
   /** A server that greets as MySQL does, offers TLS, and then does this with the connection. */

@@ -5,19 +5,21 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
+import { countHolder } from "../../../../server/core/lock.ts";
 import { Candidates } from "../../../../server/engine/capturing/candidates.ts";
 import { migrationStatus } from "../../../../server/storage/migrate/migrate.ts";
 import { openReadyStore } from "../../../../server/storage/open-ready.ts";
 import { LOAN_MS_MAX } from "../../../../server/storage/storage-bounds.ts";
 import type { Store } from "../../../../server/storage/store.ts";
 import { StoreError } from "../../../../server/storage/store.ts";
+import { RECORD } from "../../../support/claims.ts";
 import { freshDatabase } from "../../../support/database.ts";
 import { chosenDatabases } from "../../../support/mysql-family/chosen-databases.ts";
 import { namedBinaries, ownBinaries } from "../../../support/mysql-family/own-binaries.ts";
 import type { RunningServer } from "../../../support/mysql-family/private-server.ts";
 import { startPrivateServer } from "../../../support/mysql-family/private-server.ts";
 import type { PlainConnection, Stage } from "../../../support/mysql-stage.ts";
-import { connectionsOf, openStage, refusal, until } from "../../../support/mysql-stage.ts";
+import { connectionsOf, openStage, refusal, START, UNOBSERVED, until } from "../../../support/mysql-stage.ts";
 import {
   addClaims,
   addClaimsTo,
@@ -168,6 +170,40 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     }
   });
 
+  test("a grant and an end are two writes each, as without records, and a record is one more", async () => {
+    const target = await stage.store({ poolSize: 1 });
+    const [id, recorded] = [await lockId(target, "written"), await lockId(target, "written and recorded")];
+    await changeLock(target, recorded, (lock) => Object.assign(lock, { record: RECORD }));
+    const writes = async () => {
+      const rows = await plain.run(
+        "SHOW GLOBAL STATUS WHERE Variable_name RLIKE '^Com_(insert|update|delete|replace)'",
+      );
+      return rows.reduce((sum, row) => sum + Number(row.Value), 0);
+    };
+    const writesOf = async (work: () => Promise<unknown>) => {
+      const before = await writes();
+      await work();
+      return (await writes()) - before;
+    };
+    for (const [lock, requestId, expected] of [
+      [id, "chosen", 2],
+      [id, "\0made by a server", 2],
+      [recorded, "chosen for a record", 3],
+    ] as const) {
+      const grant = () => addClaims(target, lock, { state: "held", requestId });
+      expect(await writesOf(grant)).toBe(expected);
+      const { claims } = await target.holders(lock, 1);
+      const end = () =>
+        target.transact({ ...NO_PLAN, locks: planned(lock), claims }, (loaded) => {
+          const [held] = loaded.claims as [Claim];
+          for (const each of loaded.locks.values()) countHolder(each, held, -1);
+          Object.assign(held, { state: "ended", endedAtUs: loaded.nowUs, endReason: "released" });
+          return { ...NO_CHANGES, locks: raised(loaded), changed: [held] };
+        });
+      expect(await writesOf(end)).toBe(expected);
+    }
+  });
+
   test("a capture reads no more rows if most of very many locks cannot be taken", async () => {
     const target = await stage.store({ poolSize: 1 });
     await plain.run(`USE ${stage.address.database}`);
@@ -235,34 +271,12 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     }
   });
 
-  test.runIf(flavour === "mariadb")("a number that each server has by default is found", async () => {
-    const id = await variable("global.server_id");
-    await plain.run("SET GLOBAL server_id = 1");
-    try {
-      const store = await stage.store();
-      expect(await store.checkDurability()).toMatchObject([
-        { severity: "warning", message: expect.stringContaining("server_id is 1") },
-      ]);
-    } finally {
-      await plain.run(`SET GLOBAL server_id = ${id}`);
-    }
-  });
-
   /** A refused database is left unchanged. */
   async function refusedUntouched(): Promise<void> {
     const { url, drop } = await freshDatabase(running.server);
     try {
-      const settings = {
-        startupTimeoutMs: 0,
-        migrate: true,
-        weakDurability: false,
-        version: "1.2.3",
-        poolSize: 2,
-        lanes: null,
-      };
       const silent = { debug() {}, info() {}, warn() {}, error() {} };
-      const unobserved = { statement() {}, transaction() {}, connection() {} };
-      const opened = openReadyStore({ databaseUrl: url, ...settings }, unobserved, silent);
+      const opened = openReadyStore({ ...START, databaseUrl: url }, UNOBSERVED, silent);
       expect(await refusal(opened)).toMatchObject({ reason: "weak_durability" });
       expect((await migrationStatus(url)).applied).toEqual([]);
     } finally {

@@ -17,7 +17,7 @@ import {
   type ReplicatedPair,
   startReplicatedPair,
 } from "../../../support/mysql-family/replicated-pair.ts";
-import { openPlainConnection, refusal, until } from "../../../support/mysql-stage.ts";
+import { openPlainConnection, refusal, START, UNOBSERVED, until } from "../../../support/mysql-stage.ts";
 import { load, lockId, planned } from "../../../support/store-fixture.ts";
 
 /** Two servers start in some seconds; this allows for a machine with other work. */
@@ -61,12 +61,7 @@ describe.runIf(binary)("of two servers", () => {
   const addressOf = (...places: string[]) => parseDatabaseUrl(urlOf(...places)) as MysqlAddress;
   async function open(...places: string[]): Promise<Opened> {
     const events: ServersEvent[] = [];
-    const observer = {
-      statement() {},
-      transaction() {},
-      connection() {},
-      servers: (event: ServersEvent) => void events.push(event),
-    };
+    const observer = { ...UNOBSERVED, servers: (event: ServersEvent) => void events.push(event) };
     const store = await openMysqlStore({ ...addressOf(...places), poolSize: 4, observer });
     cleanups.push(() => store.close());
     return { store, events, of: (kind) => events.filter((event) => event.kind === kind) as never };
@@ -166,19 +161,8 @@ describe.runIf(binary)("of two servers", () => {
         info: (_: object, message: string) => void lines.push(message),
         warn: (_: object, message: string) => void lines.push(message),
       };
-      const store = await openReadyStore(
-        {
-          databaseUrl: urlOf(nobody, placeOf(pair.source)),
-          poolSize: 4,
-          lanes: null,
-          startupTimeoutMs: 0,
-          migrate: true,
-          weakDurability: false,
-          version: "0.1.0",
-        },
-        { statement() {}, transaction() {}, connection() {} },
-        log,
-      );
+      const databaseUrl = urlOf(nobody, placeOf(pair.source));
+      const store = await openReadyStore({ ...START, databaseUrl }, UNOBSERVED, log);
       await store.close();
       expect(lines.join("\n")).toContain(`the database server ${placeOf(pair.source)} is used.`);
       expect(lines.join("\n")).toMatch(
