@@ -62,12 +62,18 @@ interface Others {
   readonly made: Allowance;
 }
 
+/** A property of the stream, and no WeakMap: each collection looks through those. */
+const OPEN = Symbol("open call");
+
+interface Marked {
+  [OPEN]?: Open;
+}
+
 export class FrontDoor {
   readonly #options: FrontDoorOptions;
   readonly #turns = new StreamTurns();
   readonly #tooLarge: EarlyRefusal;
   readonly #missing: EarlyRefusal | null;
-  readonly #open = new WeakMap<object, Open>();
   readonly #others = new WeakMap<object, Others>();
 
   constructor(options: FrontDoorOptions) {
@@ -142,19 +148,20 @@ export class FrontDoor {
     });
     if (!place) return this.#refuse(stream, path, FULL);
     const open: Open = { place, connection: session, isOwn, state: "waits" };
-    this.#open.set(stream, open);
+    (stream as Marked)[OPEN] = open;
     stream.once("close", () => {
       // Nobody was identified for it, and its client has not waited for an answer.
       const isForNothing = place.isPending && isOwn && open.state !== "refused";
       if (isForNothing && !standing.isKnown(session)) standing.failedOn(session);
       streams.left(session, place);
+      forgetListeners(stream);
     });
     return true;
   }
 
   /** The request of the call has arrived. */
   arrived(stream: object | undefined): void {
-    const open = stream && this.#open.get(stream);
+    const open = (stream as Marked | undefined)?.[OPEN];
     if (!open) return;
     const { streams, standing, isOpen } = this.#options;
     streams.arrived(open.place);
@@ -163,13 +170,13 @@ export class FrontDoor {
 
   /** The server refuses the call because there is too much to do: that says nothing about its client. */
   #refused(stream: object): void {
-    const open = this.#open.get(stream);
+    const open = (stream as Marked)[OPEN];
     if (open) open.state = "refused";
   }
 
   /** grpc-js has the call. Closes a stream that it has answered by itself: it leaves open what its client has not ended. */
   #begun(stream: ServerHttp2Stream): void {
-    const open = this.#open.get(stream);
+    const open = (stream as Marked)[OPEN];
     if (open?.state === "waits") open.state = "begun";
     if (stream.headersSent && stream.writableEnded) closeSoon(stream);
   }
@@ -205,3 +212,14 @@ export class FrontDoor {
     if (method) refusal.note(frame, method, "call", session && standing.peerOf(session));
   }
 }
+
+/**
+ * Node's streams live until the next full collection, and with them what listens to them: the whole call. Nothing follows
+ * their `close`.
+ */
+function forgetListeners(stream: ServerHttp2Stream): void {
+  stream.removeAllListeners();
+  stream.on("error", ignore);
+}
+
+function ignore(): void {}
