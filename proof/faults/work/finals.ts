@@ -129,10 +129,10 @@ async function listed({ history, clients }: Run, locks: readonly string[]): Prom
     const { claims } = (await lister.ask({ do: "listClaims", ...which })) as { claims: readonly Shown[] };
     const endMs = monotonicMs();
     for (const { lockName: lock, token, ticketNumber: ticket, ...claim } of claims) {
-      const { state, owner, principal, mode, permits, endReason } = claim;
+      const { state, owner, principal, mode, permits, end } = claim;
       if (!token || token === "0" || state === "waiting") continue;
       const shown = { lock, token, ticket, state, owner, mode, permits };
-      const more = { ...(principal && { principal }), ...(endReason && { endReason }) };
+      const more = { ...(principal && { principal }), ...(end && { endReason: end.reason }) };
       history.add({ did: "list", who: lister.name, ...shown, ...more, startMs, endMs });
     }
   }
@@ -147,7 +147,7 @@ interface Shown {
   readonly principal?: string;
   readonly mode: Mode;
   readonly permits: number;
-  readonly endReason?: string;
+  readonly end?: { readonly reason: string };
 }
 
 /** All changes of limits and records, and forced releases, the oldest first. */
