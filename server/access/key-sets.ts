@@ -155,7 +155,7 @@ async function textOf(url: string): Promise<string> {
 
 const THUMBPRINTS = new WeakMap<JSONWebKeySet, ReadonlySet<string>>();
 
-/** `key`: as jose returns it beside what it has verified. */
+/** `key`: the one that jose returns with a verified token. */
 export function thumbprintOf(key: CryptoKey | Uint8Array): string {
   if (key instanceof Uint8Array) throw new Error("A public key has signed each JWT that is accepted.");
   return hashOf(KeyObject.from(key));

@@ -1,4 +1,4 @@
-// A queue that goes round those who have something in it. Knows nothing of what is queued.
+// A queue that takes turns among those who have items in it.
 
 import type { Caller } from "../core/command.ts";
 

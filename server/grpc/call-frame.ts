@@ -85,7 +85,7 @@ export class ConnectionCalls {
 /** Who finds out who calls, and who hears how that turned out. */
 export interface Asking {
   readonly gate: Gate;
-  /** Unset: nobody hears how it turned out. */
+  /** Unset: the outcome is reported to nobody. */
   readonly callers?: Callers;
 }
 

@@ -44,7 +44,7 @@ export class EarlyRefusal {
     faultLog.failed(method, this.failure, this.error, undefined, peer);
   }
 
-  /** Answers a stream that nobody has answered. One that is gone, or whose headers were sent, is only closed. */
+  /** Answers the call and closes its stream. If the client is gone, or has an answer already, it only closes the stream. */
   end(stream: ServerHttp2Stream): void {
     if (this.#answer(stream)) closeSoon(stream);
   }
@@ -61,10 +61,9 @@ export class EarlyRefusal {
     return true;
   }
 
-  /** false: the stream is gone. */
+  /** Returns false if the stream is gone. */
   #answer(stream: ServerHttp2Stream): boolean {
     if (stream.destroyed || stream.closed) return false;
-    // Without a listener, a connection that ends now would end the process.
     stream.on("error", ignore);
     if (!stream.headersSent && !stream.aborted) stream.respond(this.answer, { endStream: true });
     // Reads and forgets the request: otherwise the stream would stay open.
@@ -107,4 +106,5 @@ function closeAnswered(): void {
     if (!stream.destroyed && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
 }
 
-function ignore(): void {}
+/** Listens to the errors of streams that are over: without a listener, one would end the process. */
+export function ignore(): void {}

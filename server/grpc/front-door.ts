@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { AccessError } from "../access/access-error.ts";
 import { Allowance } from "../core/allowance.ts";
-import { closeSoon, EarlyRefusal, type Refused, refuseUnseen, toComeBack } from "./early-refusal.ts";
+import { closeSoon, EarlyRefusal, ignore, type Refused, refuseUnseen, toComeBack } from "./early-refusal.ts";
 import { OTHER_CALLS, OTHER_STREAMS_MAX, UNKNOWN_OPENED_AT_ONCE_MAX } from "./grpc-bounds.ts";
 import { mendHeaders } from "./mended-headers.ts";
 import {
@@ -93,19 +93,16 @@ export class FrontDoor {
     begin: () => void,
   ): void {
     mendHeaders(headers, raw);
-    if (!this.#admits(stream, headers, raw)) return;
+    const verb = BY_PATH.get(headers[":path"]);
+    if (!this.#admits(stream, headers, raw, verb)) return;
     const { frame, standing, retryAfterIfLate } = this.#options;
     const connection = stream.session ?? stream;
-    const call = {
-      stream,
-      begin: () => {
-        begin();
-        this.#begun(stream);
-      },
+    const beginHere = () => {
+      begin();
+      this.#begun(stream);
     };
-    const verb = BY_PATH.get(headers[":path"]);
     if (!verb || !isRefusable(verb)) {
-      this.#turns.add(connection, call);
+      this.#turns.add(connection, { stream, begin: beginHere });
       return;
     }
     const refuse = (retryAfterMs: number) => {
@@ -116,11 +113,16 @@ export class FrontDoor {
     const peer = standing.peerOf(connection);
     const retryAfterMs = peer === undefined ? undefined : retryAfterIfLate(peer);
     if (retryAfterMs !== undefined) refuse(retryAfterMs);
-    else this.#turns.add(connection, { ...call, refuse });
+    else this.#turns.add(connection, { stream, begin: beginHere, refuse });
   }
 
   /** Whether the call may go on. Otherwise it is answered. */
-  #admits(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): boolean {
+  #admits(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    raw: readonly string[],
+    verb: AnyVerb | undefined,
+  ): boolean {
     const { streams, standing, reading, headerBytesMax } = this.#options;
     const { session } = stream;
     const openedAtOnce = session ? reading.opened(session) : 0;
@@ -131,7 +133,6 @@ export class FrontDoor {
       return false;
     }
     const path = headers[":path"];
-    const verb = BY_PATH.get(path);
     const isOwn = verb !== undefined || path === SESSION;
     const bytes = headerBytes(raw);
     if (bytes > headerBytesMax) return this.#refuse(stream, path, this.#tooLarge);
@@ -221,5 +222,3 @@ function forgetListeners(stream: ServerHttp2Stream): void {
   stream.removeAllListeners();
   stream.on("error", ignore);
 }
-
-function ignore(): void {}

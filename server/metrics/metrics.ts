@@ -82,7 +82,7 @@ export class Metrics {
     this.#bounds.push(source);
   }
 
-  /** A quota that nobody uses any more is not reported. */
+  /** Reports only quotas that are in use. */
   #setBounds(): void {
     const shown = this.#bounds.flatMap((source) => source()).filter(({ max }) => Number.isFinite(max));
     const samples = (what: "used" | "max") =>

@@ -240,7 +240,7 @@ class Gauge<Labels extends readonly string[] = readonly string[]> {
     this.set((this.#samples.get("")?.value ?? 0) + by);
   }
 
-  /** Sets all of it at once: series that are not among these are gone. */
+  /** Replaces all of its series by these. */
   replace(samples: readonly Sample<Labels>[]): void {
     this.#samples.clear();
     for (const { labels, value } of samples) this.set(value, labels);

@@ -26,7 +26,7 @@ export interface Listing<Answer extends DescMessage, Item, Position> {
   readonly shown: (item: Item) => MessageInitShape<Answer>;
   /** The token of the page that begins after this place. */
   readonly token: (at: Position) => string;
-  /** What every answer says beside its items. */
+  /** The fields that every answer has beside its items. */
   readonly rest?: MessageInitShape<Answer>;
   /** Looks whether anything follows a full page. Otherwise that may take a long search, and is left to the next call. */
   readonly looksAhead?: boolean;

@@ -19,6 +19,7 @@ function compared(_: string, columns: string, sign: string, orEqual: string, val
 /** A text with question marks, and the names of their values. */
 type Positional = readonly [text: string, names: readonly string[]];
 
+/** By the texts in `reads/`, which are constants. */
 const known = new Map<string, Positional>();
 
 function positional(sql: string): Positional {

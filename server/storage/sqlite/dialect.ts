@@ -20,6 +20,7 @@ const RULES: readonly (readonly [RegExp, string])[] = [
   [/\bLIMIT (:\w+)/g, "LIMIT ($1 + 0)"],
 ];
 
+/** By the texts in `reads/`, which are constants. */
 const known = new Map<string, string>();
 
 /** The text of a query. */
