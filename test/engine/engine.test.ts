@@ -2,7 +2,6 @@
 // await answers and events; nothing waits for time.
 
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { SERVER_MADE_PREFIX } from "../../server/core/claim.ts";
 import type { Command } from "../../server/core/command.ts";
 import { isOwnName } from "../../server/core/lock.ts";
 import type { CaptureInput } from "../../server/engine/answers.ts";
@@ -60,39 +59,11 @@ const wanting = (overrides: Partial<CaptureInput> = {}): CaptureInput => ({
 });
 
 describe("a lease", () => {
-  test("is granted, renewed for the requested time, and released by its id", async () => {
-    const { engine, hold } = await start();
-    const claim = await hold("a");
-    const renewed = await engine.ask(asks.renew(claim, 90 * SECOND_US));
-    expect(renewed).toMatchObject({
-      outcome: { kind: "held", claim: { ttlUs: 90 * SECOND_US } },
-      lockName: "a",
-    });
-    expect(claimOf(await engine.ask(asks.renew(claim, undefined)), "held").ttlUs).toBe(90 * SECOND_US);
-    expect((await engine.ask(asks.release(claim))).outcome).toEqual({ kind: "released", byThisCall: true });
-    expect((await engine.ask(asks.release(claim))).outcome).toMatchObject({
-      kind: "released",
-      byThisCall: false,
-    });
-  });
-
   test("of a missing lock is unknown", async () => {
     const { engine, hold } = await start();
     const claim = await hold("a");
     const answer = await engine.ask(asks.renew({ ...claim, lockId: 77n }, undefined));
     expect(answer).toEqual({ outcome: { kind: "unknown_claim" }, nowUs: 0, lockId: 77n, lockName: "" });
-  });
-
-  test("without a request id is different each time, and with one it is the same", async () => {
-    const { engine, hold } = await start();
-    await engine.ask(asks.setLimit("a", 9, undefined, ""));
-    const [one, other] = [await hold("a"), await hold("a")];
-    expect(one.requestId.startsWith(SERVER_MADE_PREFIX)).toBe(true);
-    expect(one.requestId).not.toBe(other.requestId);
-    expect(one.secret).not.toBe(other.secret);
-    const mine = await hold("a", { requestId: "mine" });
-    expect(mine.requestId).toBe("mine");
-    expect((await hold("a", { requestId: "mine" })).ticketNumber).toBe(mine.ticketNumber);
   });
 
   test("ended by an operator is reported once to each listener, and to none that has left", async () => {
@@ -115,55 +86,6 @@ describe("a lease", () => {
 });
 
 describe("a place in a queue", () => {
-  test("belongs to the replica whose call waits, or to none if no call waits", async () => {
-    const { engine, hold, wait } = await start();
-    await hold("a");
-    const kept = await wait("a", follower());
-    expect(kept.replica).toBe(engine.replica);
-    expect(engine.waiterCount).toBe(1);
-    expect((await wait("a")).replica).toBeNull();
-    expect(engine.waiterCount).toBe(1);
-    expect(await engine.place(kept)).toEqual({ ahead: 0, permitsAhead: 0, queueLength: 2 });
-  });
-
-  test("is given up when the last call ends and its caller cannot come back", async () => {
-    const { engine, hold, wait, report, count } = await start();
-    await hold("a");
-    const [one, other] = [follower(), follower()];
-    const claim = await wait("a", one);
-    await engine.attach(claim, other);
-    engine.detach(claim, one, false);
-    expect(engine.waiterCount).toBe(1);
-    engine.detach(claim, other, false);
-    await report((next) => next.kind === "event" && next.event.kind === "ended");
-    expect(engine.waiterCount).toBe(0);
-    expect([count("withdraw"), count("detach")]).toEqual([1, 0]);
-  });
-
-  test("is kept for the grace period when a call ends whose caller can come back", async () => {
-    const { engine, hold, wait, answeredAs, store } = await start();
-    await hold("a");
-    const one = follower();
-    const claim = await wait("a", one);
-    engine.detach(claim, one, true);
-    await answeredAs("detach");
-    const { claims } = await store.claims([claim]);
-    expect(claims[0]?.state).toBe("waiting");
-    expect(claims[0]?.deadlineUs).toBeLessThan(claim.deadlineUs as number);
-    expect((await engine.attach(claim, follower())).outcome).toMatchObject({
-      kind: "waiting",
-      claim: { replica: engine.replica },
-    });
-  });
-
-  test("of a call whose answer was lost is given up, too", async () => {
-    const { engine, hold, wait, answeredAs } = await start();
-    await hold("a");
-    engine.detach(await wait("a"), null, false);
-    await answeredAs("withdraw");
-    expect((await engine.view("a")).waiters).toEqual([]);
-  });
-
   test("that another server grants is poked from there, its follower is notified at the poke, and can fetch the lease", async () => {
     const here = await start();
     const there = await start(here.store);
@@ -182,25 +104,6 @@ describe("a place in a queue", () => {
 });
 
 describe("an operator's command", () => {
-  test("about an unused name creates no row", async () => {
-    const { engine, store } = await start();
-    const outcome = { kind: "unknown_lock" };
-    expect(await engine.ask(asks.forceRelease("a", null, ""))).toMatchObject({ outcome });
-    expect(await engine.ask(asks.deleteRecord("a", undefined))).toMatchObject({ outcome });
-    expect((await store.find(["a"])).size).toBe(0);
-  });
-
-  test("sets limits, of which the name's is in force before the pattern's, and lists them", async () => {
-    const { engine } = await start();
-    await engine.ask(asks.setLimit("a/1", 5, 0n, "Own."));
-    await engine.setLimitRule("a/", 3, undefined, "All.");
-    expect(await engine.limit("a/1")).toMatchObject({ limit: 5, source: "name", reason: "Own." });
-    expect(await engine.limit("a/2")).toMatchObject({ limit: 3, source: "pattern", pattern: "a/*" });
-    expect(await engine.limit("b")).toMatchObject({ limit: 1, source: "default" });
-    const limits = await Array.fromAsync(engine.limits({ prefix: "", after: null, max: 10 }));
-    expect(limits.map(({ target }) => target)).toEqual(["a/*", "a/1"]);
-  });
-
   test("about many names is observed with its caller, and a refused one is not", async () => {
     const { engine, seen } = await start();
     const caller = { getPeer: () => "a test" };
@@ -213,17 +116,6 @@ describe("an operator's command", () => {
         ...{ serversBehind: 0, caller },
       },
     ]);
-  });
-
-  test("shows the state after the commit", async () => {
-    const { engine, hold, wait } = await start();
-    const held = await hold("a", { owner: "me" });
-    await wait("a");
-    const { nowUs, claims } = await engine.holders(held.lockId);
-    expect(claims.map(({ owner }) => owner)).toEqual(["me"]);
-    expect(nowUs).toBeGreaterThan(0);
-    expect((await engine.view("a")).waiters).toHaveLength(1);
-    expect(await engine.place(held)).toBeNull();
   });
 });
 
@@ -350,36 +242,6 @@ describe("what decisions say about the database", () => {
     const { engine, hold } = await start();
     const claim = await hold("a");
     expect(engine.nowUs()).toBeGreaterThanOrEqual(claim.grantedAtUs as number);
-  });
-});
-
-describe("a capture", () => {
-  const anything = { notBefore: undefined, attemptsLeft: undefined, expectedVersion: undefined };
-  const remember = (engine: Engine, ...names: string[]) =>
-    Promise.all(names.map((name) => engine.ask(asks.updateRecord({ ...anything, name, status: "new" }))));
-  const namesOf = (leases: readonly { lockName: string }[]) => leases.map(({ lockName }) => lockName).sort();
-
-  test("takes what is free, and nothing if nothing is free or its caller has left", async () => {
-    const { engine, hold } = await start();
-    await remember(engine, "task/1", "task/2", "task/3");
-    await hold("task/2");
-    const gone = { getPeer: () => "a test", signal: AbortSignal.abort() };
-    expect((await engine.capture(wanting(), gone)).leases).toEqual([]);
-    expect(namesOf((await engine.capture(wanting())).leases)).toEqual(["task/1", "task/3"]);
-    expect((await engine.capture(wanting())).leases).toEqual([]);
-  });
-
-  test("takes unused names, and gets the same leases when it is repeated", async () => {
-    const { engine } = await start();
-    const input = wanting({ target: { kind: "names", names: ["x", "y"] }, requestId: "mine" });
-    const first = await engine.capture(input);
-    expect(namesOf(first.leases)).toEqual(["x", "y"]);
-    const again = await engine.capture(input);
-    expect(again.isRepeated).toBe(true);
-    expect(again.leases.map(({ claim }) => claim.lockId)).toEqual(
-      first.leases.map(({ claim }) => claim.lockId),
-    );
-    expect((await engine.captureWhenFree(input, new AbortController().signal)).isRepeated).toBe(true);
   });
 });
 

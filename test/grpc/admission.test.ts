@@ -2,13 +2,12 @@
 
 import { create } from "@bufbuild/protobuf";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { NOBODY, OPEN_GATE } from "../../server/access/access.ts";
+import { NOBODY } from "../../server/access/access.ts";
 import { Usage } from "../../server/access/usage.ts";
 import { CROWDED_FOR_MS } from "../../server/engine/engine-bounds.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
 import { Admission, admitted, SharedAdmission } from "../../server/grpc/admission.ts";
-import type { Call, MethodContext } from "../../server/grpc/call.ts";
-import { ConnectionCalls, perform } from "../../server/grpc/call-frame.ts";
+import { ConnectionCalls } from "../../server/grpc/call-frame.ts";
 import {
   COMMANDS_AT_ONCE,
   COMMANDS_PER_TICK_MAX,
@@ -17,7 +16,7 @@ import {
 } from "../../server/grpc/grpc-bounds.ts";
 import type { CallError } from "../../server/grpc/messages/call-error.ts";
 import { type AnyVerb, checked, ROWS, type VerbName } from "../../server/grpc/verbs.ts";
-import { fakeCall, fakeFrame, NO_PARENT } from "../support/fake-call.ts";
+import { fakeCall } from "../support/fake-call.ts";
 
 interface Running {
   readonly what: string;
@@ -30,7 +29,6 @@ beforeEach(() => {
   running = [];
 });
 
-const getLock = ROWS.getLock as AnyVerb;
 const run = (what: string) => () =>
   new Promise<string>((resolve, reject) => running.push({ what, done: () => resolve(what), failed: reject }));
 const names = () => running.map(({ what }) => what);
@@ -241,52 +239,6 @@ describe("the calls on one connection", () => {
       await turn();
     }
     expect(calls.connections).toBe(0);
-  });
-
-  /** A call whose method never ends by itself, and that grpc-js reports as cancelled when the test says so. */
-  function performed(cancelled = false) {
-    let cancel = () => {};
-    let open: Call | undefined;
-    const once = (_event: "cancelled", listener: () => void) => {
-      cancel = listener;
-    };
-    const connections = new ConnectionCalls(9, new SharedAdmission(), waits, new Usage());
-    const methods = {} as MethodContext;
-    const begin = (_context: MethodContext, _asked: unknown, call: Call) => {
-      open = call;
-    };
-    perform(
-      { ...fakeFrame(), methods, connections, gate: OPEN_GATE },
-      { ...getLock, begin },
-      {
-        call: { getPeer: () => "one", getDeadline: () => Number.POSITIVE_INFINITY, cancelled, once },
-        via: "call",
-        parent: () => NO_PARENT,
-        identify: () => NOBODY,
-        decode: () => create(getLock.of.input, { name: "a" }),
-        encode() {},
-        end() {},
-      },
-    );
-    return { call: open as Call, cancel: () => cancel(), connections };
-  }
-
-  test("are cancelled with grpc-js's calls, also with one that was cancelled before", () => {
-    const { call: open, cancel } = performed();
-    const { call: gone } = performed(true);
-    expect([open.signal.aborted, gone.signal.aborted]).toEqual([false, true]);
-    cancel();
-    expect(open.signal.reason).toBeInstanceOf(ClientGone);
-    expect(gone.signal.reason).toBeInstanceOf(ClientGone);
-  });
-
-  test("are not cancelled when grpc-js reports the end of a stream after the answer", () => {
-    const { call, cancel, connections } = performed();
-    expect(connections.connections).toBe(1);
-    call.answer();
-    cancel();
-    expect(call.signal.aborted).toBe(false);
-    expect(connections.connections).toBe(0);
   });
 });
 

@@ -1,10 +1,9 @@
 // Open waits: when the server refuses another one, who is notified of the end, and that nothing of them remains.
 
 import { describe, expect, test } from "vitest";
-import { ClientGone } from "../../server/engine/faults.ts";
-import { CallError } from "../../server/grpc/messages/call-error.ts";
+import type { CallError } from "../../server/grpc/messages/call-error.ts";
 import { OpenWaits } from "../../server/grpc/open-waits.ts";
-import { type FakeCall, fakeCall } from "../support/fake-call.ts";
+import { fakeCall } from "../support/fake-call.ts";
 import { NO_BOUND } from "../support/no-bound.ts";
 
 const MANY = 1_000;
@@ -63,39 +62,6 @@ describe("the waits of the whole server", () => {
 });
 
 describe("an open wait", () => {
-  test("is notified once that its client is gone, or that the server stops, and not after it was left", () => {
-    const waits = new OpenWaits(MANY, NO_BOUND);
-    const told: string[] = [];
-    const enter = (name: string, call: FakeCall) =>
-      waits.enter(call, (why) => told.push(`${name}: ${why.name}`));
-    const [gone, left, other] = [callOf(), callOf(), callOf()];
-    enter("gone", gone);
-    enter("left", left)();
-    const leave = enter("other", other);
-    gone.cancel();
-    left.cancel();
-    expect(told).toEqual(["gone: ClientGone"]);
-    waits.drain();
-    expect(told.slice(1)).toContain("other: CallError");
-    leave();
-    const before = [...told];
-    other.cancel();
-    expect(told).toEqual(before);
-    enter("late", callOf());
-    expect(told.at(-1)).toBe("late: CallError");
-  });
-
-  test("of a client that is gone already is notified at once", () => {
-    const call = callOf();
-    call.cancel();
-    let why: Error | undefined;
-    new OpenWaits(MANY, NO_BOUND).ofSession(1).enter(call, (error) => {
-      why = error;
-    });
-    expect(why).toBeInstanceOf(ClientGone);
-    expect(why).not.toBeInstanceOf(CallError);
-  });
-
   test("holds its place in every bound until it is left, cancelled or not", () => {
     const waits = new OpenWaits(1, NO_BOUND);
     const session = waits.ofSession(1);

@@ -2,8 +2,8 @@
 
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { FAILED_CALLS, LEAVES_MS, UNKNOWN_STREAMS_MAX } from "../../server/grpc/grpc-bounds.ts";
-import { Standing, streamsAtFirst } from "../../server/grpc/standing.ts";
+import { FAILED_CALLS, LEAVES_MS } from "../../server/grpc/grpc-bounds.ts";
+import { Standing } from "../../server/grpc/standing.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
@@ -23,21 +23,6 @@ function stage() {
   return { standing, session, onEnded, onLeaving };
 }
 
-test("a connection may have few calls open at first, and as many as others once its caller is known", () => {
-  expect([streamsAtFirst(11_000), streamsAtFirst(10)]).toEqual([UNKNOWN_STREAMS_MAX, 10]);
-  const { standing, session } = stage();
-  expect(standing.isKnown(session)).toBe(false);
-  standing.known("10.0.0.2:1");
-  standing.known(PEER);
-  standing.known(PEER);
-  expect(session.settings.mock.calls).toEqual([[{ maxConcurrentStreams: 1_000 }]]);
-  expect([standing.isKnown(session), standing.closed(PEER), standing.closed(PEER)]).toEqual([
-    true,
-    true,
-    false,
-  ]);
-});
-
 test("a connection on which calls fail and fail is ended in good order, and then cut off", () => {
   const { standing, session, onEnded } = stage();
   for (let failed = 0; failed < FAILED_CALLS.unknown.most; failed++)
@@ -53,17 +38,6 @@ test("a connection on which calls fail and fail is ended in good order, and then
   expect(session.close).not.toHaveBeenCalled();
   vi.advanceTimersByTime(LEAVES_MS.unknown);
   expect(session.destroy).toHaveBeenCalledOnce();
-});
-
-test("a connection that is cut off ends at once, and once", () => {
-  const { standing, session, onEnded } = stage();
-  session.destroy.mockImplementation(() => {
-    session.destroyed = true;
-  });
-  standing.cutOff(session);
-  standing.cutOff(session);
-  expect([standing.isEnding(session), session.destroy.mock.calls.length]).toEqual([true, 1]);
-  expect(onEnded.mock.calls).toEqual([[PEER]]);
 });
 
 test("a client whose calls fail seldom keeps its connection, and one with known callers may fail more often", () => {

@@ -105,28 +105,6 @@ describe("a search under a prefix", () => {
     expect((await found(rows, "jobs/report-"))?.searches).toBeGreaterThan(2);
   });
 
-  test("that begins in the middle goes around once, and reports that it has seen all", async () => {
-    const rows = new Rows();
-    for (const name of ["a/1", "a/2", "b/1"]) rows.add(name);
-    const from = { behind: null, after: { freeSinceUs: 1, name: "a/2" } };
-    const candidates = search(rows, "", from);
-    expect([await names(candidates), await names(candidates)]).toEqual([["b/1"], ["a/1"]]);
-    expect(candidates.reached(false)).toBeNull();
-    expect(await names(candidates, 5)).toEqual(["a/2"]);
-    expect(candidates.isDone).toBe(true);
-  });
-
-  test("keeps its position until it has come around, and begins anew if nothing was in the way", async () => {
-    const rows = new Rows();
-    for (const name of ["a/1", "a/2", "a/3"]) rows.add(name);
-    const fromMiddle = search(rows, "a/", { behind: null, after: { freeSinceUs: 0, name: "a/1" } });
-    expect(await names(fromMiddle)).toEqual(["a/2"]);
-    expect(fromMiddle.reached(false)).toEqual({ behind: null, after: { freeSinceUs: 1, name: "a/2" } });
-    const atFirst = search(rows, "a/");
-    expect(await names(atFirst)).toEqual(["a/1"]);
-    expect(atFirst.reached(false)).toBeNull();
-  });
-
   test("reads few entries if the first ones are available", async () => {
     const rows = Rows.of("jobs/", 10_000);
     expect(await names(search(rows, "jobs/"), 3)).toEqual(["jobs/0", "jobs/1", "jobs/2"]);

@@ -123,47 +123,4 @@ describe("the followers of a replica", () => {
     expect([...followers.claims()]).toEqual([]);
     expect([...followers.of(LOCK)]).toEqual([]);
   });
-
-  test("have places read for them as long as one of them shows places", () => {
-    const followers = new Followers();
-    const [shows, other, silent] = [
-      { ...follower(), placed() {} },
-      { ...follower(), placed() {} },
-      follower(),
-    ];
-    expect(followers.wantsPlaces(LOCK)).toBe(false);
-    followers.add(claim(1n), silent, 1n);
-    expect(followers.wantsPlaces(LOCK)).toBe(false);
-    followers.add(claim(1n), shows, 1n);
-    followers.add(claim(1n), shows, 1n);
-    followers.add(claim(2n), other, 1n);
-    expect(followers.wantsPlaces(LOCK)).toBe(true);
-    followers.remove(claim(1n), shows);
-    followers.remove(claim(1n), shows);
-    expect(followers.wantsPlaces(LOCK)).toBe(true);
-    followers.settled(claim(2n, "held"), 0);
-    expect(followers.wantsPlaces(LOCK)).toBe(false);
-    followers.add(claim(3n), shows, 1n);
-    followers.remove(claim(1n), silent);
-    expect(followers.wantsPlaces(LOCK)).toBe(true);
-    followers.remove(claim(3n), shows);
-    expect(followers.wantsPlaces(LOCK)).toBe(false);
-  });
-
-  test("are numbered, so that a follower is not told what was read before it came", () => {
-    const followers = new Followers();
-    const lastAdditions = () => [...followers.of(LOCK)].map(({ lastAddition }) => lastAddition);
-    const [one, other] = [follower(), follower()];
-    followers.add(claim(1n), one, 1n);
-    const before = followers.additions;
-    followers.add(claim(1n), one, 1n);
-    expect(followers.additions).toBe(before);
-    followers.add(claim(2n), other, 1n);
-    const [first, second] = lastAdditions();
-    expect(first).toBeLessThanOrEqual(before);
-    expect(second).toBeGreaterThan(before);
-    const between = followers.additions;
-    followers.add(claim(1n), other, 1n);
-    expect(lastAdditions()[0]).toBeGreaterThan(between);
-  });
 });

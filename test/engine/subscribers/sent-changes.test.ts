@@ -113,8 +113,6 @@ async function open(watches: LockWatches, ...prefixes: string[]): Promise<LockWa
 }
 const openAll = async (watches: LockWatches) => (await open(watches, ""))[0] as LockWatch;
 
-const by = (owner: string) => ({ getPeer: () => owner });
-
 /** The names of a whole snapshot, in pages. */
 async function snapshotOf(watch: LockWatch): Promise<string[][]> {
   const pages: string[][] = [];
@@ -153,17 +151,6 @@ describe("a watch sends", () => {
     commit(write(`${OWN_NAMES_PREFIX}1`));
     await settled();
     expect([reader.told, reads]).toEqual([null, []]);
-  });
-
-  test("a lock as gone if it is missing when it is read", async () => {
-    const { watches, rows, write } = scene();
-    const row = write("a");
-    const watch = await openAll(watches);
-    const reader = new Reader(watch);
-    rows.delete("a");
-    watches.decided({ ...row, revision: 9n });
-    expect(await reader.next).toMatchObject({ locks: [], deleted: ["a"], beganAnew: false });
-    expect(watches.known).toBe(0);
   });
 
   test("what is under its prefix, with one read for two overlapping watches", async () => {
@@ -221,27 +208,6 @@ test("a page of a snapshot has a bounded number of locks, and fewer if they have
     1,
     2,
     WATCH_LOCKS_MAX - 2,
-  ]);
-});
-
-test("changes are searched from the first watch on, until the last one is closed", async () => {
-  const { watches, feed, events } = scene();
-  const [first, second] = [watches.open("", by("a")), watches.open("", by("b"))];
-  await snapshotOf(first);
-  await snapshotOf(second);
-  expect(feed.begin).toHaveBeenCalledWith(watches);
-  first.close(new Error("gone"));
-  expect(feed.end).not.toHaveBeenCalled();
-  second.close(new Error("gone"));
-  expect(feed.end).toHaveBeenCalledTimes(1);
-  feed.begin.mockClear();
-  const third = watches.open("");
-  await snapshotOf(third);
-  expect(feed.begin).toHaveBeenCalledWith(watches);
-  third.close(new Error("gone"));
-  expect(events.map(({ kind }) => kind).filter((kind) => kind !== "watch_sent")).toEqual([
-    ...["watch_opened", "watch_opened", "watch_closed", "watch_closed"],
-    ...["watch_opened", "watch_closed"],
   ]);
 });
 

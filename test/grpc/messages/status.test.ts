@@ -181,17 +181,6 @@ describe("the log", () => {
 
   const away = () => new Fault("unavailable", "connection_lost", "It is away.", { retryAfterMs: 1 });
 
-  test("has every bug, with its incident and its cause", () => {
-    const { lines, faultLog } = recording();
-    for (const cause of [new Error("one"), new Error("two")]) {
-      const failure = failureOf(cause);
-      faultLog.failed("Acquire", failure, cause);
-      const fields = { method: "Acquire", incident: failure.incident, err: cause };
-      expect(lines.at(-1)).toMatchObject({ level: "error", fields });
-    }
-    expect(lines).toHaveLength(2);
-  });
-
   test("has a refusal as a sentence with the lock and the right, and no stack", () => {
     const { lines, faultLog } = recording();
     const error = rightMissing("token:etl", { verb: "SetLimit", right: "operate" }, '"pool/gpu"');

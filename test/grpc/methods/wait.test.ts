@@ -1,5 +1,4 @@
-// One wait by itself: what ends it, which event counts when several happen, and who is notified that nobody listens
-// any more.
+// One wait by itself: which event counts when several happen.
 
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -42,22 +41,4 @@ test("a grant outweighs the end of the call, whichever came first", async () => 
     expect((await settled).claim).toBe(held);
     expect(detached).toEqual([]);
   }
-});
-
-test("a call that ends early detaches, with the first reason for its end and with its ability to return", async () => {
-  const { wait, stop, detached } = scene();
-  let canReturn = false;
-  const settled = wait.untilSettled(waiting, () => canReturn);
-  canReturn = true;
-  stop("gone");
-  stop("the server stops");
-  await expect(settled).rejects.toThrow("gone");
-  expect(detached).toEqual([[waiting, wait, true]]);
-});
-
-test("if the preparation fails, the wait ends and detaches", async () => {
-  const { wait, detached } = scene();
-  const begin = () => Promise.reject(new Error("no place"));
-  await expect(wait.untilSettled(waiting, () => false, begin)).rejects.toThrow("no place");
-  expect(detached).toEqual([[waiting, wait, false]]);
 });

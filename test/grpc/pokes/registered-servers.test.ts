@@ -61,16 +61,3 @@ test("a bounded number of live servers with an address is asked", async () => {
   expect(asked).toHaveLength(OTHERS_ASKED_MAX);
   expect(asked.every((address) => address.startsWith("there:"))).toBe(true);
 });
-
-test("if the register cannot be read, the known servers count", async () => {
-  rows = [row(2n, "there:1")];
-  deciding.add("there:1");
-  await others.learn();
-  isAway = true;
-  await expect(others.learn()).rejects.toThrow("away");
-  expect(await others.decide(7)).toBe(true);
-  isAway = false;
-  rows = [];
-  await others.learn();
-  expect(await others.decide(7)).toBe(false);
-});

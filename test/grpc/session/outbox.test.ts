@@ -4,10 +4,8 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import {
   AcquireResponseSchema,
-  ReleaseResponseSchema,
   SessionResponseSchema,
   SessionResultSchema,
-  SetLimitResponseSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { Outbox } from "../../../server/grpc/session/outbox.ts";
 
@@ -83,18 +81,6 @@ test("the number of the next response is that of the message with what is added 
   expect(outbox.next).toBe(3);
 });
 
-test("a call-back runs when its message was written, and only once", async () => {
-  const { say, take } = scene();
-  const told: string[] = [];
-  say(1n, () => told.push("first"));
-  await turn();
-  say(2n, () => told.push("second"));
-  take();
-  expect(told).toEqual(["first"]);
-  take();
-  expect(told).toEqual(["first", "second"]);
-});
-
 test("unread messages are bounded by their bytes, and count anew with each message", async () => {
   const { outbox, say, state, take } = scene(2 * RELEASED.length);
   say(1n);
@@ -157,36 +143,9 @@ test("a message has the number of requests heard when it was begun, and no later
   expect(read().map(({ heard }) => heard)).toEqual([3n, 5n]);
 });
 
-const { acquire: ACQUIRE, setLimit: SET_LIMIT } = SessionResultSchema.field;
+const { acquire: ACQUIRE } = SessionResultSchema.field;
 const lease = (fencingToken: bigint) => ({
   outcome: { case: "lease" as const, value: { leaseId: "l".repeat(200), fencingToken } },
-});
-
-test("answers that are not encoded yet come in their order, under their calls, however they are encoded", async () => {
-  const { outbox, read, state } = scene();
-  const last = 2n ** 64n - 1n;
-  outbox.addAnswer(1n, ACQUIRE.number, AcquireResponseSchema, lease(7n));
-  outbox.addAnswer(2n, SET_LIMIT.number, SetLimitResponseSchema, { limit: 3, version: 9n });
-  outbox.addAnswer(last, RELEASE_FIELD, ReleaseResponseSchema, RELEASED);
-  outbox.addAnswer(3n, ACQUIRE.number, AcquireResponseSchema, {
-    outcome: { case: "ended", value: { note: "n" } },
-  });
-  expect(outbox.unread).toBeGreaterThan(200);
-  expect(state.unread).toBe(0);
-  await turn();
-  expect(read()).toMatchObject([
-    {
-      results: [
-        { call: 1n, result: { case: "acquire", value: lease(7n) } },
-        { call: 2n, result: { case: "setLimit", value: { limit: 3, version: 9n } } },
-        { call: last, result: { case: "release", value: { released: true } } },
-        {
-          call: 3n,
-          result: { case: "acquire", value: { outcome: { case: "ended", value: { note: "n" } } } },
-        },
-      ],
-    },
-  ]);
 });
 
 test("an answer that cannot be encoded is an error, and leaves nothing behind", async () => {
@@ -197,19 +156,4 @@ test("an answer that cannot be encoded is an error, and leaves nothing behind", 
   await turn();
   expect(read().map(({ results }) => results.map(({ call }) => call))).toEqual([[1n, 3n]]);
   expect(sent).toMatchObject([[2, expect.any(Number)]]);
-});
-
-test("a message keeps its bytes while later ones are made", async () => {
-  const { outbox, messages, read, take } = scene();
-  for (let token = 1n; token <= 3n; token++) {
-    outbox.addAnswer(token, ACQUIRE.number, AcquireResponseSchema, lease(token));
-    await turn();
-    take();
-  }
-  expect(messages).toHaveLength(3);
-  expect(read()).toMatchObject(
-    [1n, 2n, 3n].map((token) => ({
-      results: [{ call: token, result: { case: "acquire", value: lease(token) } }],
-    })),
-  );
 });

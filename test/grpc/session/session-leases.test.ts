@@ -186,15 +186,6 @@ describe("a confirmation", () => {
     expect(all.bugs).toEqual([]);
   });
 
-  test("is not made of a lease that was given back after it was acknowledged", () => {
-    const { leases, give, release, asked } = scene();
-    give(provisional(1));
-    leases.acknowledged(1n);
-    release(provisional(1), true);
-    vi.advanceTimersByTime(CONFIRM_MS);
-    expect(asked).toEqual([]);
-  });
-
   test.each([
     ["the database is away", new Fault("unavailable", "timeout", "Away.", { retryAfterMs: 1 })],
     ["the client has too much under way", tooMuchUnderWay("principal_commands")],
@@ -235,18 +226,6 @@ describe("a confirmation", () => {
 
 describe("the end of a lease", () => {
   const claim = claimOf(1);
-
-  test("during its renewal is reported once, and not undone by the answer", () => {
-    const { give, newCall, end, tell, said, counts } = scene();
-    give(claim);
-    const call = newCall();
-    call.holds(claim);
-    end(claim, "force_released");
-    expect(said).toEqual(["lost 1"]);
-    expect(tell(claim, 2).ttl).toMatchObject({ seconds: 0n, nanos: 0 });
-    call.workIsOver();
-    expect([said, counts()]).toEqual([["lost 1"], [0, 0]]);
-  });
 
   test("by the session's own release is no loss, even if that was answered before a renewal", () => {
     const { leases, give, newCall, end, tell, said, counts } = scene();
