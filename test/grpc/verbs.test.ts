@@ -4,7 +4,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
-import { LockService, SessionCommandSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import { SessionCommandSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { inOrder, ROWS, resultField, type VerbName } from "../../server/grpc/verbs.ts";
 
 type Asked = NonNullable<MessageInitShape<typeof SessionCommandSchema>["command"]>;
@@ -23,12 +23,6 @@ test("each command that can be sent has a row, a method to run and its own field
     const answer = SessionResultSchema.fields.find(({ number }) => number === resultField(verb));
     expect([answer?.localName, answer?.message]).toEqual([name, verb.of.output]);
   }
-});
-
-test("each method of the contract but Session has a row", () => {
-  const { session, ...methods } = LockService.method;
-  expect(session.methodKind).toBe("bidi_streaming");
-  for (const [name, method] of Object.entries(methods)) expect(ROWS[name]?.of).toBe(method);
 });
 
 test("in one message, cancels come first, then renewals and releases, and reads last", () => {

@@ -484,10 +484,6 @@ describe("classes", () => {
     expect(classOf("")).toBe(CLASS_OTHER);
   });
 
-  test("the rest has the name that the settings reserve for it", () => {
-    expect(new LockClasses([]).labels).toEqual([CLASS_OTHER]);
-  });
-
   test("an unbounded label is cut off", () => {
     const labelled = new ByLabel((value) => value);
     const seen = new Set(Array.from({ length: 1_000 }, (_, index) => labelled.of(`v${index}`)));
@@ -523,17 +519,6 @@ describe("conventions", () => {
   test("no label takes the name of a lock, an owner or a secret", async () => {
     const { text } = await reported().render();
     for (const hidden of ["etl/orders", "web/1", CLAIM.secret]) expect(text).not.toContain(hidden);
-  });
-
-  test("label names are few and known", async () => {
-    const { lines } = await scrape(reported());
-    const labels = new Set(
-      lines.flatMap((line) => [...line.matchAll(/(?:[{,])([a-z_]+)="/g)].map((match) => match[1])),
-    );
-    const known =
-      "bound cause change check class code database direction event file kind label le loop method mode node outcome " +
-      "queued reason statement target value verb version via what";
-    expect([...labels].sort()).toEqual(known.split(" "));
   });
 
   test("Node's own metrics are included on request", async () => {

@@ -32,7 +32,7 @@ afterEach(() => {
 const ref = (ticketNumber: bigint): ClaimRef => ({ ...CLAIM, ticketNumber });
 const numbers = (claims: readonly ClaimRef[]) => claims.map(({ ticketNumber }) => Number(ticketNumber));
 
-function scene(doctorIntervalMs: number | null = null) {
+function scene() {
   const followed: ClaimRef[] = [];
   const comingBack: ClaimRef[] = [];
   const heartbeats: number[][] = [];
@@ -46,13 +46,12 @@ function scene(doctorIntervalMs: number | null = null) {
   const dueAsked: bigint[] = [];
   let clockReads = 0;
   const purges = {
-    ...{ claims: [] as number[], locks: [] as number[], claimsLeft: 0, locksLeft: 0, rows: 0, roundMs: 0 },
+    ...{ claims: [] as number[], locks: [] as number[], claimsLeft: 0, locksLeft: 0, rows: 0 },
     ...{ trimmed: [] as number[][], changes: [] as number[][], forgotten: [] as number[][] },
     ...{ forgetNext: [] as number[], newestUs: null as number | null },
   };
   const clock = { cameBack: vi.fn(), forgettableUs: vi.fn((): number | null => 777) };
-  const [look, repeat, check] = [1, 2, 3].map(() => vi.fn(async () => {})) as [Mock, Mock, Mock];
-  const again = vi.fn();
+  const look: Mock = vi.fn(async () => {});
   const deleted: [string, number][] = [];
   const fails = async <Answer>(answer: Answer): Promise<Answer> => {
     if (failing) throw failing;
@@ -60,7 +59,6 @@ function scene(doctorIntervalMs: number | null = null) {
   };
   const purge = (which: "claims" | "locks") => async (untilUs: number, max: number) => {
     purges[which].push(untilUs);
-    if (purges.roundMs > 0) await new Promise((resolve) => setTimeout(resolve, purges.roundMs));
     const deleted = Math.min(max, purges[`${which}Left`]);
     purges[`${which}Left`] -= deleted;
     return deleted;
@@ -100,7 +98,7 @@ function scene(doctorIntervalMs: number | null = null) {
     store,
     followers: { claims: () => followed },
     returned: { claims: () => comingBack },
-    detachments: { repeat, during: (heartbeat: () => Promise<void>) => heartbeat() },
+    detachments: { async repeat() {}, during: (heartbeat: () => Promise<void>) => heartbeat() },
     policy: {
       graceUs: GRACE_MS * 1_000,
       attachedForUs: ATTACHED_MS * 1_000,
@@ -109,19 +107,19 @@ function scene(doctorIntervalMs: number | null = null) {
     },
     replica: 5n,
     cleaning: { idleLockUs: 55, retentionUs: 9, historyRowsMax: 10_000, changesUs: 70, keptBy: "test" },
-    advances: { start: async (lockId: bigint) => void started.push(lockId), again },
+    advances: { start: async (lockId: bigint) => void started.push(lockId), again() {} },
     claimsFromAhead: { async bringBack() {} },
     checked: { mustBeNewEnough: () => fails(undefined) },
     rulesInForce: { register: () => fails(void registered.push("registered")) },
     witness: { look },
     observer: (event: EngineEvent) => event.kind === "deleted" && deleted.push([event.what, event.rows]),
-    invariantChecks: { run: check },
-    doctorIntervalMs,
+    invariantChecks: { async run() {} },
+    doctorIntervalMs: null,
     onFailure: (loop: string) => failures.push(loop),
   } as unknown as BackgroundOptions);
   return {
     ...{ background, followed, comingBack, heartbeats, registered, started, failures, heldUp, clock },
-    ...{ dueAsked, purges, look, again, repeat, check, deleted },
+    ...{ dueAsked, purges, look, deleted },
     setDue(ids: bigint[]) {
       due = ids;
     },
@@ -148,39 +146,6 @@ describe("a replica that starts", () => {
     expect(clockReads()).toBe(1);
     await background.stop();
   });
-
-  test("runs each loop at its pace, and none after it has stopped", async () => {
-    const { background, look, again, repeat, dueAsked, purges } = scene();
-    const counts = () => [look, again, repeat].map(({ mock }) => mock.calls.length);
-    await background.start();
-    await pass(bounds.BEAT_INTERVAL_MS);
-    expect(counts()).toEqual([
-      2,
-      bounds.BEAT_INTERVAL_MS / bounds.OWED_AGAIN_MS,
-      bounds.BEAT_INTERVAL_MS / bounds.DETACHMENTS_INTERVAL_MS,
-    ]);
-    expect(dueAsked).toHaveLength(bounds.BEAT_INTERVAL_MS / bounds.SWEEP_INTERVAL_MS);
-    expect(purges.locks).toHaveLength(bounds.BEAT_INTERVAL_MS / bounds.PURGE_INTERVAL_MS);
-    const before = counts();
-    await background.stop();
-    await pass(bounds.BEAT_INTERVAL_MS);
-    expect(counts()).toEqual(before);
-  });
-});
-
-test("checks of the rows are made at their interval, and after a long one much later", async () => {
-  const { background, check } = scene(5_000);
-  check.mockImplementationOnce(() => new Promise((resolve) => setTimeout(resolve, 100)));
-  await background.start();
-  await pass(5_100);
-  expect(check).toHaveBeenCalledTimes(1);
-  await pass(100 * bounds.CHECKED_REST_SHARE - 1);
-  expect(check).toHaveBeenCalledTimes(1);
-  await pass(1);
-  expect(check).toHaveBeenCalledTimes(2);
-  await pass(5_000);
-  expect(check).toHaveBeenCalledTimes(3);
-  await background.stop();
 });
 
 describe("heartbeats", () => {
@@ -318,19 +283,6 @@ describe("a purge", () => {
       [777 - 9, 30],
     ]);
     expect(purges.changes).toHaveLength(2);
-    await background.stop();
-  });
-
-  test("rests between rounds as long as the last one took", async () => {
-    const { background, purges } = scene();
-    purges.claimsLeft = 2 * bounds.PURGE_ROWS_MAX;
-    purges.roundMs = 40;
-    await background.start();
-    await pass(bounds.PURGE_INTERVAL_MS + 79);
-    expect(purges.claims).toHaveLength(1);
-    await pass(1);
-    expect(purges.claims).toHaveLength(2);
-    await pass(1_000);
     await background.stop();
   });
 

@@ -83,19 +83,6 @@ describe("all claims are looked at", () => {
     expect(looks).toHaveLength(4);
   });
 
-  test("until a look finds none that a clock that was ahead gave their times", async () => {
-    const stage = scene();
-    stage.state.isDeaf = true;
-    stage.add(7n, 1);
-    await stage.for(LONG_MS);
-    expect(stage.looks.length).toBeGreaterThan(8);
-    stage.state.isDeaf = false;
-    await stage.for(2 * bounds.AHEAD_AGAIN_MS);
-    const { length } = stage.looks;
-    await stage.for(LONG_MS);
-    expect(stage.looks).toHaveLength(length);
-  });
-
   test("when the clock is known, and soon again after a failure", async () => {
     const stage = scene();
     stage.state.isKnown = false;

@@ -182,36 +182,6 @@ describe("earlier reports no longer count", () => {
 });
 
 describe("listeners", () => {
-  test("all hear of decisions here and elsewhere, of rules and of gaps; one that has left hears nothing", async () => {
-    const { feed, pages, database, reads } = scene();
-    const heard: string[] = [];
-    const [one, other] = [listener("one ", heard), listener("other ", heard)];
-    const parts = async () => {
-      await pass(TICK_MS);
-      return heard.splice(0);
-    };
-    feed.committed([{ lock: row(1n) }]);
-    expect(await parts()).toEqual([]);
-    await feed.begin(one);
-    await feed.begin(other);
-    expect(reads).toHaveLength(1);
-    feed.committed([{ lock: row(1n) }]);
-    feed.rulesChanged(["a/"]);
-    expect(heard.splice(0)).toEqual(["one lock 1", "other lock 1", "one rules a/", "other rules a/"]);
-    pages.push({ locks: [row(2n)], next: null });
-    expect(await parts()).toEqual(["one lock 2", "other lock 2"]);
-    feed.end(one);
-    database.epoch = 1n;
-    feed.committed([{ lock: row(3n) }]);
-    expect(await parts()).toEqual(["other lock 3", "other failed_over"]);
-    feed.end(other);
-    const before = reads.length;
-    feed.committed([{ lock: row(4n) }]);
-    expect(await parts()).toEqual([]);
-    expect(reads).toHaveLength(before);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
   test("that come after all have left begin with the facts of that moment", async () => {
     const { feed, one, heard, database, reads } = await begun();
     feed.end(one);

@@ -48,13 +48,6 @@ function scene(...tickets: bigint[]) {
 describe("a wait", () => {
   const release = new KeptSpan("Release");
 
-  test("is linked to the release, although a waiter before it has turned out never to fit", () => {
-    const { commit, queue } = scene(2n);
-    const released = ended({ endReason: "released" }, "held", release);
-    commit(released, ended({ endReason: "never_fits" }, "waiting"), granted(2n));
-    expect(queue(0).links).toEqual([release]);
-  });
-
   test("is not linked to calls that made no room, nor to one before that: of another lock, before a lease that ran out or an untraced release, or that came to wait", () => {
     const { commit, queue } = scene(1n, 2n, 3n, 4n);
     const released = ended({ endReason: "released" }, "held", release);
@@ -64,12 +57,6 @@ describe("a wait", () => {
     commit(enqueued, granted(3n));
     commit(released, { ...released, ...caller() }, granted(4n));
     for (const index of [0, 1, 2, 3]) expect(queue(index).links).toEqual([]);
-  });
-
-  test("begins once, whoever comes back to it", () => {
-    const { spans, call } = scene(1n);
-    spans.begin(claim(1n), new KeptSpan("WaitInQueue"), "l");
-    expect(call.parts).toHaveLength(1);
   });
 
   test("that is the longest of too many ends, as if nobody knew how", () => {
@@ -90,15 +77,6 @@ describe("a read that shows a grant", () => {
     vi.useRealTimers();
   });
 
-  test("ends the wait at the time of the read, a moment later", () => {
-    const { spans, queue } = scene(1n);
-    spans.settled(claim(1n));
-    spans.settled(claim(1n));
-    expect(queue(0).ends).toEqual([]);
-    vi.advanceTimersByTime(OWN_GRANT_AWAITED_MS);
-    expect(queue(0).ends).toEqual([{ ...HELD, atMs: 1_000 }]);
-  });
-
   test("does not lose the link, if the grant is this server's own and its commit returns after the read", () => {
     const { spans, commit, queue } = scene(1n);
     const release = new KeptSpan("Release");
@@ -107,12 +85,5 @@ describe("a read that shows a grant", () => {
     commit(ended({ endReason: "released" }, "held", release), granted(1n));
     vi.advanceTimersByTime(OWN_GRANT_AWAITED_MS);
     expect(queue(0)).toMatchObject({ links: [release], ends: [{ ...HELD, atMs: 1_000 }] });
-  });
-
-  test("counts even if the server stops before the wait has ended", () => {
-    const { spans, queue } = scene(1n);
-    spans.settled(claim(1n));
-    spans.stop();
-    expect(queue(0).ends).toEqual([{ ...HELD, atMs: 1_000 }]);
   });
 });

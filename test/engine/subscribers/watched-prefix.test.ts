@@ -21,7 +21,6 @@ const page = (next: string | null, ...names: string[]): SnapshotPage => ({
 /** A source whose pages the test supplies, one for each request. */
 function scene(...pages: (SnapshotPage | Error | Promise<SnapshotPage>)[]) {
   const told: WatchUpdate[] = [];
-  const closed: WatchedPrefix[] = [];
   let behind = 0;
   const source: WatchSource = {
     async page() {
@@ -37,10 +36,10 @@ function scene(...pages: (SnapshotPage | Error | Promise<SnapshotPage>)[]) {
       behind += 1;
     },
     sent: (update) => void told.push(update),
-    closed: (watch) => void closed.push(watch),
+    closed() {},
   };
   const watch = new WatchedPrefix("", source);
-  return { watch, pages, told, closed, behind: () => behind };
+  return { watch, told, behind: () => behind };
 }
 
 describe("a watch", () => {
@@ -99,20 +98,6 @@ describe("a watch", () => {
     await expect(bug.watch.next()).rejects.toThrow("a bug");
   });
 
-  test("ends with the first error that closes it, whatever it waits for", async () => {
-    const { watch } = scene(page(null));
-    await watch.next();
-    const waiting = watch.next();
-    watch.close(new Error("first"));
-    watch.close(new Error("second"));
-    await expect(waiting).rejects.toThrow("first");
-    await expect(watch.next()).rejects.toThrow("first");
-    const reading = scene(new Promise(() => {}));
-    const next = reading.watch.next();
-    reading.watch.close(new Error("closed"));
-    await expect(next).rejects.toThrow("closed");
-  });
-
   test("gathers all changes while it sends its snapshot, however many they are", async () => {
     const { watch, behind } = scene(page("a", "a"), page(null));
     await watch.next();
@@ -144,16 +129,6 @@ describe("a watch", () => {
     expect(await third).toMatchObject({ deleted: ["d"] });
     expect(told).toHaveLength(4);
     expect(watch.isHungry).toBe(false);
-  });
-
-  test("forgets a row that is gone, and keeps another row that has taken its name", async () => {
-    const { watch } = scene(page(null));
-    await watch.next();
-    watch.changed(row("a", 1n, 2n));
-    watch.forget(row("a", 1n, 1n));
-    expect(watch.hasNews).toBe(true);
-    watch.forget(row("a", 1n, 2n));
-    expect(watch.hasNews).toBe(false);
   });
 
   test("sends a lock that is gone, and not one that has come back", async () => {

@@ -526,41 +526,6 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       await bare.drop();
     }
   });
-
-  test("a transaction takes two trips; an unknown record costs one more to read, and none to write", async () => {
-    const statements: string[] = [];
-    const transactions = new Set<string>();
-    const observer = {
-      statement: (name: string) => statements.push(name),
-      transaction: (_seconds: number, trips: number, outcome: string) =>
-        void transactions.add(`${outcome} in ${trips}`),
-      connection() {},
-    };
-    const watched = await stage.store({ observer });
-    const [plain, recorded] = [await lockId(watched, name()), await lockId(watched, name())];
-    const trips = async (id: bigint, change: (lock: Lock) => void) => {
-      statements.length = 0;
-      await changeLock(watched, id, change);
-      return [...statements];
-    };
-    const remember = (lock: Lock) => {
-      lock.record = { ...RECORD, attemptsLeft: 3, version: (lock.record?.version ?? 0n) + 1n };
-    };
-    const touch = () => {};
-    // Reads the rules, once for all later calls.
-    await trips(await lockId(watched, name()), touch);
-    transactions.clear();
-    expect(await trips(plain, touch)).toEqual(["load", "save_commit"]);
-    expect(transactions).toEqual(new Set(["committed in 2"]));
-    expect(await trips(recorded, remember)).toEqual(["load", "save_commit"]);
-    expect(await trips(recorded, remember)).toEqual(["load", "load_records", "save_commit"]);
-    // From here on the store knows both locks.
-    expect(await trips(plain, touch)).toEqual(["load", "save_commit"]);
-    expect(await trips(plain, touch)).toEqual(["decide_commit"]);
-    expect(await trips(recorded, remember)).toEqual(["decide_commit"]);
-    expect(await trips(recorded, (lock) => Object.assign(lock, { record: null }))).toEqual(["decide_commit"]);
-    expect(await trips(recorded, touch)).toEqual(["decide_commit"]);
-  });
 });
 
 reportLeftOut(mysqlFamily());

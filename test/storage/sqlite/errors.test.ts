@@ -1,8 +1,5 @@
 // What each result code of SQLite means, and what the message advises the operator. Needs no failing disk.
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { sqliteError } from "../../../server/storage/sqlite/errors.ts";
 import { StoreError } from "../../../server/storage/store.ts";
@@ -75,16 +72,4 @@ test("a log that cannot be written leaves the outcome open only if COMMIT was se
   });
   expect(meaning(10, false)).toBe("unavailable io_error");
   expect(meaning(13, true)).toBe("unavailable full");
-});
-
-test("a file that cannot be opened is refused with the reason", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "rowlock-sqlite-errors-"));
-  try {
-    const said = (file: string) => (sqliteError(failed(14), file) as StoreError).message;
-    expect(said(folder)).toContain("it is a folder");
-    expect(said(join(folder, "nowhere", "a.db"))).toContain("its folder does not exist");
-    expect(said(join(folder, "a.db"))).toContain("may write the file");
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 });

@@ -268,12 +268,6 @@ describe("a COMMIT that fails", () => {
     failures.clear();
     expect(await lockId(store, "a")).toEqual(expect.any(BigInt));
   });
-
-  test("for want of room is known to have done nothing", async () => {
-    failures.set("COMMIT", failed(13));
-    await expect(store.resolve(["a"])).rejects.toMatchObject({ kind: "unavailable", reason: "full" });
-    expect(await store.find(["a"])).toEqual(new Map());
-  });
 });
 
 describe("the pause after a fail-over", () => {

@@ -151,24 +151,6 @@ describe("connections are lent", () => {
     expect(pool.state).toEqual({ open: 2, idle: 2, waiting: 0 });
   });
 
-  test("up to the same maximum after some were lost while idle", async () => {
-    const pool = newPool(2);
-    const before = [holder(pool), holder(pool)];
-    await turns();
-    for (const { letGo } of before) letGo();
-    await Promise.all(before.map(({ used }) => used));
-    for (const { driver } of opened) driver.emit("error", lost());
-    const after = [holder(pool), holder(pool)];
-    await turns();
-    expect(pool.state).toEqual({ open: 2, idle: 0, waiting: 0 });
-    const third = pool.use(async () => "third");
-    await turns();
-    expect(pool.state.waiting).toBe(1);
-    for (const { letGo } of after) letGo();
-    expect(await third).toBe("third");
-    expect(opened).toHaveLength(4);
-  });
-
   test("to no caller whose time is over before one is free", async () => {
     const pool = newPool(1);
     const busy = holder(pool);
@@ -354,30 +336,10 @@ describe("work", () => {
       for (const send of [commit, ask]) expect(await outcome(send(connection))).toMatchObject(unknown);
     });
   });
-
-  test("that fails gives its connection back, even if it waits for nothing", async () => {
-    const pool = newPool(1);
-    const bug = new Error("a bug");
-    const throws = () => {
-      throw bug;
-    };
-    for (const work of [throws, () => Promise.reject(bug), throws]) {
-      expect(await outcome(pool.use(work))).toBe(bug);
-      expect(pool.state).toEqual({ open: 1, idle: 1, waiting: 0 });
-    }
-    expect(opened).toHaveLength(1);
-  });
 });
 
 describe("a connection that cannot be opened", () => {
   const away = () => new StoreError("unavailable", "refused", "A test's.");
-
-  test("fails its caller with the reason", async () => {
-    const pool = newPool(1);
-    database.open = () => Promise.reject(away());
-    expect(await outcome(pool.use(ask))).toMatchObject({ kind: "unavailable", reason: "refused" });
-    expect(pool.state.open).toBe(0);
-  });
 
   test("does not fail callers that came after it was begun", async () => {
     const pool = newPool(2);

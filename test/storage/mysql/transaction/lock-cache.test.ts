@@ -135,15 +135,6 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(Math.abs(asked.nowUs - known.nowUs)).toBeLessThan(SECOND_US);
   });
 
-  test.each(WRITES)("a decision that %s is written in one trip", async (_, changes) => {
-    const { id, plan } = await knownLock({ state: "held" });
-    await look(store, plan, changes);
-    expect(trips).toEqual(["decide_commit"]);
-    const { locks } = await look(other, plan);
-    expect(locks.get(id)?.waiting).toBe(changes === oneMore ? 1 : 0);
-    expect(await other.checkInvariants(5)).toEqual([]);
-  });
-
   test("a lock that another server has written since is not written, and read again", async () => {
     const first = await knownLock();
     const second = await knownLock();
