@@ -253,26 +253,6 @@ describe("values", () => {
 });
 
 describe("the database", () => {
-  test.each(["sqlite:./a.db", "mysql://u:p%40w@db:3306/rowlock", "mysql://u@db/rowlock"])(
-    "may be %s",
-    (url) => {
-      expect(configOf({ env: { ROWLOCK_DATABASE_URL: url } }).databaseUrl).toBe(url);
-    },
-  );
-
-  test.each([
-    "postgres://u:hush@db/x",
-    "mysql://u:hush@db",
-    "mysql://u:hush@db/",
-    "mysql://u:hush@:1/x",
-    "sqlite:",
-    "hush",
-  ])("may not be %s, and the fault does not quote it", (url) => {
-    const faults = faultsOf({ env: { ROWLOCK_DATABASE_URL: url } });
-    expect(faults).toHaveLength(1);
-    expect(faults[0]).not.toContain("hush");
-  });
-
   test("and its login are all that commands without a server need", () => {
     const input = { argvFlags: {}, readFile: () => "", parseDatabaseUrl };
     const env = { ROWLOCK_DATABASE_URL: "sqlite:x", ROWLOCK_LISTEN: "0.0.0.0:1" };
@@ -411,33 +391,5 @@ describe("settings that conflict", () => {
     ["another key", { ...TLS, ROWLOCK_TLS_KEY: "other.key" }, "is not the key of"],
   ])("%s", (_, env, fault) => {
     expect(faultsOf({ env })).toEqual(fault === undefined ? [] : [expect.stringContaining(fault)]);
-  });
-});
-
-test("the pages for operators want valid tokens", () => {
-  const env = { ROWLOCK_METRICS_TOKEN_FILE: "token" };
-  expect(configOf({ env, files: { token: "0123456789abcdef\n" } }).metricsTokens).toEqual([
-    "0123456789abcdef",
-  ]);
-  expect(faultsOf({ env, files: { token: "" } })).toEqual([
-    expect.stringContaining("ROWLOCK_METRICS_TOKEN_FILE is empty"),
-  ]);
-});
-
-describe("TLS files", () => {
-  test("are read and belong together", () => {
-    const config = configOf({
-      env: { ROWLOCK_TLS_CERT: "own.crt", ROWLOCK_TLS_KEY: "own.key", ROWLOCK_TLS_CLIENT_CA: "own.crt" },
-    });
-    expect(config.tls?.certificate).toContain("BEGIN CERTIFICATE");
-    expect(config.tls?.key).toContain("BEGIN");
-    expect(config.tls?.clientCa).toBe(config.tls?.certificate);
-  });
-
-  test("that are none are refused, all at once", () => {
-    expect(faultsOf({ env: { ROWLOCK_TLS_CERT: "junk", ROWLOCK_TLS_KEY: "/no/such" } })).toEqual([
-      expect.stringContaining("ROWLOCK_TLS_CERT does not hold a certificate"),
-      expect.stringMatching(/^ROWLOCK_TLS_KEY .*ENOENT/),
-    ]);
   });
 });

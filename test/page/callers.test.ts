@@ -276,15 +276,6 @@ describe("about", () => {
       mayAct: false,
     });
   });
-
-  test("refuses a wrong token, and the log says so", async () => {
-    const { server } = await withPolicy();
-    const { status, json } = await server.ask("/api/about", { token: "wrong" });
-    expect([status, json.reason]).toEqual([401, "CREDENTIALS_WRONG"]);
-    expect(server.logLines).toMatchObject([
-      { level: "warn", fields: { method: "about", reason: "CREDENTIALS_WRONG" } },
-    ]);
-  });
 });
 
 describe("rights", () => {

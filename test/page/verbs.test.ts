@@ -8,7 +8,7 @@ import { PAGE_VERBS } from "../../server/page/verb-calls.ts";
 import { replacing } from "../support/harness.ts";
 import { lasting } from "../support/lasting.ts";
 import { RecordedSpans } from "../support/recorded-spans.ts";
-import { knownCallers, type PageServer, startPageServer } from "./page-stage.ts";
+import { type PageServer, startPageServer } from "./page-stage.ts";
 import { posted } from "./requests.ts";
 
 const REQUEST_ID = "the-request-id-of-the-holder";
@@ -84,14 +84,6 @@ describe("acts", () => {
     expect(released).toMatchObject({ ended: [{ owner: "anna" }, { owner: "ben" }] });
     const { changes } = await server.client.call("listChanges", { locks: { case: "lockName", value: NAME } });
     expect(changes.map(({ reason }) => reason)).toEqual(["it hangs", "it hangs", "", "night shift", ""]);
-  });
-
-  test("are those of their callers", async () => {
-    const { access, tokens } = knownCallers(["ops"], null);
-    const server = await startPageServer({ gate: access });
-    await server.call("SetLimit", { name: NAME, limit: 2, reason: "more" }, tokens.ops);
-    const { changes } = await server.call("ListChanges", { lockName: NAME }, tokens.ops);
-    expect(changes).toMatchObject([{ changedBy: "token:ops", reason: "more" }]);
   });
 });
 

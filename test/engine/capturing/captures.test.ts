@@ -13,7 +13,7 @@ import { ClientGone, Fault } from "../../../server/engine/faults.ts";
 import type { Commands } from "../../../server/engine/transaction/commands.ts";
 import { findFree } from "../../../server/storage/rows/free-locks.ts";
 import { type FreeSelector, ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
-import { CLAIM, TERMS } from "../../support/claims.ts";
+import { CLAIM } from "../../support/claims.ts";
 import { FreeIndex } from "../../support/free-index.ts";
 
 const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "" } as const;
@@ -165,14 +165,6 @@ describe("a capture", () => {
     isBroken = false;
     expect((await capture({ max: 2 })).leases).toHaveLength(2);
   });
-
-  test("goes on behind locks that refuse it, that are gone, and that another transaction holds", async () => {
-    const answers = [BUSY, null, fault(ROW_LOCKED, false), HELD];
-    const { capture, tried } = scene(9, () => answers.shift() as (typeof answers)[number]);
-    const { leases } = await capture();
-    expect(leases.map(({ lockName }) => lockName)).toEqual(["t/10003"]);
-    expect(tried).toHaveLength(4);
-  });
 });
 
 describe("what a capture requests of a lock", () => {
@@ -182,21 +174,6 @@ describe("what a capture requests of a lock", () => {
     expect((await capture({ max: 3, requestId: "r" })).leases).toHaveLength(3);
     const ids = commands.map(({ requestId }) => requestId);
     expect(ids).toEqual([0, 1, 2, 0, 2, 2].map((index) => keptRequestId("", "r", index)));
-  });
-
-  test("is one permit at once, with its caller's terms, and whether it has waited", async () => {
-    const { capture, commands } = scene(1);
-    const terms = { ...TERMS, ifStatus: [""] };
-    const asked = { ttlUs: 5, owner: "anna", labels: { a: "b" }, terms };
-    await capture(asked, { afterWait: true, caller: cancelled(false) });
-    expect(commands).toMatchObject([
-      {
-        ...asked,
-        ...{ name: "t/10000", mode: "permit", permits: 1, mayWait: false, maxWaitUs: null },
-        ...{ isOneOfMany: true, afterWait: true, replica: null },
-      },
-    ]);
-    expect(commands[0]?.caller?.getPeer()).toBe("1.2.3.4:5");
   });
 });
 
@@ -223,12 +200,6 @@ describe("a capture that is refused", () => {
     expect(tried).toHaveLength(1);
   });
 
-  test("returns when the first of the locks is available, if any refusal says so", async () => {
-    const times = [9_000, 2_000, undefined, 6_000];
-    const { capture } = scene(4, () => refused("not_before", times.shift()));
-    expect(await capture()).toEqual({ leases: [], retryAfterUs: 2_000 });
-  });
-
   test("reports how many refusals it got, and whether it has all, some or none of its leases", async () => {
     const { capture, events } = scene(3, (name) => (name === "t/10001" ? BUSY : HELD));
     await capture({ max: 2 });
@@ -240,15 +211,6 @@ describe("a capture that is refused", () => {
       { kind: "captured", outcome: "some", refused: 1 },
       { kind: "captured", outcome: "none", refused: 2 },
     ]);
-  });
-
-  test("reads the patterns if these may be the reason, and not otherwise", async () => {
-    const busy = scene(3, () => BUSY);
-    await busy.capture();
-    expect(busy.times.rulesRead).toBe(0);
-    const paused = scene(3, () => refused("never_fits"));
-    await paused.capture();
-    expect(paused.times.rulesRead).toBeGreaterThan(0);
   });
 });
 

@@ -30,7 +30,6 @@ function scene(rules: readonly LimitRule[]) {
   let started: bigint[] = [];
   let reads = 0;
   const seen: bigint[] = [];
-  const changed: (readonly string[])[] = [];
   const store: Partial<WaitersOptions["store"]> = {
     poll: async (ids) =>
       polled({ revisions: new Map(ids.map((id) => [id, 1n])), rulesRevision: now.revision }),
@@ -42,14 +41,12 @@ function scene(rules: readonly LimitRule[]) {
   const waiters = waitersOver(followers, store, {
     advances: { start: async (lockId) => void started.push(lockId) },
     rulesInForce: { saw: (revision) => void seen.push(revision) },
-    onRulesChanged: (prefixes) => void changed.push(prefixes),
   });
   return {
     now,
     decided,
     followers,
     seen,
-    changed,
     reads: () => reads,
     /** Polls, and returns the locks decided again. */
     poll: async () => {
@@ -73,21 +70,6 @@ test("only the locks under the changed pattern are decided again, until a decisi
   decided(1n, [...now.rules]);
   expect(await poll()).toEqual([]);
   expect(reads()).toBe(2);
-});
-
-test("is announced once, by the prefixes of the changed rules, and not when the rules are first read", async () => {
-  const { now, poll, changed } = scene([rule("etl/", 1), rule("web/", 1)]);
-  await poll();
-  expect(changed).toEqual([]);
-  now.rules = [rule("etl/", 5, 2n), rule("web/", 1), rule("new/", 1)];
-  now.revision = 2n;
-  await poll();
-  await poll();
-  expect(changed).toEqual([["etl/", "new/"]]);
-  // Another revision with the same rules concerns nobody.
-  now.revision = 3n;
-  await poll();
-  expect(changed).toHaveLength(1);
 });
 
 test("a server without waiters looks at the rules as well, as others wait for it", async () => {
@@ -130,16 +112,6 @@ describe("between two revisions of the rules", () => {
     await stage.revisions.saw(2n);
     expect(stage.revisions.rules).toBe(rules);
     expect(stage.revisions.concerns("etl/load", before)).toBe(differ);
-  });
-
-  test("a lock is compared with the newest rules, even if older ones concerned it", async () => {
-    const stage = revisions([rule("etl/", 2, 2n)]);
-    const concerned = () => ["etl/a", "web/a"].map((name) => stage.revisions.concerns(name, ONE));
-    await stage.revisions.saw(2n);
-    expect(concerned()).toEqual([true, false]);
-    stage.now.rules = [...ONE, rule("web/", 1)];
-    await stage.revisions.saw(3n);
-    expect(concerned()).toEqual([false, true]);
   });
 
   test("rules that could not be read are read when their revision is seen again", async () => {

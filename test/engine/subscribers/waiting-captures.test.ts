@@ -5,8 +5,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Captured, CaptureInput, CaptureTarget } from "../../../server/engine/answers.ts";
 import {
   CAPTURE_POLL_MS,
-  CAPTURE_POLL_MS_EACH,
-  CAPTURE_POLL_MS_MIN,
   CAPTURE_REST_MS_MAX,
   CAPTURE_REST_SHARE,
   UNAVAILABLE_RETRY_AFTER_MS,
@@ -129,34 +127,6 @@ describe("a decision", () => {
 });
 
 describe("the feed of other servers' decisions", () => {
-  test("is opened once, and closed when the last capture has left", async () => {
-    const { waits, feed } = scene();
-    const other = wanting({ target: { kind: "prefix", prefix: "u/" } });
-    const all = [new TestWait(waits), new TestWait(waits), new TestWait(waits, other)];
-    for (const wait of all) {
-      expect(feed.end).not.toHaveBeenCalled();
-      await wait.end("enough");
-    }
-    expect(feed.begin).toHaveBeenCalledTimes(1);
-    expect(feed.begin).toHaveBeenCalledWith(waits);
-    expect(feed.end).toHaveBeenCalledWith(waits);
-    const wait = new TestWait(waits);
-    expect(feed.begin).toHaveBeenCalledTimes(2);
-    await wait.end("enough");
-  });
-
-  test("that opens after the last capture has left is closed", async () => {
-    const { waits, feed } = scene();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    feed.begin.mockReturnValueOnce(promise);
-    const wait = new TestWait(waits);
-    await wait.end("enough");
-    feed.end.mockClear();
-    resolve();
-    await settled();
-    expect(feed.end).toHaveBeenCalledTimes(1);
-  });
-
   test("that cannot open is reported, and the waiting captures look by themselves", async () => {
     const { waits, feed, failures } = scene();
     feed.begin.mockRejectedValueOnce(AWAY);
@@ -165,14 +135,6 @@ describe("the feed of other servers' decisions", () => {
     expect(failures).toEqual([["watches", AWAY]]);
     await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
     expect(wait.answered).toBe(LEASE);
-  });
-
-  test("is not opened by a capture that has left before", async () => {
-    const { waits, feed } = scene();
-    const gone = AbortSignal.abort(new Error("gone"));
-    await expect(waits.wait(wanting(), null, gone, async () => LEASE)).rejects.toThrow("gone");
-    expect(feed.begin).not.toHaveBeenCalled();
-    expect(waits.count).toBe(0);
   });
 });
 
@@ -221,14 +183,6 @@ describe("a line looks by itself", () => {
     waits.stop(new Error("stopping"));
   });
 
-  test("not at once again, even if there should be something now", async () => {
-    const { waits } = scene();
-    const { atMs } = looks(waits, () => ({ ...NOTHING, retryAfterUs: 0 }), 0);
-    await vi.advanceTimersByTimeAsync(3 * CAPTURE_POLL_MS_MIN);
-    expect(atMs).toEqual([1, 2, 3].map((times) => times * CAPTURE_POLL_MS_MIN));
-    waits.stop(new Error("stopping"));
-  });
-
   test.each([
     ["a long look has found nothing, by a multiple of its time", NOTHING, 200, 200 * CAPTURE_REST_SHARE],
     ["the database stalled, within a bound", NOTHING, 6_000, CAPTURE_REST_MS_MAX],
@@ -240,22 +194,6 @@ describe("a line looks by itself", () => {
     await vi.advanceTimersByTimeAsync(20_000);
     const [first = 0, second = 0, third = 0] = atMs;
     expect([second - first, third - second]).toEqual([takesMs + restMs, takesMs + restMs]);
-    waits.stop(new Error("stopping"));
-  });
-
-  test("later if there are many lines", async () => {
-    const { waits } = scene();
-    const lines = (2 * CAPTURE_POLL_MS) / CAPTURE_POLL_MS_EACH;
-    const names = Array.from({ length: lines }, (_, index) => `n/${index}`);
-    const last = names
-      .map(
-        (name) => new TestWait(waits, wanting({ target: { kind: "names", names: [name] } }), () => NOTHING),
-      )
-      .at(-1);
-    await vi.advanceTimersByTimeAsync(2 * CAPTURE_POLL_MS - 1);
-    expect(last?.attempts).toBe(0);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(last?.attempts).toBe(1);
     waits.stop(new Error("stopping"));
   });
 
@@ -389,17 +327,6 @@ describe("a line", () => {
     await decided();
     expect([unlucky.answered, other.answered]).toEqual([bug, LEASE]);
     expect(waits.count).toBe(0);
-  });
-
-  test("is served again for a decision during its service", async () => {
-    const { waits, decided } = scene();
-    const wait = new TestWait(waits);
-    await decided();
-    await decided();
-    await wait.finds(NOTHING);
-    expect(wait.attempts).toBe(2);
-    await wait.finds(LEASE);
-    expect(wait.answered).toBe(LEASE);
   });
 });
 

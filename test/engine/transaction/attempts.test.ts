@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { EngineEvent } from "../../../server/engine/answers.ts";
-import { asFault, Fault, isHeldUp, mayBeDone, outcomeUnknown } from "../../../server/engine/faults.ts";
+import { Fault } from "../../../server/engine/faults.ts";
 import type { Ask } from "../../../server/engine/transaction/ask.ts";
 import { UNLESS_ROW_LOCKED, withAttempts } from "../../../server/engine/transaction/attempts.ts";
 import {
@@ -136,51 +136,5 @@ describe("a transaction that is repeated", () => {
     });
     const { ended } = await transacted(inOrder(unlucky("unavailable")), 0, UNLESS_ROW_LOCKED);
     expect(ended).toBeInstanceOf(Fault);
-  });
-});
-
-describe("the error for a caller", () => {
-  const fault = (reason: string, isUnknown: boolean) =>
-    new Fault("unavailable", reason, "A test's.", {
-      retryAfterMs: 7,
-      outcomeUnknown: isUnknown,
-      cause: "a cause",
-    });
-  const bug = new Error("A bug, made by a test.");
-
-  test("has the database's fault, when to try again, and whether it may have been done", () => {
-    expect(asFault(unlucky("unavailable"))).toMatchObject({
-      ...{ kind: "unavailable", reason: "deadlock", retryAfterMs: 1_000, outcomeUnknown: false },
-    });
-    expect(asFault(unlucky("unknown_outcome"))).toMatchObject({ outcomeUnknown: true });
-    expect(asFault(bug)).toBe(bug);
-  });
-
-  test("of a call that an earlier attempt may have done differs only in that", () => {
-    const error = mayBeDone(fault("deadlock", false));
-    expect(error).toMatchObject({ kind: "unavailable", reason: "deadlock", message: "A test's." });
-    expect(error).toMatchObject({ retryAfterMs: 7, outcomeUnknown: true, cause: "a cause" });
-    const known = fault("deadlock", true);
-    expect(mayBeDone(known)).toBe(known);
-    expect(mayBeDone(bug)).toBe(bug);
-  });
-
-  test("of a change in doubt advises a look before another try", () => {
-    const cause = fault("read_only", false);
-    expect(outcomeUnknown(cause)).toMatchObject({ kind: "outcome_unknown", reason: "read_only", cause });
-    expect(outcomeUnknown()).toMatchObject({
-      reason: "changed_since",
-      retryAfterMs: 0,
-      outcomeUnknown: true,
-    });
-  });
-
-  test("shows a held row, and nothing else, as held up", () => {
-    expect([fault(ROW_LOCKED, false), fault("deadlock", false), bug].map(isHeldUp)).toEqual([
-      true,
-      false,
-      false,
-    ]);
-    expect(isHeldUp(new StoreError("transient", ROW_LOCKED, "A test's."))).toBe(false);
   });
 });

@@ -2,7 +2,7 @@
 // attempt.
 
 import { describe, expect, test } from "vitest";
-import { QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../../server/core/bounds.ts";
+import { QUEUE_HEAD_MAX } from "../../../server/core/bounds.ts";
 import { SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
 import type { Command } from "../../../server/core/command.ts";
 import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../../../server/engine/engine-bounds.ts";
@@ -14,9 +14,6 @@ import { lockRow, ScriptedTransactions } from "../../support/scripted-transactio
 const policy = { graceUs: 1_000, attachedForUs: 1_000, keptForUs: () => 1_000, queueMax: 5_000 };
 const ADVANCE: Command = { verb: "advance" };
 const acquire = (requestId: string): Command => ({ ...ACQUIRE, name: "lock 1", requestId });
-const force = (ticketNumber: bigint | null): Command => ({
-  ...{ verb: "force_release", name: "lock 1", ticketNumber, reason: "" },
-});
 const setLimit = (limit: number): Command => ({
   ...{ verb: "set_limit", name: "lock 1", limit, expectedVersion: undefined, reason: "" },
 });
@@ -35,28 +32,6 @@ const planOf = (batch: Attempt, likely: bigint[] = [], impatient = true) =>
   batch.plan((lockId) => likely.includes(lockId), impatient);
 
 describe("an attempt reads", () => {
-  test("its locks in ascending order, whatever came first, with as much of a queue as it may grant to", () => {
-    const many = Array.from({ length: QUEUE_HEAD_MAX }, () => renew(1n));
-    const { locks, impatient } = planOf(batchOf({ 30: [renew(1n)], 4: many, 10: [ADVANCE, renew(1n)] }), [
-      10n,
-    ]);
-    expect(locks).toEqual([
-      { id: 4n, heads: QUEUE_HEAD_MAX, likelyQueue: false, anywhereInQueue: false, byRequest: false },
-      { id: 10n, heads: 2 + QUEUE_HEAD_EXTRA, likelyQueue: true, anywhereInQueue: true, byRequest: false },
-      { id: 30n, heads: 1 + QUEUE_HEAD_EXTRA, likelyQueue: false, anywhereInQueue: false, byRequest: false },
-    ]);
-    expect(impatient).toBe(true);
-    expect(planOf(batchOf({ 1: [ADVANCE] }), [], false).impatient).toBe(false);
-  });
-
-  test("anywhere in a queue for a withdrawn request", () => {
-    const { locks, requestIds } = planOf(
-      batchOf({ 1: [{ verb: "withdraw", requestId: "mine", secret: "s" }] }),
-    );
-    expect(locks).toMatchObject([{ anywhereInQueue: true, byRequest: true }]);
-    expect(requestIds).toEqual(["mine"]);
-  });
-
   test("claims by the request ids of clients, and by the numbers that an earlier attempt gave to those of the server", async () => {
     const own = `${SERVER_MADE_PREFIX}own`;
     const commands = [acquire("theirs"), acquire(own)];
@@ -72,17 +47,6 @@ describe("an attempt reads", () => {
     const { requestIds, claims } = planOf(batchOf({ 1: commands }, [earlier]));
     expect(requestIds).toEqual(["theirs"]);
     expect(claims).toMatchObject([{ lockId: 1n, ticketNumber: 8n, requestId: own }]);
-  });
-
-  test("the claims that commands name, and all holders if all are to be ended", () => {
-    const { claims, holdersOf, requestIds } = planOf(
-      batchOf({ 1: [force(null), renew(8n)], 2: [force(7n), ADVANCE] }),
-    );
-    expect(holdersOf).toEqual([1n]);
-    expect(claims).toHaveLength(2);
-    expect(claims).toContainEqual({ ...CLAIM, ticketNumber: 8n });
-    expect(claims).toContainEqual({ lockId: 2n, ticketNumber: 7n });
-    expect(requestIds).toEqual([]);
   });
 });
 

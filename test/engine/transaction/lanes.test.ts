@@ -146,18 +146,6 @@ describe("commands", () => {
     expect(await last).toMatchObject({ outcome: { version: 4n } });
   });
 
-  test("wait for a lane if all are taken, and take the first that is free", async () => {
-    const { submit, store, at } = scene();
-    for (const lockId of [1n, 2n, 3n, 4n]) {
-      submit(lockId);
-      await turn();
-    }
-    expect(store.lockIds).toEqual([[1n], [2n]]);
-    await at(1).commit();
-    await turn();
-    expect(store.lockIds).toEqual([[1n], [2n], [3n, 4n]]);
-  });
-
   test("share a transaction up to a number of commands, and the rest follows in order", async () => {
     const { submit, store, at } = scene();
     const first = Array.from({ length: BATCH_COMMANDS_MAX - 50 }, () => submit(1n));
@@ -173,13 +161,6 @@ describe("commands", () => {
     expect(await second.at(49)).toMatchObject({ outcome: { version: 50n } });
     expect(await second.at(50)).toMatchObject({ outcome: { version: 51n } });
     expect(await second.at(-1)).toMatchObject({ outcome: { version: 100n } });
-  });
-
-  test("share a transaction up to a number of locks", async () => {
-    const { submit, store } = scene({}, BATCH_LOCKS_MAX + 1);
-    for (const lockId of ids(BATCH_LOCKS_MAX + 1)) submit(lockId);
-    await turn();
-    expect(sizes(store)).toEqual([BATCH_LOCKS_MAX, 1]);
   });
 
   test("of many clients take turns if not all of their locks fit into one transaction", async () => {
@@ -371,27 +352,6 @@ describe("beside a lock whose rows another transaction holds", () => {
     await turn();
     submit(2n);
     expect(() => lanes.submit(3n, setLimit(3n))).toThrow(OVERLOADED);
-  });
-
-  test("and with all patient slots taken, its commands stay queued until one is free", async () => {
-    const { submit, store, at, meetHeld } = scene({ patientSlots: 1 });
-    const first = await meetHeld(1n);
-    const second = submit(2n);
-    await turn();
-    await at(2).fail(held());
-    expect(store.begun).toHaveLength(3);
-    await first.patient.commit();
-    expect(store.begun).toHaveLength(4);
-    expect(at(3).plan.impatient).toBe(false);
-    // The first lock is remembered as held, and no patient slot is free for it.
-    const again = submit(1n);
-    await turn();
-    expect(store.begun).toHaveLength(4);
-    await at(3).commit();
-    await turn();
-    expect(store.lockIds[4]).toEqual([1n]);
-    await at(4).commit();
-    expect([await second, await again]).toMatchObject([{ lockId: 2n }, { lockId: 1n }]);
   });
 
   test("a lock whose wait fails is stuck, and gets a slot alone", async () => {

@@ -135,45 +135,9 @@ describe("a change of a limit for many names", () => {
     expect(granted).toHaveLength(count);
     expect(store.begun).toHaveLength(2);
   });
-
-  test("is refused if the version is another one than expected, and then waits for no server", async () => {
-    const { store, begin, everywhere } = scene();
-    store.limitRules = [theirs(5, 2n)];
-    const { answer } = await begin({ expectedVersion: 1n });
-    await store.at(0).commit();
-    expect(await answer).toEqual({ kind: "version_mismatch", version: 2n });
-    expect(store.limitRules).toEqual([theirs(5, 2n)]);
-    expect(everywhere).toEqual([]);
-    const expected = await begin({ expectedVersion: 2n });
-    await store.at(1).commit();
-    expect(await expected.answer).toMatchObject({ kind: "limit_rule", version: 3n });
-    const first = scene();
-    const made = await first.begin({ expectedVersion: 0n });
-    await first.store.at(0).commit();
-    expect(await made.answer).toMatchObject({ version: 1n });
-  });
-});
-
-test("a change that was refused, and whose commit got no answer, has changed nothing, and is refused or made by the next try", async () => {
-  const { store, begin } = scene();
-  store.limitRules = [theirs(5, 2n)];
-  const { answer } = await begin({ expectedVersion: 1n });
-  await store.at(0).commitUnheard();
-  // The outcome of this call is certain, so another client's change does not count as its own.
-  store.limitRules = [theirs(6, 3n)];
-  await vi.runAllTimersAsync();
-  await store.at(1).commit();
-  expect(await answer).toEqual({ kind: "version_mismatch", version: 3n });
 });
 
 describe("a change that fails", () => {
-  test("during the decision, and is rolled back, is known not to be made", async () => {
-    const { store, begin } = scene();
-    const { answer } = await begin();
-    await store.at(0).decideAndFail(away());
-    await expect(answer).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: false });
-  });
-
   test("after the commit, even in the reads for the answer, has an unknown outcome", async () => {
     for (const where of ["ofReads", "ofServers"] as const) {
       const { store, begin, fault } = scene();
@@ -198,21 +162,6 @@ describe("a change that fails", () => {
 });
 
 describe("beside locks that another transaction holds", () => {
-  test("the rule is changed by itself, and each lock with waiters is brought up to date alone", async () => {
-    const { store, begin, owed, granted } = scene();
-    store.addWaited(1n);
-    store.addWaited(2n);
-    store.locks.set(3n, lockRow(3n, { holders: 1, heldPermits: 1 }));
-    const { answer } = await begin();
-    await store.at(0).fail(held());
-    expect(store.at(1).plan).toMatchObject({ impatient: false, rule: { prefix: PREFIX, rulesOnly: true } });
-    await store.at(1).commit();
-    expect(await answer).toMatchObject({ kind: "limit_rule", version: 1n, waiting: 2 });
-    expect(owed).toEqual([1n, 2n]);
-    expect(granted).toEqual([]);
-    expect(store.limitRules).toMatchObject([{ limit: 3 }]);
-  });
-
   test("further locks are brought up to date alone if they are held, and the rule is not changed again", async () => {
     const { store, begin, owed } = scene();
     for (let id = 1n; id <= LOCKS_PER_RULE_MAX + 1; id++) store.addWaited(id);

@@ -129,18 +129,6 @@ describe("a confirmation", () => {
     expect([vi.getTimerCount(), ...counts()]).toEqual([0, 0, 0]);
   });
 
-  test("of a lease without end is not told, and is made once", async () => {
-    const { give, acknowledge, asked, said } = scene();
-    const endless = claimOf(1, ENDLESS);
-    give(endless);
-    acknowledge();
-    asked[0]?.answer(held(endless));
-    await turn();
-    give(endless, 2);
-    acknowledge(2n);
-    expect([asked.length, said]).toEqual([1, []]);
-  });
-
   test("has the remaining time, and the lease is kept in mind for longer", async () => {
     const { leases, give, acknowledge, asked, said, state } = scene();
     const claim = provisional(1, { deadlineUs: NOW_US + 10_000_000 });

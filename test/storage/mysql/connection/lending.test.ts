@@ -135,22 +135,6 @@ describe("connections are lent", () => {
     expect(opened).toHaveLength(2);
   });
 
-  test("at once to a caller that finds an idle one", async () => {
-    const pool = newPool(2);
-    await pool.use(ask);
-    const [first, second] = [holder(pool), holder(pool)];
-    // The second caller has none before a turn.
-    expect(pool.state).toEqual({ open: 1, idle: 0, waiting: 1 });
-    await turns();
-    for (const { letGo } of [first, second]) letGo();
-    await Promise.all([first.used, second.used]);
-    const lent: Connection[] = [];
-    for (let times = 0; times < 2; times++) void pool.use(async (connection) => void lent.push(connection));
-    expect(new Set(lent)).toEqual(new Set(opened.map(({ connection }) => connection)));
-    await turns();
-    expect(pool.state).toEqual({ open: 2, idle: 2, waiting: 0 });
-  });
-
   test("to no caller whose time is over before one is free", async () => {
     const pool = newPool(1);
     const busy = holder(pool);
@@ -365,30 +349,6 @@ describe("a connection that cannot be opened", () => {
     again.letGo();
     await again.used;
   });
-});
-
-test("a connection that was opened for a caller that has another one by then lies idle, and may be closed before it is used", async () => {
-  const pool = newPool(2);
-  const busy = holder(pool);
-  await turns();
-  const { open } = database;
-  const opening = Promise.withResolvers<void>();
-  database.open = async () => {
-    await opening.promise;
-    return open();
-  };
-  const second = pool.use(async () => "second");
-  await turns();
-  busy.letGo();
-  expect(await second).toBe("second");
-  opening.resolve();
-  await turns();
-  const [first, idle] = opened as [Opened, Opened];
-  expect(pool.state).toEqual({ open: 2, idle: 2, waiting: 0 });
-  for (const { driver } of [first, idle]) driver.failure = lost();
-  // Both connections are dead, which shows only when something is sent.
-  expect(await anew(pool.use(ask))).toEqual([[]]);
-  expect(opened).toHaveLength(3);
 });
 
 test("at the close, a server that does not answer takes its time and no longer", async () => {
