@@ -252,17 +252,15 @@ describe("values", () => {
   });
 });
 
-describe("the database", () => {
-  test("and its login are all that commands without a server need", () => {
-    const input = { argvFlags: {}, readFile: () => "", parseDatabaseUrl };
-    const env = { ROWLOCK_DATABASE_URL: "sqlite:x", ROWLOCK_LISTEN: "0.0.0.0:1" };
-    expect(loadDatabaseConfig({ ...input, env })).toEqual({
-      config: { databaseUrl: "sqlite:x", databaseLogin: { tls: null, passwordFile: null } },
-    });
-    expect(loadDatabaseConfig({ ...input, env: { ROWLOCK_DATABASE_URL: "x" } })).toHaveProperty("faults");
-    const wrong = { ROWLOCK_DATABASE_URL: "mysql://u@db/x", ROWLOCK_DATABASE_CA: "junk" };
-    expect(loadDatabaseConfig({ ...input, env: wrong })).toHaveProperty("faults");
+test("the database and its login are all that commands without a server need", () => {
+  const input = { argvFlags: {}, readFile: () => "", parseDatabaseUrl };
+  const env = { ROWLOCK_DATABASE_URL: "sqlite:x", ROWLOCK_LISTEN: "0.0.0.0:1" };
+  expect(loadDatabaseConfig({ ...input, env })).toEqual({
+    config: { databaseUrl: "sqlite:x", databaseLogin: { tls: null, passwordFile: null } },
   });
+  expect(loadDatabaseConfig({ ...input, env: { ROWLOCK_DATABASE_URL: "x" } })).toHaveProperty("faults");
+  const wrong = { ROWLOCK_DATABASE_URL: "mysql://u@db/x", ROWLOCK_DATABASE_CA: "junk" };
+  expect(loadDatabaseConfig({ ...input, env: wrong })).toHaveProperty("faults");
 });
 
 describe("the login to the database", () => {

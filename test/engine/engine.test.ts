@@ -85,38 +85,34 @@ describe("a lease", () => {
   });
 });
 
-describe("a place in a queue", () => {
-  test("that another server grants is poked from there, its follower is notified at the poke, and can fetch the lease", async () => {
-    const here = await start();
-    const there = await start(here.store);
-    const first = await there.hold("a");
-    const waiter = follower();
-    const claim = await here.wait("a", waiter);
-    await there.engine.ask(asks.release(first));
-    expect(there.poked).toEqual([
-      { replica: here.engine.replica, lockId: claim.lockId, ticketNumber: claim.ticketNumber },
-    ]);
-    here.engine.poked(there.poked);
-    expect((await waiter.toldClaim).claim).toMatchObject({ state: "held", provisional: true });
-    expect(here.poked).toEqual([]);
-    expect(claimOf(await here.engine.confirm(claim), "held").provisional).toBe(false);
-  });
+test("a place in a queue that another server grants is poked from there, its follower is notified at the poke, and can fetch the lease", async () => {
+  const here = await start();
+  const there = await start(here.store);
+  const first = await there.hold("a");
+  const waiter = follower();
+  const claim = await here.wait("a", waiter);
+  await there.engine.ask(asks.release(first));
+  expect(there.poked).toEqual([
+    { replica: here.engine.replica, lockId: claim.lockId, ticketNumber: claim.ticketNumber },
+  ]);
+  here.engine.poked(there.poked);
+  expect((await waiter.toldClaim).claim).toMatchObject({ state: "held", provisional: true });
+  expect(here.poked).toEqual([]);
+  expect(claimOf(await here.engine.confirm(claim), "held").provisional).toBe(false);
 });
 
-describe("an operator's command", () => {
-  test("about many names is observed with its caller, and a refused one is not", async () => {
-    const { engine, seen } = await start();
-    const caller = { getPeer: () => "a test" };
-    const set = await engine.setLimitRule("a/", 3, undefined, "Because.", caller);
-    expect(set).toMatchObject({ kind: "limit_rule", limit: 3, version: 1n, serversBehind: 0 });
-    expect((await engine.setLimitRule("a/", 4, 0n, "", caller)).kind).toBe("version_mismatch");
-    expect(seen.filter(({ kind }) => kind === "limit_rule_set")).toEqual([
-      {
-        ...{ kind: "limit_rule_set", prefix: "a/", limit: 3, version: 1n, reason: "Because." },
-        ...{ serversBehind: 0, caller },
-      },
-    ]);
-  });
+test("an operator's command about many names is observed with its caller, and a refused one is not", async () => {
+  const { engine, seen } = await start();
+  const caller = { getPeer: () => "a test" };
+  const set = await engine.setLimitRule("a/", 3, undefined, "Because.", caller);
+  expect(set).toMatchObject({ kind: "limit_rule", limit: 3, version: 1n, serversBehind: 0 });
+  expect((await engine.setLimitRule("a/", 4, 0n, "", caller)).kind).toBe("version_mismatch");
+  expect(seen.filter(({ kind }) => kind === "limit_rule_set")).toEqual([
+    {
+      ...{ kind: "limit_rule_set", prefix: "a/", limit: 3, version: 1n, reason: "Because." },
+      ...{ serversBehind: 0, caller },
+    },
+  ]);
 });
 
 describe("a command whose row was deleted", () => {

@@ -7,19 +7,17 @@ import { OpenStreams } from "../../server/grpc/open-streams.ts";
 const MANY = { streamBytes: 1_000 * STREAM_BYTES, pendingStreamBytes: 10 * STREAM_BYTES };
 const [greedy, modest] = [{}, {}];
 
-describe("calls whose requests have not arrived", () => {
-  test("are bounded together: the connection with the most of them loses its oldest", () => {
-    const streams = new OpenStreams(MANY);
-    const evicted: string[] = [];
-    const enter = (connection: object, name: string, bytes = 0) =>
-      streams.enter(connection, bytes, false, () => evicted.push(name));
-    enter(modest, "modest");
-    for (let index = 0; index < 12; index++) enter(greedy, `greedy/${index}`);
-    expect(evicted).toEqual(["greedy/0", "greedy/1", "greedy/2"]);
-    // One with large headers takes the place of several.
-    enter(greedy, "large", (2 * STREAM_BYTES) / HEADER_TIMES);
-    expect(evicted.slice(3)).toEqual(["greedy/3", "greedy/4", "greedy/5"]);
-  });
+test("calls whose requests have not arrived are bounded together: the connection with the most of them loses its oldest", () => {
+  const streams = new OpenStreams(MANY);
+  const evicted: string[] = [];
+  const enter = (connection: object, name: string, bytes = 0) =>
+    streams.enter(connection, bytes, false, () => evicted.push(name));
+  enter(modest, "modest");
+  for (let index = 0; index < 12; index++) enter(greedy, `greedy/${index}`);
+  expect(evicted).toEqual(["greedy/0", "greedy/1", "greedy/2"]);
+  // One with large headers takes the place of several.
+  enter(greedy, "large", (2 * STREAM_BYTES) / HEADER_TIMES);
+  expect(evicted.slice(3)).toEqual(["greedy/3", "greedy/4", "greedy/5"]);
 });
 
 describe("when open calls take most of the room", () => {

@@ -282,26 +282,24 @@ describe("a loop that goes on failing", () => {
   });
 });
 
-describe("damaged rows", () => {
-  test("are logged once for each finding, until it is gone", () => {
-    const { lines, log } = recorded();
-    const { observe } = new EventLog(log, { audit: false, outage: new OutageLog(log) });
-    const [one, other] = ["of a", "of b"].map((message) => ({
-      severity: "error" as const,
-      check: "counters",
-      message,
-    })) as [Finding, Finding];
-    for (const findings of [[one], [one, other], [one], [], [one]]) observe({ kind: "checked", findings });
-    observe({ kind: "not_checked", why: "other_server" });
-    const said = lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
-    expect(said.map(({ level, finding, msg }) => `${level} ${finding ?? msg}`)).toEqual([
-      "error of a",
-      "error of b",
-      "info the rows agree with each other again",
-      "error of a",
-    ]);
-    expect(said[0]).toMatchObject({ check: "counters", msg: "the rows are damaged: run `rowlock doctor`" });
-    observe({ kind: "not_checked", why: "too_much" });
-    expect(lines.at(-1)).toContain("too much to check");
-  });
+test("damaged rows are logged once for each finding, until it is gone", () => {
+  const { lines, log } = recorded();
+  const { observe } = new EventLog(log, { audit: false, outage: new OutageLog(log) });
+  const [one, other] = ["of a", "of b"].map((message) => ({
+    severity: "error" as const,
+    check: "counters",
+    message,
+  })) as [Finding, Finding];
+  for (const findings of [[one], [one, other], [one], [], [one]]) observe({ kind: "checked", findings });
+  observe({ kind: "not_checked", why: "other_server" });
+  const said = lines.map((line) => JSON.parse(line) as Readonly<Record<string, string>>);
+  expect(said.map(({ level, finding, msg }) => `${level} ${finding ?? msg}`)).toEqual([
+    "error of a",
+    "error of b",
+    "info the rows agree with each other again",
+    "error of a",
+  ]);
+  expect(said[0]).toMatchObject({ check: "counters", msg: "the rows are damaged: run `rowlock doctor`" });
+  observe({ kind: "not_checked", why: "too_much" });
+  expect(lines.at(-1)).toContain("too much to check");
 });

@@ -135,25 +135,20 @@ describe("another web site", () => {
   });
 });
 
-describe("what is no call", () => {
-  test("is refused with what to do", async () => {
-    const { ask } = await startPageServer();
-    expect(await ask("/api/GetLock")).toMatchObject({ status: 405, headers: { allow: "POST" } });
-    expect(await ask("/api/about", { method: "POST" })).toMatchObject({
-      status: 405,
-      headers: { allow: "GET" },
-    });
-    expect(await ask("/api/nothing")).toMatchObject({ status: 404, json: { reason: "PAGE_REFUSED" } });
-    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonx"]) {
-      const answer = await ask("/api/GetLock", { ...posted({}), headers: { "content-type": type } });
-      expect([answer.status, answer.json.message]).toEqual([
-        415,
-        expect.stringContaining("application/json"),
-      ]);
-    }
-    const named = { "content-type": "application/json; charset=utf-8" };
-    expect((await ask("/api/GetLock", { ...posted({ name: "x" }), headers: named })).status).toBe(200);
+test("what is no call is refused with what to do", async () => {
+  const { ask } = await startPageServer();
+  expect(await ask("/api/GetLock")).toMatchObject({ status: 405, headers: { allow: "POST" } });
+  expect(await ask("/api/about", { method: "POST" })).toMatchObject({
+    status: 405,
+    headers: { allow: "GET" },
   });
+  expect(await ask("/api/nothing")).toMatchObject({ status: 404, json: { reason: "PAGE_REFUSED" } });
+  for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonx"]) {
+    const answer = await ask("/api/GetLock", { ...posted({}), headers: { "content-type": type } });
+    expect([answer.status, answer.json.message]).toEqual([415, expect.stringContaining("application/json")]);
+  }
+  const named = { "content-type": "application/json; charset=utf-8" };
+  expect((await ask("/api/GetLock", { ...posted({ name: "x" }), headers: named })).status).toBe(200);
 });
 
 describe("what is too large or too much", () => {

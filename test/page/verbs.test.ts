@@ -70,21 +70,19 @@ describe("reads", () => {
   });
 });
 
-describe("acts", () => {
-  test("force a release, set a limit and update a lock", async () => {
-    const server = await startPageServer();
-    await busyLock(server, NAME);
-    expect(await server.call("SetLimit", { name: NAME, limit: 3, reason: "night shift" })).toMatchObject({
-      limit: 3,
-    });
-    expect(await server.call("UpdateRecord", { name: NAME, status: "paused" })).toMatchObject({
-      record: { status: "paused" },
-    });
-    const released = await server.call("ForceRelease", { name: NAME, reason: "it hangs" });
-    expect(released).toMatchObject({ ended: [{ owner: "anna" }, { owner: "ben" }] });
-    const { changes } = await server.client.call("listChanges", { locks: { case: "lockName", value: NAME } });
-    expect(changes.map(({ reason }) => reason)).toEqual(["it hangs", "it hangs", "", "night shift", ""]);
+test("acts force a release, set a limit and update a lock", async () => {
+  const server = await startPageServer();
+  await busyLock(server, NAME);
+  expect(await server.call("SetLimit", { name: NAME, limit: 3, reason: "night shift" })).toMatchObject({
+    limit: 3,
   });
+  expect(await server.call("UpdateRecord", { name: NAME, status: "paused" })).toMatchObject({
+    record: { status: "paused" },
+  });
+  const released = await server.call("ForceRelease", { name: NAME, reason: "it hangs" });
+  expect(released).toMatchObject({ ended: [{ owner: "anna" }, { owner: "ben" }] });
+  const { changes } = await server.client.call("listChanges", { locks: { case: "lockName", value: NAME } });
+  expect(changes.map(({ reason }) => reason)).toEqual(["it hangs", "it hangs", "", "night shift", ""]);
 });
 
 describe("failures", () => {

@@ -101,21 +101,19 @@ test("a watch ends when its browser goes", async () => {
   expect([server.logLines, server.errors]).toEqual([[], []]);
 });
 
-describe("a server that stops", () => {
-  test("ends watches at once, says so, and takes no new ones", async () => {
-    const server = await startPageServer();
-    const watch = await server.watch("");
-    await watch.until(({ events }) => events.length > 0);
-    // A call that takes as long as the drain may last.
-    const blocked = server.client.wait({
-      target: { case: "request", value: { name: "x", terms: lasting() } },
-    });
-    await blocked.granted();
-    const drained = server.grpc.drain(60_000);
-    expect(await watch.end()).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
-    expect(await watch.ended).toBe(true);
-    const late = await server.watch("");
-    expect([late.status, (await late.refusal()).reason]).toEqual([503, "SHUTTING_DOWN"]);
-    await drained;
+test("a server that stops ends watches at once, says so, and takes no new ones", async () => {
+  const server = await startPageServer();
+  const watch = await server.watch("");
+  await watch.until(({ events }) => events.length > 0);
+  // A call that takes as long as the drain may last.
+  const blocked = server.client.wait({
+    target: { case: "request", value: { name: "x", terms: lasting() } },
   });
+  await blocked.granted();
+  const drained = server.grpc.drain(60_000);
+  expect(await watch.end()).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
+  expect(await watch.ended).toBe(true);
+  const late = await server.watch("");
+  expect([late.status, (await late.refusal()).reason]).toEqual([503, "SHUTTING_DOWN"]);
+  await drained;
 });

@@ -132,20 +132,18 @@ function scene() {
 const away = () => new Error("The database is away, by a test.");
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-describe("a replica that starts", () => {
-  test("registers itself, searches for rows that were set back, and reads the clock before any loop runs; or fails", async () => {
-    const { background, registered, look, fail, dueAsked, clockReads } = scene();
-    fail(away());
-    await expect(background.start()).rejects.toThrow("away");
-    await pass(10 * bounds.SWEEP_INTERVAL_MS);
-    expect(dueAsked).toEqual([]);
-    fail(null);
-    await background.start();
-    expect(registered).toHaveLength(2);
-    expect(look).toHaveBeenCalledTimes(1);
-    expect(clockReads()).toBe(1);
-    await background.stop();
-  });
+test("a replica that starts registers itself, searches for rows that were set back, and reads the clock before any loop runs; or fails", async () => {
+  const { background, registered, look, fail, dueAsked, clockReads } = scene();
+  fail(away());
+  await expect(background.start()).rejects.toThrow("away");
+  await pass(10 * bounds.SWEEP_INTERVAL_MS);
+  expect(dueAsked).toEqual([]);
+  fail(null);
+  await background.start();
+  expect(registered).toHaveLength(2);
+  expect(look).toHaveBeenCalledTimes(1);
+  expect(clockReads()).toBe(1);
+  await background.stop();
 });
 
 describe("heartbeats", () => {

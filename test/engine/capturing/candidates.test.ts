@@ -221,29 +221,27 @@ describe("the time of the next free lock", () => {
   });
 });
 
-describe("limits of 0", () => {
-  test("let the search skip a lock with its own limit of 0, and one that a known pattern pauses; other limits do not", async () => {
-    const rows = new Rows();
-    for (const name of ["a/1", "a/2", "b/1"]) rows.add(name, 1);
-    Object.assign(rows.locks[1] ?? {}, { limit: 0 });
-    rows.rules.push({ prefix: "b/", limit: 2, version: 1n, reason: "", changeMark: 0n });
-    rows.rules.push({ prefix: "u/", limit: null, version: 1n, reason: "", changeMark: 0n });
-    const taking: Taking = new Set();
-    const candidates = search(rows, "", null, taking);
-    expect(await candidates.paused()).toBe(false);
-    expect(await searchAmong(rows, ["b/1"]).paused()).toBe(false);
-    expect(await names(candidates, 5)).toEqual(["a/1", "b/1"]);
-    expect([...taking]).toEqual(["a/1", "b/1"]);
-    rows.pause("a/");
-    const paused = search(rows, "");
-    expect(await paused.paused()).toBe(true);
-    expect(await names(paused, 5)).toEqual(["b/1"]);
-    const named = searchAmong(rows, ["a/1", "a/none", "b/1", "b/none"]);
-    expect(await named.paused()).toBe(true);
-    expect(await names(named, 5)).toEqual(["b/none", "b/1"]);
-    rows.rules.splice(0);
-    expect(await named.paused()).toBe(false);
-  });
+test("limits of 0 let the search skip a lock with its own limit of 0, and one that a known pattern pauses; other limits do not", async () => {
+  const rows = new Rows();
+  for (const name of ["a/1", "a/2", "b/1"]) rows.add(name, 1);
+  Object.assign(rows.locks[1] ?? {}, { limit: 0 });
+  rows.rules.push({ prefix: "b/", limit: 2, version: 1n, reason: "", changeMark: 0n });
+  rows.rules.push({ prefix: "u/", limit: null, version: 1n, reason: "", changeMark: 0n });
+  const taking: Taking = new Set();
+  const candidates = search(rows, "", null, taking);
+  expect(await candidates.paused()).toBe(false);
+  expect(await searchAmong(rows, ["b/1"]).paused()).toBe(false);
+  expect(await names(candidates, 5)).toEqual(["a/1", "b/1"]);
+  expect([...taking]).toEqual(["a/1", "b/1"]);
+  rows.pause("a/");
+  const paused = search(rows, "");
+  expect(await paused.paused()).toBe(true);
+  expect(await names(paused, 5)).toEqual(["b/1"]);
+  const named = searchAmong(rows, ["a/1", "a/none", "b/1", "b/none"]);
+  expect(await named.paused()).toBe(true);
+  expect(await names(named, 5)).toEqual(["b/none", "b/1"]);
+  rows.rules.splice(0);
+  expect(await named.paused()).toBe(false);
 });
 
 describe("a search among names", () => {

@@ -167,14 +167,12 @@ describe("a capture", () => {
   });
 });
 
-describe("what a capture requests of a lock", () => {
-  test("has the first ids that brought no lease, so that it takes no more than requested", async () => {
-    const answers = [BUSY, HELD, null, HELD, BUSY, HELD];
-    const { capture, commands } = scene(9, () => answers.shift() as (typeof answers)[number]);
-    expect((await capture({ max: 3, requestId: "r" })).leases).toHaveLength(3);
-    const ids = commands.map(({ requestId }) => requestId);
-    expect(ids).toEqual([0, 1, 2, 0, 2, 2].map((index) => keptRequestId("", "r", index)));
-  });
+test("what a capture requests of a lock has the first ids that brought no lease, so that it takes no more than requested", async () => {
+  const answers = [BUSY, HELD, null, HELD, BUSY, HELD];
+  const { capture, commands } = scene(9, () => answers.shift() as (typeof answers)[number]);
+  expect((await capture({ max: 3, requestId: "r" })).leases).toHaveLength(3);
+  const ids = commands.map(({ requestId }) => requestId);
+  expect(ids).toEqual([0, 1, 2, 0, 2, 2].map((index) => keptRequestId("", "r", index)));
 });
 
 describe("a capture that is refused", () => {

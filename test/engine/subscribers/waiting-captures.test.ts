@@ -126,16 +126,14 @@ describe("a decision", () => {
   });
 });
 
-describe("the feed of other servers' decisions", () => {
-  test("that cannot open is reported, and the waiting captures look by themselves", async () => {
-    const { waits, feed, failures } = scene();
-    feed.begin.mockRejectedValueOnce(AWAY);
-    const wait = new TestWait(waits, wanting(), () => LEASE);
-    await settled();
-    expect(failures).toEqual([["watches", AWAY]]);
-    await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
-    expect(wait.answered).toBe(LEASE);
-  });
+test("the feed of other servers' decisions that cannot open is reported, and the waiting captures look by themselves", async () => {
+  const { waits, feed, failures } = scene();
+  feed.begin.mockRejectedValueOnce(AWAY);
+  const wait = new TestWait(waits, wanting(), () => LEASE);
+  await settled();
+  expect(failures).toEqual([["watches", AWAY]]);
+  await vi.advanceTimersByTimeAsync(CAPTURE_POLL_MS);
+  expect(wait.answered).toBe(LEASE);
 });
 
 describe("a line looks by itself", () => {

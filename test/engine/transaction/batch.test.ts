@@ -31,23 +31,21 @@ function batchOf(asked: Record<string, readonly Command[]>, earlier: readonly At
 const planOf = (batch: Attempt, likely: bigint[] = [], impatient = true) =>
   batch.plan((lockId) => likely.includes(lockId), impatient);
 
-describe("an attempt reads", () => {
-  test("claims by the request ids of clients, and by the numbers that an earlier attempt gave to those of the server", async () => {
-    const own = `${SERVER_MADE_PREFIX}own`;
-    const commands = [acquire("theirs"), acquire(own)];
-    expect(planOf(batchOf({ 1: commands }))).toMatchObject({ requestIds: ["theirs"], claims: [] });
-    const earlier = batchOf({ 1: commands });
-    expect(planOf(batchOf({ 1: commands }, [earlier]))).toMatchObject({ requestIds: ["theirs"], claims: [] });
-    const store = new ScriptedTransactions();
-    store.locks.set(1n, lockRow(1n, { limit: 2, nextTicket: 7n }));
-    const transacting = store.transact(planOf(earlier), (loaded) => earlier.decide(loaded));
-    const failing = expect(transacting).rejects.toMatchObject({ kind: "unknown_outcome" });
-    await store.at(0).rollBackUnheard();
-    await failing;
-    const { requestIds, claims } = planOf(batchOf({ 1: commands }, [earlier]));
-    expect(requestIds).toEqual(["theirs"]);
-    expect(claims).toMatchObject([{ lockId: 1n, ticketNumber: 8n, requestId: own }]);
-  });
+test("an attempt reads claims by the request ids of clients, and by the numbers that an earlier attempt gave to those of the server", async () => {
+  const own = `${SERVER_MADE_PREFIX}own`;
+  const commands = [acquire("theirs"), acquire(own)];
+  expect(planOf(batchOf({ 1: commands }))).toMatchObject({ requestIds: ["theirs"], claims: [] });
+  const earlier = batchOf({ 1: commands });
+  expect(planOf(batchOf({ 1: commands }, [earlier]))).toMatchObject({ requestIds: ["theirs"], claims: [] });
+  const store = new ScriptedTransactions();
+  store.locks.set(1n, lockRow(1n, { limit: 2, nextTicket: 7n }));
+  const transacting = store.transact(planOf(earlier), (loaded) => earlier.decide(loaded));
+  const failing = expect(transacting).rejects.toMatchObject({ kind: "unknown_outcome" });
+  await store.at(0).rollBackUnheard();
+  await failing;
+  const { requestIds, claims } = planOf(batchOf({ 1: commands }, [earlier]));
+  expect(requestIds).toEqual(["theirs"]);
+  expect(claims).toMatchObject([{ lockId: 1n, ticketNumber: 8n, requestId: own }]);
 });
 
 describe("an attempt", () => {

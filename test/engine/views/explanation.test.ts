@@ -5,7 +5,6 @@ import type { Claim } from "../../../server/core/claim.ts";
 import type { EffectiveLimit } from "../../../server/core/limit.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import { type Basis, explain } from "../../../server/engine/views/explaining.ts";
-import type { KeptChange } from "../../../server/storage/store.ts";
 import { CLAIM, FREE_LOCK, RECORD, TERMS } from "../../support/claims.ts";
 
 const NOW_US = 1_000_000_000;
@@ -15,10 +14,6 @@ const limited = (limit: number): EffectiveLimit => {
   return { limit, source: "name", pattern: "", version: 1n, reason: "" };
 };
 const ONE = limited(1);
-const SET: KeptChange = {
-  ...{ kind: "limit", target: "etl/load", isPattern: false, by: "token:ops" },
-  ...{ from: "", to: "1", reason: "", atUs: NOW_US - 1, id: 1n },
-};
 
 const held = (ticket: number, overrides: Partial<Claim> = {}): Claim => ({
   ...CLAIM,
@@ -62,25 +57,9 @@ describe("the causes", () => {
   test.each<[string, Parameters<typeof known>[0], object]>([
     ["a fail-over", { grantsFromUs: LATER_US }, { kind: "failed_over", untilUs: LATER_US }],
     [
-      "rows that another transaction holds",
-      { rowsHeld: { kind: "rows_held", holder: { connectionId: 7n, user: "app" }, forUs: null } },
-      { kind: "rows_held", holder: { connectionId: 7n, user: "app" }, forUs: null },
-    ],
-    ["a limit of 0", { limit: limited(0), limitSet: SET }, { kind: "limit", limit: limited(0), set: SET }],
-    [
       "a limit below the permits asked for",
       { limit: limited(2), claim: waiting(1, { permits: 3 }) },
       { kind: "limit", limit: limited(2), set: null },
-    ],
-    [
-      "a lock that is not due",
-      { lock: { record: { ...RECORD, notBeforeUs: LATER_US } } },
-      { kind: "not_before", untilUs: LATER_US },
-    ],
-    [
-      "a record without attempts",
-      { lock: { record: { ...RECORD, attemptsLeft: 0 } } },
-      { kind: "exhausted" },
     ],
     [
       "a status that is not wanted",
@@ -89,20 +68,6 @@ describe("the causes", () => {
         claim: waiting(1, { terms: { ...TERMS, ifStatus: ["new"] } }),
       },
       { kind: "status", status: "done" },
-    ],
-    [
-      "a holder",
-      { lock: HELD, holders: [held(1)] },
-      { kind: "held", holders: [held(1)], holderCount: 1, firstEndsAtUs: LATER_US },
-    ],
-    [
-      "waiters before it",
-      {
-        waiters: [waiting(1), waiting(2), waiting(3)],
-        claim: waiting(3),
-        place: { ahead: 2, permitsAhead: 5 },
-      },
-      { kind: "queued", ahead: 2, permitsAhead: 5, first: [waiting(1), waiting(2)] },
     ],
   ])("have %s", (_, rows, cause) => {
     expect(causesOf(rows)).toEqual([cause]);

@@ -109,22 +109,20 @@ describe("Release", () => {
   });
 });
 
-describe("UpdateRecord", () => {
-  test("creates an unused lock, and returns its record", async () => {
-    const atNoon = { seconds: 1_000_000_000n, nanos: 1_000 };
-    const { record } = await call("updateRecord", {
-      name: "made",
-      newNotBefore: { case: "notBefore", value: atNoon },
-      newAttemptsLeft: { case: "attemptsLeft", value: 3 },
-      status: "todo",
-    });
-    expect(record).toMatchObject({ notBefore: atNoon, attemptsLeft: 3, status: "todo" });
-    expect(await recordOf("made")).toEqual(record);
-    const unset = { newAttemptsLeft: { case: "unsetAttemptsLeft" as const, value: {} } };
-    const { record: later } = await call("updateRecord", { name: "made", ...unset });
-    expect(later).toMatchObject({ notBefore: atNoon, status: "todo", version: (record?.version ?? 0n) + 1n });
-    expect((await recordOf("made"))?.attemptsLeft).toBeUndefined();
+test("UpdateRecord creates an unused lock, and returns its record", async () => {
+  const atNoon = { seconds: 1_000_000_000n, nanos: 1_000 };
+  const { record } = await call("updateRecord", {
+    name: "made",
+    newNotBefore: { case: "notBefore", value: atNoon },
+    newAttemptsLeft: { case: "attemptsLeft", value: 3 },
+    status: "todo",
   });
+  expect(record).toMatchObject({ notBefore: atNoon, attemptsLeft: 3, status: "todo" });
+  expect(await recordOf("made")).toEqual(record);
+  const unset = { newAttemptsLeft: { case: "unsetAttemptsLeft" as const, value: {} } };
+  const { record: later } = await call("updateRecord", { name: "made", ...unset });
+  expect(later).toMatchObject({ notBefore: atNoon, status: "todo", version: (record?.version ?? 0n) + 1n });
+  expect((await recordOf("made"))?.attemptsLeft).toBeUndefined();
 });
 
 describe("DeleteRecord", () => {

@@ -180,23 +180,21 @@ describe("GetLock", () => {
   });
 });
 
-describe("ListLocks", () => {
-  test("ends a page early instead of making it larger than clients accept", async () => {
-    const labels = Object.fromEntries(
-      Array.from({ length: 16 }, (_, index) => [`${index}`.padEnd(63, "k"), "v".repeat(255)]),
+test("ListLocks ends a page early instead of making it larger than clients accept", async () => {
+  const labels = Object.fromEntries(
+    Array.from({ length: 16 }, (_, index) => [`${index}`.padEnd(63, "k"), "v".repeat(255)]),
+  );
+  const owner = "o".repeat(255);
+  await server.client.limitAll("large/*", 100);
+  const locks = Array.from({ length: 30 }, (_, index) => `large/${String(index).padStart(2, "0")}`);
+  for (const name of locks) {
+    await Promise.all(
+      Array.from({ length: 10 }, () => server.client.lease({ name, terms: { owner, labels } })),
     );
-    const owner = "o".repeat(255);
-    await server.client.limitAll("large/*", 100);
-    const locks = Array.from({ length: 30 }, (_, index) => `large/${String(index).padStart(2, "0")}`);
-    for (const name of locks) {
-      await Promise.all(
-        Array.from({ length: 10 }, () => server.client.lease({ name, terms: { owner, labels } })),
-      );
-    }
-    const pages = await pagesOf((pageToken) => call("listLocks", { prefix: "large/", pageToken }));
-    expect(pages.flatMap((page) => page.locks.map(({ name }) => name))).toEqual(locks);
-    expect(pages).toHaveLength(2);
-  });
+  }
+  const pages = await pagesOf((pageToken) => call("listLocks", { prefix: "large/", pageToken }));
+  expect(pages.flatMap((page) => page.locks.map(({ name }) => name))).toEqual(locks);
+  expect(pages).toHaveLength(2);
 });
 
 describe("ListLimits", () => {

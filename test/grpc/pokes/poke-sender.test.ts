@@ -107,27 +107,6 @@ test("a server that could not be poked gets none for a while, and is then looked
   expect(lookUps()).toBe(2);
 });
 
-test("a server's pause ends when it leaves the register, and does not apply to its successor", async () => {
-  const { send, pokes, register, open, lookUps } = scene(1n, 2n);
-  send(1n);
-  await turn();
-  pokes[0]?.answer(new Error("A fault made by a test."));
-  // A lookup for another server finds the first one gone; then the first one is back.
-  register.splice(0, 1);
-  send(2n);
-  await turn();
-  register.push(target(1n));
-  send(1n);
-  await turn();
-  expect(pokes.at(-1)?.address).toBe("server-1:1");
-  pokes.at(-1)?.answer();
-  vi.advanceTimersByTime(POKE_REST_MS);
-  send(1n);
-  await turn();
-  expect(lookUps()).toBe(3);
-  expect(open.size).toBe(2);
-});
-
 test("with other TLS material, every server is connected to anew, also one that is just being looked up", async () => {
   const { sender, send, pokes, open, lookUps, counted } = scene(1n, 2n);
   send(1n);

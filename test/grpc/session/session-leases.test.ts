@@ -347,19 +347,17 @@ test.each([
   expect(message.ttl).toMatchObject({ seconds, nanos: 0 });
 });
 
-describe("the database's clock is set ahead by an hour", () => {
-  test("before a provisional lease is acknowledged, and while a lease is held: neither is forgotten", () => {
-    const { leases, give, acknowledge, asked, end, said, state } = scene();
-    give(provisional(1, { deadlineUs: NOW_US + 10_000_000 }));
-    give(claimOf(2));
-    state.nowUs += 3_600_000_000;
-    state.aheadUs += 3_600_000_000;
-    leases.forgetEnded();
-    acknowledge();
-    expect(asked.map(({ ticket }) => ticket)).toEqual([1]);
-    end(claimOf(2), "force_released");
-    expect(said).toEqual(["lost 2"]);
-  });
+test("the database's clock is set ahead by an hour before a provisional lease is acknowledged, and while a lease is held: neither is forgotten", () => {
+  const { leases, give, acknowledge, asked, end, said, state } = scene();
+  give(provisional(1, { deadlineUs: NOW_US + 10_000_000 }));
+  give(claimOf(2));
+  state.nowUs += 3_600_000_000;
+  state.aheadUs += 3_600_000_000;
+  leases.forgetEnded();
+  acknowledge();
+  expect(asked.map(({ ticket }) => ticket)).toEqual([1]);
+  end(claimOf(2), "force_released");
+  expect(said).toEqual(["lost 2"]);
 });
 
 test("nothing is kept of provisional leases that have ended, if their client acknowledges nothing", () => {

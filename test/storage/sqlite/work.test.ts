@@ -270,16 +270,14 @@ describe("a COMMIT that fails", () => {
   });
 });
 
-describe("the pause after a fail-over", () => {
-  test("is reported as its rest, and is absent when it is over", async () => {
-    const note = { epochMin: 0n, pauseUsMin: 60 * SECOND_US, pauseUsMax: 3_600 * SECOND_US };
-    expect(await store.failOver({ ...note, seenEpoch: 0n })).toBe(60 * SECOND_US);
-    nowUs += 20 * SECOND_US;
-    // The fail-over is already recorded.
-    expect(await store.failOver({ ...note, seenEpoch: 0n })).toBe(40 * SECOND_US);
-    nowUs += 50 * SECOND_US;
-    expect(await store.failOver({ ...note, seenEpoch: 0n })).toBe(0);
-  });
+test("the pause after a fail-over is reported as its rest, and is absent when it is over", async () => {
+  const note = { epochMin: 0n, pauseUsMin: 60 * SECOND_US, pauseUsMax: 3_600 * SECOND_US };
+  expect(await store.failOver({ ...note, seenEpoch: 0n })).toBe(60 * SECOND_US);
+  nowUs += 20 * SECOND_US;
+  // The fail-over is already recorded.
+  expect(await store.failOver({ ...note, seenEpoch: 0n })).toBe(40 * SECOND_US);
+  nowUs += 50 * SECOND_US;
+  expect(await store.failOver({ ...note, seenEpoch: 0n })).toBe(0);
 });
 
 describe("a database", () => {
