@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FrontDoor } from "../../server/grpc/front-door.ts";
-import { ANSWER_LEAVES_MS, HEADER_BYTES_MAX } from "../../server/grpc/grpc-bounds.ts";
+import { HEADER_BYTES_MAX } from "../../server/grpc/grpc-bounds.ts";
 import { OpenStreams } from "../../server/grpc/open-streams.ts";
 import { Standing } from "../../server/grpc/standing.ts";
 import { limitConnections } from "../../server/grpc/transport-limits.ts";
@@ -62,18 +62,6 @@ test("a call or stream for something new on a connection whose calls wait for to
   expect(failed.mock.calls.map((told) => told.slice(0, 3))).toEqual(
     methods.map((method) => [method, overloaded, expect.any(Error)]),
   );
-});
-
-test("a refused call is forgotten when its request has ended", async () => {
-  const set = vi.spyOn(globalThis, "setTimeout");
-  const cleared = vi.spyOn(globalThis, "clearTimeout");
-  await expect(client.call("acquire", { name: "any" })).rejects.toMatchObject(REFUSED);
-  const timers = set.mock.results.filter((_, nth) => set.mock.calls[nth]?.[1] === ANSWER_LEAVES_MS);
-  expect(timers.length).toBeGreaterThan(0);
-  await vi.waitFor(() => {
-    for (const { value } of timers) expect(cleared).toHaveBeenCalledWith(value);
-  });
-  vi.restoreAllMocks();
 });
 
 test("renewals and releases are not refused, nor what comes on other connections", async () => {

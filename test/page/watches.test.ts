@@ -28,17 +28,6 @@ test("a watch shows the locks, and then their changes", async () => {
   expect(watch.locks.has("web/a")).toBe(false);
 });
 
-test("a watch shows what a gRPC client's watch shows", async () => {
-  const server = await startPageServer();
-  for (const name of ["a", "b", "c"]) await server.client.lease({ name, terms: lasting(name) });
-  const [byPage, byGrpc] = [await server.watch(""), server.client.watch("")];
-  await byGrpc.complete();
-  await byPage.until(({ events }) => events.some(({ data }) => data.complete));
-  const owners = [...byPage.locks.values()].map(({ holders }) => holders[0].owner);
-  expect(owners).toEqual([...byGrpc.locks.values()].map(({ holders }) => holders[0]?.owner));
-  byGrpc.cancel();
-});
-
 describe("watches", () => {
   const { max, ofCaller, ofNetwork } = PAGE_WATCHES;
 

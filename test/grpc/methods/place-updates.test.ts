@@ -57,15 +57,6 @@ test("a place never grows: one that was read earlier and comes later is not sent
   expect(aheads()).toEqual([4, 3, 2]);
 });
 
-test("a delayed place is sent with the time of its sending", () => {
-  const { updates, sent } = recorded(1_000);
-  updates.offer(at(2), NOW_US);
-  vi.advanceTimersByTime(400);
-  updates.offer(at(1), NOW_US + 400_000);
-  vi.advanceTimersByTime(600);
-  expect(sent.map(({ nowUs }) => nowUs)).toEqual([NOW_US, NOW_US + 1_000_000]);
-});
-
 test("a crowd that moves up is notified in turn, a few at once, each with its latest place", () => {
   const turns = new PlaceTurns();
   const told = new Map<number, number>();
@@ -93,28 +84,4 @@ test("a crowd that moves up is notified in turn, a few at once, each with its la
   }
   expect(told.size).toBe(crowd.length - 1);
   for (const [index, ahead] of told) expect(ahead).toBe(index);
-});
-
-test("an outdated place is not sent, nor a place of an ended stream", () => {
-  const sent: number[] = [];
-  const waiting: (() => void)[] = [];
-  const updates = new PlaceUpdates({
-    intervalMs: 0,
-    turn: (go) => waiting.push(go),
-    send({ ahead }, _nowUs, written) {
-      sent.push(ahead);
-      written();
-    },
-  });
-  updates.offer(at(9), NOW_US);
-  updates.offer(at(8), NOW_US);
-  updates.offer(at(7), NOW_US);
-  expect(waiting).toHaveLength(1);
-  waiting.shift()?.();
-  expect(sent).toEqual([9, 7]);
-  updates.offer(at(6), NOW_US);
-  expect(waiting).toHaveLength(1);
-  updates.stop();
-  waiting.shift()?.();
-  expect(sent).toEqual([9, 7]);
 });
