@@ -61,20 +61,6 @@ describe("on a node that may lag", () => {
     new ScriptedPool((sql) => (sql.endsWith("FROM rowlock_meta WHERE id = 1") ? [["1000", "5"]] : undefined));
   const from = { atUs: 70, afterLockId: 3n };
 
-  test("recent decisions are read after it has caught up, which delays no later decision", async () => {
-    const scripted = deciding();
-    scripted.connection.mayLag = true;
-    await otherServers(stepsOn(scripted.pool, null)).decidedSince(from, null, 2);
-    const order = scripted.sql.map((sql) => sql.split(" ").slice(0, 2).join(" "));
-    expect(order).toEqual([
-      "SET SESSION",
-      "SELECT CAST(UNIX_TIMESTAMP(NOW(6))",
-      "SET SESSION",
-      "(SELECT id,",
-    ]);
-    expect(scripted.destroyed).toEqual([]);
-  });
-
   test("recent decisions that could not be read leave no connection that waits for it", async () => {
     for (const mayLag of [true, false]) {
       const scripted = deciding();
