@@ -1,6 +1,5 @@
 // The door of the engine: the verbs, and the start and stop of its parts. It loads, decides and saves nothing itself.
-// parts.ts connects the parts. lanes.ts and transaction.ts carry commands; after-commit.ts and
-// the folder subscribers carry wake-ups.
+// parts.ts connects the parts. lanes.ts and transaction.ts carry commands; the folder subscribers carries wake-ups.
 
 import type { BoundUse } from "../core/bound-use.ts";
 import {
@@ -27,7 +26,7 @@ import type {
   ViewedLock,
 } from "./answers.ts";
 import type { Health } from "./background/health.ts";
-import { shuttingDown } from "./faults.ts";
+import { shuttingDown, withoutRepeating } from "./faults.ts";
 import type {
   ChangesQuery,
   ClaimsQuery,
@@ -38,9 +37,8 @@ import type {
 } from "./history.ts";
 import { connect, type EngineOptions, type Parts } from "./parts.ts";
 import { markOf } from "./secrets.ts";
-import { promised } from "./transaction/ask.ts";
-import { withoutRepeating } from "./transaction/attempts.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
+import { promised } from "./transaction/transaction.ts";
 import { listedChanges, listedClaims } from "./views/past.ts";
 
 /** Of a capture whose caller may hold no more leases now. It goes on waiting, and the others of its line are served. */
@@ -105,10 +103,8 @@ export class Engine {
   /** What is used of the bounds of the engine. */
   get bounds(): readonly BoundUse[] {
     const { lanes, lockIds, turns, reads, captures, subscribers, detachments } = this.#parts;
-    return [
-      ...[lanes, lockIds, turns, reads, captures, subscribers.watches].flatMap((part) => part.bounds),
-      detachments.bound,
-    ];
+    const parts = [lanes, lockIds, turns, reads, captures, subscribers.watches, detachments];
+    return parts.flatMap(({ bounds }) => bounds);
   }
 
   /** Number of claims that streams and blocked calls follow. */
@@ -268,7 +264,7 @@ export class Engine {
 
   /** For how long nothing is granted yet because of a fail-over, as far as this server's decisions have shown. */
   get pausedForUs(): number {
-    return Math.max(0, this.#parts.grantsFromUs() - this.nowUs());
+    return Math.max(0, this.#parts.checked.grantsFromUs - this.nowUs());
   }
 
   /**
@@ -334,7 +330,7 @@ export class Engine {
     caller?: Caller,
   ): Promise<{ readonly claimsUs: number; readonly changesUs: number }> {
     const { store, turns, nowUs, kept } = this.#parts;
-    const from = await turns.run(caller, () => store.historyFrom());
+    const from = await turns.run(() => store.historyFrom(), caller);
     const keptForUs = lockName === null ? kept.underPrefixUs(prefix) : kept.ofNameUs(lockName);
     return {
       claimsUs: Math.max(nowUs() - keptForUs, from.claimsUs),

@@ -57,8 +57,11 @@ export interface BackgroundOptions {
 export class Background {
   readonly #options: BackgroundOptions;
   readonly #loops: readonly Loop[];
-  /** performance.now() at the start of the last heartbeats that all succeeded. */
-  #heartbeatMs = performance.now();
+  /**
+   * performance.now() from which on places may have run out, because heartbeats have failed for so long. They then come
+   * before decisions: the database or this process was away, not the waiters.
+   */
+  lateFromMs: number;
   #lateHeartbeat: Promise<void> | undefined;
   /** The request ids of claims that ended before this are forgotten; null: this server has not looked yet. */
   #forgottenUs: number | null = null;
@@ -71,6 +74,7 @@ export class Background {
 
   constructor(options: BackgroundOptions) {
     this.#options = options;
+    this.lateFromMs = this.#lateAfter(performance.now());
     const heartbeatMs = options.policy.graceUs / 1_000 / bounds.HEARTBEATS_PER_GRACE;
     this.#loops = [
       this.#loop("heartbeat", heartbeatMs, 0.1, () => this.#heartbeat()),
@@ -103,21 +107,17 @@ export class Background {
     await this.#options.witness.look();
   }
 
-  /**
-   * To be awaited before a decision; null: nothing to await. If heartbeats have failed for so long that places may have
-   * run out, they come first: the database or this process was away, not the waiters.
-   */
-  lateHeartbeat(): Promise<void> | null {
-    if (!this.#isLate()) return null;
+  /** The same for all decisions that wait for it. */
+  lateHeartbeat(): Promise<void> {
     this.#lateHeartbeat ??= this.#heartbeat().finally(() => {
       this.#lateHeartbeat = undefined;
     });
     return this.#lateHeartbeat;
   }
 
-  /** Whether heartbeats have failed for so long that places may have run out. */
-  #isLate(): boolean {
-    return (performance.now() - this.#heartbeatMs) * 1_000 >= this.#options.policy.attachedForUs / 2;
+  /** `lateFromMs` after heartbeats that began then and all succeeded. */
+  #lateAfter(beganMs: number): number {
+    return beganMs + this.#options.policy.attachedForUs / 2_000;
   }
 
   async #heartbeat(): Promise<void> {
@@ -127,8 +127,8 @@ export class Background {
     // A replica without waiters must also notice that the database was away.
     if (claims.length === 0) await this.#options.rulesInForce.register();
     // Gives waiters of other replicas the time to show that they are there.
-    if (this.#isLate()) this.#options.store.clock.cameBack();
-    this.#heartbeatMs = startedMs;
+    if (performance.now() >= this.lateFromMs) this.#options.store.clock.cameBack();
+    this.lateFromMs = this.#lateAfter(startedMs);
   }
 
   /** The places of the followers here, and of clients that are coming back. */

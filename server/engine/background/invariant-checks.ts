@@ -5,7 +5,7 @@
 import { REPLICAS_MAX, type Store } from "../../storage/store.ts";
 import type { EngineObserver } from "../answers.ts";
 import { CHECKED_AGAIN_MS, CHECKED_MS_MAX, FINDINGS_MAX } from "../engine-bounds.ts";
-import type { ListingTurns } from "../views/listing-turns.ts";
+import type { ListingTurns } from "../views/views.ts";
 
 export interface InvariantChecksOptions {
   readonly store: Pick<Store, "checkLiveClaims" | "replicas">;
@@ -29,7 +29,7 @@ export class InvariantChecks {
     if (performance.now() < this.#restUntilMs) return;
     try {
       if (!(await this.#isFirst())) return observer({ kind: "not_checked", why: "other_server" });
-      const findings = await turns.run(undefined, () => store.checkLiveClaims(FINDINGS_MAX, CHECKED_MS_MAX));
+      const findings = await turns.run(() => store.checkLiveClaims(FINDINGS_MAX, CHECKED_MS_MAX));
       // A warning is about a state that passes, and no damage.
       if (findings)
         return observer({

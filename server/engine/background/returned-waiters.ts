@@ -7,7 +7,7 @@ import { type Claim, type ClaimKey, type ClaimRef, isServerMade } from "../../co
 import type { Policy } from "../../core/rows.ts";
 import type { Store } from "../../storage/store.ts";
 import { RETURNED_READ_MAX } from "../engine-bounds.ts";
-import type { Ask } from "../transaction/ask.ts";
+import type { Ask } from "../transaction/transaction.ts";
 
 export interface ReturnedWaitersOptions {
   readonly store: Pick<Store, "claims" | "claimsByRequest" | "heartbeat">;

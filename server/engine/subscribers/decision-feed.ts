@@ -45,7 +45,8 @@ const NEVER = { atUs: Number.MAX_SAFE_INTEGER, afterLockId: 0n };
 
 export class DecisionFeed {
   readonly #options: DecisionFeedOptions;
-  readonly #listeners = new Set<DecisionListener>();
+  /** A commit without listeners need not be reported. */
+  readonly listeners = new Set<DecisionListener>();
   readonly #sweeps: Loop;
   /** When the last sweep began, by the database's clock; null: nobody listens. */
   #sweptUs: number | null = null;
@@ -71,19 +72,14 @@ export class DecisionFeed {
 
   /** Resolves when the feed reports every decision from then on. Throws StoreErrors; sweeps then try to begin. */
   async begin(listener: DecisionListener): Promise<void> {
-    this.#listeners.add(listener);
+    this.listeners.add(listener);
     this.#sweeps.start();
     await this.#begin();
   }
 
   end(listener: DecisionListener): void {
-    this.#listeners.delete(listener);
+    this.listeners.delete(listener);
     this.#endIfUnheard();
-  }
-
-  /** Whether anybody listens. */
-  get isHeard(): boolean {
-    return this.#listeners.size > 0;
   }
 
   /** Reports what this server has just committed. */
@@ -92,7 +88,7 @@ export class DecisionFeed {
   }
 
   rulesChanged(prefixes: readonly string[]): void {
-    for (const listener of this.#listeners) listener.rulesChanged(prefixes);
+    for (const listener of this.listeners) listener.rulesChanged(prefixes);
   }
 
   /** Resolves when no sweep is under way. Listeners must have left. */
@@ -102,7 +98,7 @@ export class DecisionFeed {
 
   /** Also after each read, because the last listener may have left during it. */
   #endIfUnheard(): void {
-    if (this.#listeners.size > 0) return;
+    if (this.listeners.size > 0) return;
     this.#sweptUs = null;
     void this.#sweeps.stop();
   }
@@ -126,7 +122,7 @@ export class DecisionFeed {
     const gap = this.#gapBefore(first, beganMs);
     for (let page = first; page.next; ) page = await this.#page(page.next, first.nowUs);
     if (isWide) await this.#sweepAhead(first.nowUs);
-    if (gap) for (const listener of this.#listeners) listener.missed(gap);
+    if (gap) for (const listener of this.listeners) listener.missed(gap);
     this.#swept(first, beganMs, isWide || gap !== null);
   }
 
@@ -143,7 +139,7 @@ export class DecisionFeed {
   }
 
   #decided(lock: DecidedLock): void {
-    for (const listener of this.#listeners) listener.decided(lock);
+    for (const listener of this.listeners) listener.decided(lock);
   }
 
   #gapBefore({ nowUs, epoch }: DecidedPage, beganMs: number): Gap | null {

@@ -7,12 +7,11 @@ import { makesLock } from "../../core/decide.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Answer, AnswerTo, Asker, Follower } from "../answers.ts";
 import { STALE_ID_TRIES_MAX, UNAVAILABLE_RETRY_AFTER_MS } from "../engine-bounds.ts";
-import { Fault } from "../faults.ts";
-import { Ask, promised } from "./ask.ts";
-import { withoutRepeating } from "./attempts.ts";
+import { Fault, withoutRepeating } from "../faults.ts";
 import type { Lanes } from "./lanes.ts";
 import type { LockIds } from "./lock-ids.ts";
 import type { Locks } from "./locks.ts";
+import { Ask, promised } from "./transaction.ts";
 
 export interface CommandsOptions {
   readonly lanes: Pick<Lanes, "add" | "addTo" | "submit">;
@@ -91,7 +90,7 @@ function addTo(lanes: Pick<Lanes, "add">, lockId: bigint, ask: Ask): void {
 
 /** Asks about a claim. */
 class ClaimAsk extends Ask {
-  gone(): void {
+  override gone(): void {
     this.asker.settle({ outcome: { kind: "unknown_claim" }, nowUs: 0, lockId: this.lockId, lockName: "" });
   }
 }
@@ -132,7 +131,7 @@ class NamedAsk extends Ask {
     }
   }
 
-  gone(): void {
+  override gone(): void {
     this.#options.lockIds.forget(this.command.name);
     if (this.#tries < STALE_ID_TRIES_MAX) this.begin();
     else this.asker.fail(vanishes());

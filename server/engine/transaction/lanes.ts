@@ -22,10 +22,10 @@ import {
 } from "../engine-bounds.ts";
 import { FairQueue, sourceOf } from "../fair-queue.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
-import { type Ask, PlainAsk, promised } from "./ask.ts";
 import { HeldUp, type HeldUpAsks, PatientSlots } from "./held-up.ts";
 import type { LockEntry, Locks, UnderWay } from "./locks.ts";
 import {
+  Ask,
   type AsksByLock,
   type Attempt,
   claimsMadeBy,
@@ -33,6 +33,7 @@ import {
   type Deciding,
   giveUp,
   parts,
+  promised,
   type TransactionAsks,
 } from "./transaction.ts";
 
@@ -48,7 +49,7 @@ export interface LanesOptions extends Deciding {
    */
   readonly returned: { heldUp(ask: Ask, made?: readonly ClaimKey[]): void };
   /** Answers the commands after the commit. Must not throw. */
-  readonly afterCommit: { answer(asks: AsksByLock, attempt: Attempt): void };
+  readonly subscribers: { answer(asks: AsksByLock, attempt: Attempt): void };
   /** Learns of the commits, and of the asks that are given up with the error that their callers get. Must not throw. */
   readonly health: {
     committed(asks: AsksByLock): void;
@@ -121,7 +122,7 @@ export class Lanes {
     command: Asked,
     follower: Follower | null = null,
   ): Promise<AnswerTo<Asked["verb"]> | null> {
-    return promised((asker) => this.add(lockId, new PlainAsk(command, follower, asker)));
+    return promised((asker) => this.add(lockId, new Ask(command, follower, asker)));
   }
 
   get bounds(): readonly BoundUse[] {
@@ -179,14 +180,14 @@ export class Lanes {
 
   #goOn(): void {
     if (this.#queuedCount > 0) this.#schedule();
-    else if (this.#isDrained()) for (const resolve of this.#idle.splice(0)) resolve();
+    else if (this.#idle.length > 0 && this.#isDrained())
+      for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   /** Takes the asks for one lane. Sends the locks that are held up to the patient slots. */
   #take(): Map<bigint, Ask[]> {
     const taken = new Map<bigint, Ask[]>();
     const passing = new Map<bigint, Ask[]>();
-    const canPass = this.#slots.hasRoom;
     let room = BATCH_COMMANDS_MAX;
     const inTurns = this.#inTurns();
     const locksMax = this.#locksMax();
@@ -205,7 +206,8 @@ export class Lanes {
         if (taken.size > 0) continue;
         taken.set(lock.id, this.#takeOf(lock));
         break;
-      } else if (canPass && passing.size < BATCH_LOCKS_MAX) passing.set(lock.id, this.#takeOf(lock));
+      } else if (passing.size < BATCH_LOCKS_MAX && this.#slots.hasRoom)
+        passing.set(lock.id, this.#takeOf(lock));
     }
     if (passing.size > 0) this.#wait({ byLock: passing, earlier: [] }, "passing");
     return taken;
@@ -360,7 +362,7 @@ export class Lanes {
   #done(asks: TransactionAsks, attempt: Attempt): void {
     this.#release(asks);
     this.#options.health.committed(asks.byLock);
-    this.#options.afterCommit.answer(asks.byLock, attempt);
+    this.#options.subscribers.answer(asks.byLock, attempt);
   }
 
   #failed(asks: TransactionAsks, error: unknown): void {

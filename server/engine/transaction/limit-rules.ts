@@ -9,7 +9,6 @@ import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
 import { byOf, limitText, type NotedChange } from "../../core/noted-change.ts";
 import type { Policy } from "../../core/rows.ts";
 import type { Span } from "../../core/span.ts";
-import { ROLLED_BACK } from "../../storage/retry.ts";
 import {
   isInDoubt,
   isRowLocked,
@@ -23,10 +22,9 @@ import { Fault, outcomeUnknown } from "../faults.ts";
 import { newMark } from "../secrets.ts";
 import { lockSteps } from "../views/views.ts";
 import type { Advances } from "./advances.ts";
-import { UNLESS_ROW_LOCKED, withAttempts } from "./attempts.ts";
 import type { CheckedStore } from "./checked-store.ts";
 import type { RulesInForce } from "./rules-in-force.ts";
-import { Attempt } from "./transaction.ts";
+import { Attempt, withAttempts } from "./transaction.ts";
 import { TransactionSpan } from "./transaction-span.ts";
 
 export interface RuleChange {
@@ -44,7 +42,7 @@ export interface LimitRulesOptions {
   readonly rulesInForce: Pick<RulesInForce, "everywhereAfter">;
   readonly observer: EngineObserver;
   /** Wakes waiters and advances what one transaction left over. */
-  readonly afterCommit: { wake(attempt: Attempt): void };
+  readonly subscribers: { wake(attempt: Attempt): void };
   readonly advances: Pick<Advances, "owe">;
 }
 
@@ -154,7 +152,7 @@ async function grantUnder(
   const impatient = !rule.rulesOnly;
   const traced = TransactionSpan.ofCall(span);
   const plan = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule, span: traced?.span };
-  const { checked, afterCommit, observer } = options;
+  const { checked, subscribers, observer } = options;
   try {
     const granting = withAttempts(
       async () => {
@@ -174,11 +172,11 @@ async function grantUnder(
           changing?.failed(error);
           throw error;
         });
-        afterCommit.wake(attempt);
+        subscribers.wake(attempt);
         return reached ?? null;
       },
       observer,
-      impatient ? UNLESS_ROW_LOCKED : ROLLED_BACK,
+      impatient,
     );
     return await (traced ? traced.until(granting) : granting);
   } catch (error) {

@@ -8,8 +8,8 @@ import type { Store } from "../../storage/store.ts";
 import type { EngineObserver } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Fault, overloaded } from "../faults.ts";
-import { withAttempts } from "./attempts.ts";
 import type { Locks } from "./locks.ts";
+import { withAttempts } from "./transaction.ts";
 
 export interface LockIdsOptions {
   readonly locks: Locks;

@@ -4,8 +4,8 @@
 
 import { type Linked, RecentList } from "../../core/recent-list.ts";
 import { LOCKS_REMEMBERED_MAX } from "../engine-bounds.ts";
-import type { Ask } from "./ask.ts";
 import type { HeldUp, Hold } from "./held-up.ts";
+import type { Ask } from "./transaction.ts";
 
 /** What happens to the commands of a lock that were taken from the queue. */
 export type UnderWay =

@@ -18,8 +18,7 @@ import {
 } from "../engine-bounds.ts";
 import type { Explanation, WaitCause, WaitTarget } from "../history.ts";
 import { estimate, heldTimesUs } from "./estimate.ts";
-import type { ListingTurns } from "./listing-turns.ts";
-import { inOwnTick, unused } from "./views.ts";
+import { inOwnTick, type ListingTurns, unused } from "./views.ts";
 
 export interface ExplainingOptions {
   readonly store: Pick<
@@ -30,11 +29,11 @@ export interface ExplainingOptions {
   /** The latest time that the database's clock may show. */
   readonly nowUs: () => number;
   /** The place of a waiter; null: it does not wait. */
-  readonly place: (key: ClaimKey, caller: Caller | undefined) => Promise<Place | null>;
+  readonly places: { of(key: ClaimKey, caller: Caller | undefined): Promise<Place | null> };
   /** Nothing is granted before this time, because of a fail-over. */
-  readonly grantsFromUs: () => number;
+  readonly checked: { readonly grantsFromUs: number };
   /** How long commands of this server have waited for the lock's rows. */
-  readonly heldUpForMs: (lockId: bigint) => number;
+  readonly lanes: { heldUpForMs(lockId: bigint): number };
 }
 
 type RowsHeld = Extract<WaitCause, { kind: "rows_held" }>;
@@ -49,19 +48,19 @@ export class Explaining {
   /** null: the claim does not wait, or there is none with that id. Throws Faults. */
   async explain(target: WaitTarget, caller?: Caller): Promise<Explanation | null> {
     const { turns } = this.#options;
-    const basis = await turns.run(caller, () => this.#read(target, caller));
+    const basis = await turns.run(() => this.#read(target, caller), caller);
     return basis && inOwnTick(async () => explain(basis));
   }
 
   async #read(target: WaitTarget, caller: Caller | undefined): Promise<Basis | null> {
-    const { store, nowUs, grantsFromUs, place } = this.#options;
+    const { store, nowUs, checked, places } = this.#options;
     const view = await this.#view(target);
     if (!view) return null;
     const { lock, holders, waiters } = view;
     const claim = target.kind === "name" ? null : await this.#waiter(target, lock.id);
     if (target.kind !== "name" && !claim) return null;
     const ownPlace = claim
-      ? await place(claim, caller)
+      ? await places.of(claim, caller)
       : { ahead: lock.waiting, permitsAhead: lock.waitingPermits };
     if (!ownPlace) return null;
     const limit = effectiveLimit(lock, await inOwnTick(() => store.limitRules()));
@@ -70,7 +69,7 @@ export class Explaining {
       limitSet: await this.#limitSet(lock, limit),
       rowsHeld: await this.#rowsHeld(lock),
       recent: await this.#recent(lock.id),
-      grantsFromUs: grantsFromUs(),
+      grantsFromUs: checked.grantsFromUs,
       nowUs: nowUs(),
     };
   }
@@ -108,7 +107,7 @@ export class Explaining {
 
   /** A transaction that holds the rows now and for longer than decisions do. */
   async #rowsHeld({ id, revision }: Lock): Promise<RowsHeld | null> {
-    const forMs = this.#options.heldUpForMs(id);
+    const forMs = this.#options.lanes.heldUpForMs(id);
     const first = await this.#rowHolder(id);
     if (forMs >= ROWS_HELD_MS_MIN) return { kind: "rows_held", holder: first, forUs: forMs * 1_000 };
     if (!first) return null;

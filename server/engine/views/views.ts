@@ -9,10 +9,49 @@ import { type EffectiveLimit, effectiveLimit, type LimitRule, patternOf } from "
 import type { GuardRow, Lock } from "../../core/lock.ts";
 import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../answers.ts";
-import { CLAIMS_PER_STEP_MAX, SEARCHED_PER_STEP, WAITED_LOCKS_MAX } from "../engine-bounds.ts";
-import type { ListingTurns } from "./listing-turns.ts";
+import {
+  CLAIMS_PER_STEP_MAX,
+  LISTINGS_AT_ONCE_MAX,
+  LISTINGS_QUEUED_MAX,
+  SEARCHED_PER_STEP,
+  WAITED_LOCKS_MAX,
+} from "../engine-bounds.ts";
+import { FairGate } from "../fair-gate.ts";
+import { asFault, withoutRepeating } from "../faults.ts";
 
 type Source = Pick<Store, "view" | "list" | "views" | "waitedLocks" | "limitRules">;
+
+/** The turns of listings: only a few read at once, so that the database stays free for decisions. Throws Faults. */
+export class ListingTurns extends FairGate {
+  /** `readers`: how many reads for display the store allows at once. */
+  constructor(readers: number) {
+    const atOnce = Math.min(LISTINGS_AT_ONCE_MAX, readers);
+    super({ atOnce, queuedMax: LISTINGS_QUEUED_MAX, bound: "listings_queued" });
+  }
+
+  /**
+   * Holds a turn from the first item that is taken until the caller takes no more. `isOver`: whether nobody wants any
+   * item by then.
+   */
+  async *each<Item>(
+    caller: Caller | undefined,
+    read: () => AsyncIterable<Item>,
+    isOver?: () => boolean,
+  ): AsyncGenerator<Item, void, void> {
+    if (!(await this.begin(caller, isOver))) return;
+    try {
+      yield* read();
+    } catch (error) {
+      throw asFault(error);
+    } finally {
+      this.end();
+    }
+  }
+
+  override run<Answer>(read: () => Promise<Answer>, caller?: Caller): Promise<Answer> {
+    return super.run(() => withoutRepeating(read), caller);
+  }
+}
 
 /** Throws Faults. */
 export class Views {

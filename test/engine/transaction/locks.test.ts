@@ -1,9 +1,9 @@
 // The table of what a server knows of locks: found by id and by name, bounded, and forgetting what nothing is known of.
 
 import { describe, expect, test } from "vitest";
-import type { Ask } from "../../../server/engine/transaction/ask.ts";
 import { HeldUp } from "../../../server/engine/transaction/held-up.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
+import type { Ask } from "../../../server/engine/transaction/transaction.ts";
 
 describe("the table of locks", () => {
   test("finds a lock by its id, and by the name that it has now", () => {

@@ -2,8 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { Command } from "../../../server/core/command.ts";
-import { PlainAsk } from "../../../server/engine/transaction/ask.ts";
-import { commitAsks, type Deciding } from "../../../server/engine/transaction/transaction.ts";
+import { Ask, commitAsks, type Deciding } from "../../../server/engine/transaction/transaction.ts";
 import type { LoadPlan } from "../../../server/storage/store.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
@@ -15,7 +14,7 @@ const deadlock = () => new StoreError("transient", "deadlock", "A test's.");
 async function decided(commands: readonly Command[], errors: readonly Error[] = [], isTraced = true) {
   const plans: LoadPlan[] = [];
   const left = [...errors];
-  const asks = commands.map((command) => new PlainAsk(command, null, { settle() {}, fail() {} }));
+  const asks = commands.map((command) => new Ask(command, null, { settle() {}, fail() {} }));
   const by: Deciding = {
     policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 0, queueMax: 1 },
     store: {
@@ -26,7 +25,7 @@ async function decided(commands: readonly Command[], errors: readonly Error[] = 
       },
     },
     followers: { follows: () => false },
-    background: { lateHeartbeat: () => null },
+    background: { lateFromMs: Number.POSITIVE_INFINITY, lateHeartbeat: async () => {} },
     observer() {},
     isTraced,
   };

@@ -1,14 +1,12 @@
 // What follows a commit: which followers are told, what other servers are told, and which locks are looked at again.
 
 import { expect, test } from "vitest";
-import type { Claim } from "../../server/core/claim.ts";
-import type { Command } from "../../server/core/command.ts";
-import { AfterCommit, type AfterCommitOptions } from "../../server/engine/after-commit.ts";
-import { Subscribers, type SubscribersOptions } from "../../server/engine/subscribers/subscribers.ts";
-import { type Ask, PlainAsk } from "../../server/engine/transaction/ask.ts";
-import { Attempt } from "../../server/engine/transaction/transaction.ts";
-import { ACQUIRE, CLAIM } from "../support/claims.ts";
-import { ScriptedTransactions } from "../support/scripted-transactions.ts";
+import type { Claim } from "../../../server/core/claim.ts";
+import type { Command } from "../../../server/core/command.ts";
+import { Subscribers, type SubscribersOptions } from "../../../server/engine/subscribers/subscribers.ts";
+import { Ask, Attempt } from "../../../server/engine/transaction/transaction.ts";
+import { ACQUIRE, CLAIM } from "../../support/claims.ts";
+import { ScriptedTransactions } from "../../support/scripted-transactions.ts";
 
 const OWN = 1n;
 const policy = { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 };
@@ -17,38 +15,31 @@ const held = (ticketNumber: bigint, replica: bigint | null): Claim => ({
 });
 const FORCE: Command = { verb: "force_release", name: "lock 5", ticketNumber: 1n, reason: "" };
 
-function scene(observer?: AfterCommitOptions["observer"]) {
+function scene(observer?: SubscribersOptions["observer"]) {
+  const owed: bigint[] = [];
+  const poked: unknown[] = [];
+  const seen: unknown[] = [];
+  const answers: unknown[] = [];
   const subscribers = new Subscribers({
     store: {},
     reads: { inTurn: {} },
     views: {},
     pollIntervalMs: 86_400_000,
-    observer() {},
-    onFailure() {},
-  } as unknown as SubscribersOptions);
-  const { followers, leases } = subscribers;
-  const owed: bigint[] = [];
-  const poked: unknown[] = [];
-  const seen: unknown[] = [];
-  const answers: unknown[] = [];
-  const options = {
     observer: observer ?? ((event: { kind: string }) => void seen.push(event.kind)),
     poke: (granted: unknown) => void poked.push(granted),
     replica: OWN,
-    subscribers,
     advances: { owe: async (lockId: bigint) => void owed.push(lockId) },
-  } as unknown as AfterCommitOptions;
+    onFailure() {},
+  } as unknown as SubscribersOptions);
+  const { followers, leases } = subscribers;
   const batch = new Attempt(new Map(), policy, []);
-  return {
-    after: new AfterCommit(options),
-    ...{ batch, followers, leases, owed, poked, seen, answers },
-  };
+  return { subscribers, batch, followers, leases, owed, poked, seen, answers };
 }
 
 test("locks at which a large grant has left waiters are looked at again", () => {
-  const { after, batch, owed } = scene();
+  const { subscribers, batch, owed } = scene();
   batch.leftOver = [5n, 6n];
-  after.wake(batch);
+  subscribers.wake(batch);
   expect(owed).toEqual([5n, 6n]);
 });
 
@@ -65,7 +56,7 @@ async function answered(
     Object.entries(asked).map(([id, list]) => [
       BigInt(id),
       list.map(({ command, follower, settle = (answer) => void stage.answers.push(answer) }) => {
-        const ask = new PlainAsk(command, follower, { settle, fail() {} });
+        const ask = new Ask(command, follower, { settle, fail() {} });
         return Object.assign(ask, { lockId: BigInt(id), submittedMs: performance.now() });
       }),
     ]),
@@ -78,7 +69,7 @@ async function answered(
   );
   await store.at(store.begun.length - 1).commit();
   await transacting;
-  stage.after.answer(asks, batch);
+  stage.subscribers.answer(asks, batch);
   return batch;
 }
 const acquire = (requestId: string, overrides: object = {}): Command => ({
@@ -184,7 +175,7 @@ test("a caller sees its answer after its follower is registered and everyone has
 });
 
 test("waiters here are notified, and other servers hear of their own waiters alone", () => {
-  const { after, batch, followers, poked } = scene();
+  const { subscribers, batch, followers, poked } = scene();
   const told: bigint[] = [];
   const follow = (ticketNumber: bigint) =>
     followers.add(
@@ -204,7 +195,7 @@ test("waiters here are notified, and other servers hear of their own waiters alo
     granted(held(4n, null), true),
     granted(held(5n, 2n), false),
   ] as Attempt["events"];
-  after.wake(batch);
+  subscribers.wake(batch);
   expect(told).toEqual([1n, 2n]);
   expect(followers.count).toBe(1);
   expect(poked).toEqual([{ replica: 2n, lockId: 5n, ticketNumber: 2n }]);
