@@ -56,7 +56,7 @@ export interface BackgroundOptions {
 
 export class Background {
   readonly #options: BackgroundOptions;
-  readonly #loops: readonly Loop[];
+  readonly #loops: Loop[];
   /**
    * performance.now() from which on places may have run out, because heartbeats have failed for so long. They then come
    * before decisions: the database or this process was away, not the waiters.
@@ -85,8 +85,11 @@ export class Background {
       this.#loop("sweep", bounds.AHEAD_INTERVAL_MS, 0.3, () => options.claimsFromAhead.bringBack()),
       this.#loop("purge", bounds.PURGE_INTERVAL_MS, 0.3, () => this.#purge()),
       this.#loop("beat", bounds.BEAT_INTERVAL_MS, 0.1, () => this.#attest()),
-      ...(options.doctorIntervalMs === null ? [] : [this.#doctor(options.doctorIntervalMs)]),
     ];
+    const { doctorIntervalMs, invariantChecks } = options;
+    const run = () => invariantChecks.run();
+    if (doctorIntervalMs !== null)
+      this.#loops.push(this.#loop("doctor", doctorIntervalMs, 0.3, run, bounds.CHECKED_REST_SHARE));
   }
 
   async start(): Promise<void> {
@@ -176,9 +179,10 @@ export class Background {
     await store.noteKeptBy(cleaning.keptBy);
     // If the clock was set ahead, the server must not forget the request ids that it has seen.
     const untilUs = store.clock.forgettableUs(cleaning.retentionUs, performance.now() * 1_000);
-    if (untilUs !== null)
+    if (untilUs !== null) {
       await inRounds((max) => this.#deleted("ended_claims", store.purgeClaims(untilUs, max)));
-    if (untilUs !== null) await this.#forgetRequests(untilUs - cleaning.retentionUs);
+      await this.#forgetRequests(untilUs - cleaning.retentionUs);
+    }
     // An idle lock leaves only its last token, which the floor keeps, so an early deletion does no harm.
     await inRounds((max) => this.#deleted("idle_locks", store.purgeLocks(cleaning.idleLockUs, max)));
     if (untilUs !== null) await this.#trim(untilUs);
@@ -226,15 +230,9 @@ export class Background {
     return rows;
   }
 
-  #doctor(intervalMs: number): Loop {
-    const { invariantChecks, onFailure } = this.#options;
-    const restMsAfter = (runMs: number) => runMs * bounds.CHECKED_REST_SHARE;
-    const run = () => invariantChecks.run();
-    return new Loop({ name: "doctor", intervalMs, jitter: 0.3, restMsAfter, run, onFailure });
-  }
-
-  #loop(name: string, intervalMs: number, jitter: number, run: () => Promise<void>): Loop {
-    return new Loop({ name, intervalMs, jitter, run, onFailure: this.#options.onFailure });
+  #loop(name: string, intervalMs: number, jitter: number, run: () => Promise<void>, restShare = 0): Loop {
+    const { onFailure } = this.#options;
+    return new Loop({ name, intervalMs, jitter, restMsAfter: (runMs) => runMs * restShare, run, onFailure });
   }
 }
 

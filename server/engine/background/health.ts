@@ -30,16 +30,8 @@ export class Health {
 
   constructor(replica: bigint) {
     this.#probe = {
-      name: probeName(replica),
-      mode: "exclusive",
-      permits: 1,
-      ttlUs: PROBE_TTL_US,
-      requestId: "",
-      owner: "",
-      labels: {},
-      terms: null,
-      maxWaitUs: PROBE_TTL_US,
-      mayWait: true,
+      ...{ name: probeName(replica), mode: "exclusive", permits: 1, requestId: "", owner: "", labels: {} },
+      ...{ terms: null, mayWait: true, ttlUs: PROBE_TTL_US, maxWaitUs: PROBE_TTL_US },
     };
   }
 

@@ -31,11 +31,8 @@ export class InvariantChecks {
       if (!(await this.#isFirst())) return observer({ kind: "not_checked", why: "other_server" });
       const findings = await turns.run(() => store.checkLiveClaims(FINDINGS_MAX, CHECKED_MS_MAX));
       // A warning is about a state that passes, and no damage.
-      if (findings)
-        return observer({
-          kind: "checked",
-          findings: findings.filter(({ severity }) => severity === "error"),
-        });
+      const errors = findings?.filter(({ severity }) => severity === "error");
+      if (errors) return observer({ kind: "checked", findings: errors });
       this.#restUntilMs = performance.now() + CHECKED_AGAIN_MS;
       observer({ kind: "not_checked", why: "too_much" });
     } catch (error) {

@@ -39,8 +39,8 @@ export class Candidates {
   #looks = 0;
 
   /**
-   * @param statuses only locks with one of these; empty: with any.
-   * @param from where an earlier search stopped; null: at the beginning. A search from there goes once around.
+   * `statuses`: only locks with one of these; empty: with any. `from`: where an earlier search stopped; null: at the
+   * beginning. A search from there goes once around.
    */
   constructor(
     store: CandidateStore,
@@ -135,9 +135,10 @@ export class Candidates {
   /** Continues behind the page; after the last page, at the beginning, if the search began in the middle. */
   #goOn({ next }: FreePage): void {
     if (next) this.#at = next;
-    else if (this.#isFromMiddle) this.#at = FIRST_FREE;
-    else this.#isDone = true;
-    if (!next) this.#isFromMiddle = false;
+    else if (this.#isFromMiddle) {
+      this.#at = FIRST_FREE;
+      this.#isFromMiddle = false;
+    } else this.#isDone = true;
   }
 }
 

@@ -60,13 +60,11 @@ export class DecisionFeed {
 
   constructor(options: DecisionFeedOptions) {
     this.#options = options;
+    const { intervalMs, onFailure } = options;
     this.#sweeps = new Loop({
-      name: "watches",
-      intervalMs: options.intervalMs,
-      restMsMax: bounds.POLL_REST_MS_MAX,
+      ...{ name: "watches", intervalMs, restMsMax: bounds.POLL_REST_MS_MAX, onFailure },
       restMsAfter: (sweepMs) => Math.min(sweepMs * bounds.WATCH_REST_SHARE, bounds.WATCH_REST_MS_MAX),
       run: () => this.#sweep(),
-      onFailure: options.onFailure,
     });
   }
 

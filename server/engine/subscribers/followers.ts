@@ -39,14 +39,10 @@ export class Followers {
   /** The waits of traced calls, with followers here or without. */
   readonly queueSpans = new QueueSpans();
   readonly #locks = new Map<bigint, FollowedLock>();
-  #count = 0;
-  /** Additions of followers so far, over all locks of this replica. */
-  #additions = 0;
-
   /** Number of followed claims. */
-  get count(): number {
-    return this.#count;
-  }
+  count = 0;
+  /** Additions of followers so far, to compare with `lastAddition` of a claim. */
+  additions = 0;
 
   /** `revision`: of the guard row when the claim was seen waiting. */
   add(claim: Claim, follower: Follower, revision: bigint): void {
@@ -69,12 +65,12 @@ export class Followers {
     if (!followed) {
       followed = { claim, followers: new Set(), lastAddition: 0 };
       lock.claims.set(claim.ticketNumber, followed);
-      lock.lastAddition = this.#additions + 1;
-      this.#count += 1;
+      lock.lastAddition = this.additions + 1;
+      this.count += 1;
     }
     if (followed.followers.has(follower)) return;
     followed.followers.add(follower);
-    followed.lastAddition = ++this.#additions;
+    followed.lastAddition = ++this.additions;
     if (follower.placed) lock.wantingPlaces += 1;
   }
 
@@ -154,11 +150,6 @@ export class Followers {
     return false;
   }
 
-  /** Additions of followers so far, to compare with `lastAddition` of a claim. */
-  get additions(): number {
-    return this.#additions;
-  }
-
   /** Call it before claims are read, and pass the result to `saw` afterwards. */
   lastAddition(lockId: bigint): number {
     return this.#locks.get(lockId)?.lastAddition ?? 0;
@@ -177,7 +168,7 @@ export class Followers {
     if (!lock || !followed) return undefined;
     lock.claims.delete(key.ticketNumber);
     for (const follower of followed.followers) if (follower.placed) lock.wantingPlaces -= 1;
-    this.#count -= 1;
+    this.count -= 1;
     if (lock.claims.size === 0) this.#locks.delete(key.lockId);
     return followed;
   }

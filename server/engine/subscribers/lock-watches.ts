@@ -9,8 +9,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { BoundUse } from "../../core/bound-use.ts";
 import type { Caller } from "../../core/command.ts";
 import { isOwnName } from "../../core/lock.ts";
-import type { DecidedLock, Store, WaitedLock } from "../../storage/store.ts";
-import type { LockWatch, ViewedLock, WatchEvent, WatchUpdate } from "../answers.ts";
+import type { DecidedLock, Store } from "../../storage/store.ts";
+import type { LockWatch, ViewedLock, WatchEvent } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { sourceOf } from "../fair-queue.ts";
 import { Fault, overloaded, withoutRepeating } from "../faults.ts";
@@ -78,7 +78,7 @@ export class LockWatches implements WatchSource, DecisionListener {
       if (!prefixes.some((prefix) => lock.name.startsWith(prefix))) continue;
       for (const watch of this.#matching(lock.name)) watch.changed(lock);
     }
-    this.#sendSoon();
+    this.sendSoon();
   }
 
   missed(cause: Gap): void {
@@ -115,21 +115,13 @@ export class LockWatches implements WatchSource, DecisionListener {
     return { locks, next: locks.length < bounds.WATCH_LOCKS_MAX ? null : (locks.at(-1)?.lock.name ?? null) };
   }
 
-  hungry(): void {
-    this.#sendSoon();
-  }
-
   async again(error: unknown): Promise<void> {
     if (!(error instanceof Fault)) throw error;
     await this.#pause(error.retryAfterMs);
   }
 
-  sent({ locks, deleted }: WatchUpdate): void {
-    this.#options.observer({ kind: "watch_sent", locks: locks.length, deleted: deleted.length });
-  }
-
-  fellBehind(): void {
-    this.#options.observer({ kind: "watch_began_anew", cause: "slow_reader" });
+  report(event: WatchEvent): void {
+    this.#options.observer(event);
   }
 
   closed(watch: WatchedPrefix): void {
@@ -172,7 +164,7 @@ export class LockWatches implements WatchSource, DecisionListener {
     if (!this.#known.see(lock)) return;
     if (this.#known.size > bounds.WATCHED_LOCKS_MAX) this.#endLargest();
     for (const watch of matching) if (watch !== by) watch.changed(lock);
-    this.#sendSoon();
+    this.sendSoon();
   }
 
   /** Ends a watch of the client with most watches. */
@@ -221,20 +213,19 @@ export class LockWatches implements WatchSource, DecisionListener {
       watch.known -= 1;
       watch.gone(lock.name);
     }
-    this.#sendSoon();
+    this.sendSoon();
   }
 
-  #sendSoon(): void {
+  sendSoon(): void {
     if (this.#sending || this.#stopping.signal.aborted || !this.#hasNews()) return;
     this.#sending = this.#sendAll().finally(() => {
       this.#sending = undefined;
-      this.#sendSoon();
+      this.sendSoon();
     });
   }
 
   #hasNews(): boolean {
-    for (const watch of this.#watches) if (watch.isHungry && watch.hasNews) return true;
-    return false;
+    return this.#watches.values().some((watch) => watch.isHungry && watch.hasNews);
   }
 
   async #sendAll(): Promise<void> {
@@ -254,7 +245,10 @@ export class LockWatches implements WatchSource, DecisionListener {
     const hungry = [...this.#watches].filter((watch) => watch.isHungry && watch.hasNews);
     const chosen = firstOf(hungry);
     const views: ViewedLock[] = [];
-    for await (const view of this.#options.views.viewsOf(chosen.map(sizeOf))) views.push(view);
+    for await (const view of this.#options.views.viewsOf(
+      chosen.map(({ id, holders, waiting }) => ({ id, holders, waiting })),
+    ))
+      views.push(view);
     const read = new Set(views.map(({ lock }) => lock.id));
     for (const lock of chosen) {
       if (read.has(lock.id)) continue;
@@ -290,10 +284,6 @@ function largestOf(counts: ReadonlyMap<unknown, number>): [unknown, number] | un
   let largest: [unknown, number] | undefined;
   for (const [owner, count] of counts) if (!largest || count > largest[1]) largest = [owner, count];
   return largest;
-}
-
-function sizeOf({ id, holders, waiting }: DecidedLock): WaitedLock {
-  return { id, holders, waiting };
 }
 
 /** As many pending locks as one round reads. */

@@ -43,14 +43,11 @@ export class Waiters {
 
   constructor(options: WaitersOptions) {
     this.#options = options;
-    const { intervalMs, onRulesChanged, onFailure } = options;
-    this.#ruleChanges = new RuleRevisions(() => options.store.limitRules(), onRulesChanged);
+    const { store, intervalMs, onRulesChanged, onFailure } = options;
+    this.#ruleChanges = new RuleRevisions(() => store.limitRules(), onRulesChanged);
     this.#ticks = new Loop({
-      name: "poll",
-      intervalMs,
-      restMsMax: bounds.POLL_REST_MS_MAX,
+      ...{ name: "poll", intervalMs, restMsMax: bounds.POLL_REST_MS_MAX, onFailure },
       run: () => this.look(),
-      onFailure,
     });
   }
 
@@ -94,8 +91,7 @@ export class Waiters {
     try {
       await this.#readClaims(claims);
     } catch (error) {
-      onFailure("poke", error);
-      return;
+      return onFailure("poke", error);
     }
     const waiting = claims.filter((claim) => followers.claim(claim));
     const againMs = bounds.POKED_AGAIN_MS[times];
@@ -169,19 +165,15 @@ export class RuleRevisions {
   readonly #read: Store["limitRules"];
   readonly #onChanged: (prefixes: readonly string[]) => void;
   #revision: bigint | null = null;
-  #rules: Rules = [];
+  /** The current rules. */
+  rules: Rules = [];
   /** Prefixes of the rules that have changed, by the older rules. */
   #changed = new Map<Rules, readonly string[]>();
 
-  /** Calls `onChanged` with the prefixes of the rules that have changed since the rules were read before. */
+  /** `onChanged` hears the prefixes of the rules that have changed since the rules were read before. */
   constructor(read: Store["limitRules"], onChanged: (prefixes: readonly string[]) => void) {
     this.#read = read;
     this.#onChanged = onChanged;
-  }
-
-  /** The current rules. */
-  get rules(): Rules {
-    return this.#rules;
   }
 
   /** Reports the current revision of the rules. Throws StoreErrors; the caller must then report it again. */
@@ -189,8 +181,8 @@ export class RuleRevisions {
     if (revision === this.#revision) return;
     // These may be rules of a later revision. That revision is reported soon, and the rules are read again.
     const rules = await this.#read();
-    const prefixes = this.#revision === null ? [] : changedPrefixes(this.#rules, rules);
-    this.#rules = rules;
+    const prefixes = this.#revision === null ? [] : changedPrefixes(this.rules, rules);
+    this.rules = rules;
     this.#changed = new Map();
     this.#revision = revision;
     if (prefixes.length > 0) this.#onChanged(prefixes);
@@ -198,10 +190,10 @@ export class RuleRevisions {
 
   /** Whether the current rules might decide about a lock of this name differently from `before`. */
   concerns(name: string, before: Rules): boolean {
-    if (before === this.#rules) return false;
+    if (before === this.rules) return false;
     let prefixes = this.#changed.get(before);
     if (!prefixes) {
-      prefixes = changedPrefixes(before, this.#rules);
+      prefixes = changedPrefixes(before, this.rules);
       this.#changed.set(before, prefixes);
     }
     return prefixes.some((prefix) => name.startsWith(prefix));

@@ -41,16 +41,13 @@ export class WaitingCaptures implements DecisionListener {
 
   /** Number of waiting captures. */
   get count(): number {
-    let count = 0;
-    for (const line of this.#lines.values()) count += line.length;
-    return count;
+    return this.#lines.values().reduce((count, line) => count + line.length, 0);
   }
 
   /**
    * Resolves with at least one lease, or with the earlier answer to the request. Rejects with the signal's reason, or
    * with the Fault of an attempt that may have taken something under a request id: the caller must then ask again.
-   *
-   * @param attempt takes what there is; `isOver`: whether the wait has ended and nothing further is to begin.
+   * `isOver`: whether the wait has ended and the attempt is to begin nothing further.
    */
   async wait(
     input: CaptureInput,
@@ -88,7 +85,7 @@ export class WaitingCaptures implements DecisionListener {
   }
 
   rulesChanged(): void {
-    for (const line of this.#lines.values()) line.serve();
+    this.missed();
   }
 
   missed(): void {
@@ -141,7 +138,7 @@ export interface WaitingCapture {
  */
 type Round = "more" | "nothing" | { readonly nextInUs: number | null };
 
-export class CaptureLine {
+class CaptureLine {
   readonly #prefix: string | null;
   readonly #names: ReadonlySet<string>;
   readonly #due: DueTimers<CaptureLine>;
@@ -253,7 +250,9 @@ export class CaptureLine {
       this.end(waiting, waiting.over.why);
       return "more";
     }
-    this.#goBehind(waiting);
+    // Behind the others, if it still waits.
+    const at = this.#waiting.indexOf(waiting);
+    if (at >= 0) this.#waiting.push(...this.#waiting.splice(at, 1));
     return round;
   }
 
@@ -265,13 +264,6 @@ export class CaptureLine {
     // The database is away or overloaded: the capture keeps waiting.
     if (error.outcomeUnknown && waiting.canAskAgain) waiting.inDoubt = error;
     return { nextInUs: bounds.UNAVAILABLE_RETRY_AFTER_MS * 1_000 };
-  }
-
-  #goBehind(waiting: WaitingCapture): void {
-    const at = this.#waiting.indexOf(waiting);
-    if (at < 0) return;
-    this.#waiting.splice(at, 1);
-    this.#waiting.push(waiting);
   }
 
   #serveIn(nextInUs: number | null, pollMs: number): void {

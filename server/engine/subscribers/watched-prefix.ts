@@ -5,27 +5,25 @@
 
 import type { Caller } from "../../core/command.ts";
 import type { DecidedLock } from "../../storage/store.ts";
-import type { LockWatch, WatchUpdate } from "../answers.ts";
+import type { LockWatch, WatchEvent, WatchUpdate } from "../answers.ts";
 import { WATCH_PENDING_MAX } from "../engine-bounds.ts";
 import { sourceOf } from "../fair-queue.ts";
 
 /** What the owner of the watches reads and does for one watch. */
 export interface WatchSource {
-  /**
-   * The next page of a snapshot. `next`: the name after which the following page begins; null: this is the last one.
-   */
+  /** The next page of a snapshot. */
   page(watch: WatchedPrefix, afterName: string | null): Promise<SnapshotPage>;
   /** The watch waits for changes. */
-  hungry(): void;
+  sendSoon(): void;
   /** Resolves when the failed read is worth another try; otherwise rejects with the error. */
   again(error: unknown): Promise<void>;
-  fellBehind(): void;
-  sent(update: WatchUpdate): void;
+  report(event: WatchEvent): void;
   closed(watch: WatchedPrefix): void;
 }
 
 export interface SnapshotPage {
   readonly locks: WatchUpdate["locks"];
+  /** The name after which the following page begins; null: this is the last one. */
   readonly next: string | null;
 }
 
@@ -82,7 +80,8 @@ export class WatchedPrefix implements LockWatch {
       const update = this.#snapshot ? await this.#page(this.#snapshot) : await this.#changes();
       if (!update) continue;
       this.#hasSent = true;
-      this.#source.sent(update);
+      const { locks, deleted } = update;
+      this.#source.report({ kind: "watch_sent", locks: locks.length, deleted: deleted.length });
       return update;
     }
   }
@@ -107,10 +106,7 @@ export class WatchedPrefix implements LockWatch {
   changed(lock: DecidedLock): void {
     this.#gone.delete(lock.name);
     this.#pending.set(lock.name, lock);
-    // During the snapshot, all changes are kept and reported after it, however many they are.
-    if (this.#snapshot || this.#pending.size <= WATCH_PENDING_MAX) return;
-    this.#source.fellBehind();
-    this.beginAnew();
+    this.#keepBound(this.#pending.size);
   }
 
   /** The row is gone: drops the pending change, unless the name now belongs to another row. */
@@ -121,8 +117,13 @@ export class WatchedPrefix implements LockWatch {
   gone(name: string): void {
     this.#pending.delete(name);
     this.#gone.add(name);
-    if (this.#snapshot || this.#gone.size <= WATCH_PENDING_MAX) return;
-    this.#source.fellBehind();
+    this.#keepBound(this.#gone.size);
+  }
+
+  #keepBound(unread: number): void {
+    // During the snapshot, all changes are kept and reported after it, however many they are.
+    if (this.#snapshot || unread <= WATCH_PENDING_MAX) return;
+    this.#source.report({ kind: "watch_began_anew", cause: "slow_reader" });
     this.beginAnew();
   }
 
@@ -157,7 +158,7 @@ export class WatchedPrefix implements LockWatch {
   #changes(): Promise<WatchUpdate | null> {
     return new Promise((resolve) => {
       this.#wake = resolve;
-      this.#source.hungry();
+      this.#source.sendSoon();
     });
   }
 
@@ -188,9 +189,7 @@ export class ReportedLocks {
   }
 
   countUnder(prefix: string): number {
-    let count = 0;
-    for (const name of this.#byName.keys()) if (name.startsWith(prefix)) count += 1;
-    return count;
+    return this.#byName.keys().reduce((count, name) => count + Number(name.startsWith(prefix)), 0);
   }
 
   /** Records the lock. Returns whether that is news. */
@@ -201,9 +200,7 @@ export class ReportedLocks {
     return true;
   }
 
-  /**
-   * Forgets the name if it belonged to this guard row; returns whether it did. A lock that came back has another id.
-   */
+  /** Forgets the name if it belonged to this guard row; returns whether it did. A lock that came back has another id. */
   gone({ id, name }: Pick<DecidedLock, "id" | "name">): boolean {
     return this.#byName.get(name)?.id === id && this.#byName.delete(name);
   }

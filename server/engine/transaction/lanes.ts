@@ -12,14 +12,8 @@ import type { ClaimKey } from "../../core/claim.ts";
 import type { Command } from "../../core/command.ts";
 import { ROLLED_BACK } from "../../storage/retry.ts";
 import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";
-import type { AnswerTo, Follower } from "../answers.ts";
-import {
-  BATCH_COMMANDS_MAX,
-  BATCH_LOCKS_MAX,
-  CROWDED_BATCH_LOCKS_MAX,
-  CROWDED_FOR_MS,
-  RETURNED_AFTER_MS,
-} from "../engine-bounds.ts";
+import type { AnswerTo } from "../answers.ts";
+import * as bounds from "../engine-bounds.ts";
 import { FairQueue, sourceOf } from "../fair-queue.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import { HeldUp, type HeldUpAsks, PatientSlots } from "./held-up.ts";
@@ -79,29 +73,17 @@ export class Lanes {
   }
 
   /**
-   * Queues the ask. Throws a Fault when the lanes are stopped, when the queue is full, and when another transaction holds
-   * the lock of an optional command: an `advance`, which its sender repeats anyway, or an `acquire` that is one of many.
+   * Queues the ask for a lock of the table, or for the lock with an id. Throws a Fault when the lanes are stopped, when the
+   * queue is full, and when another transaction holds the lock of an optional command: an `advance`, which its sender
+   * repeats anyway, or an `acquire` that is one of many.
    */
-  add(lockId: bigint, ask: Ask): void {
-    this.#mayAdd(ask);
-    this.#add(this.#options.locks.get(lockId), ask);
-  }
-
-  /** As `add`, for a lock of the table. */
-  addTo(lock: LockEntry, ask: Ask): void {
-    this.#mayAdd(ask);
-    this.#add(lock, ask);
-  }
-
-  #mayAdd({ command }: Ask): void {
+  add(to: LockEntry | bigint, ask: Ask): void {
     this.refuseWhenStopped();
-    const { queuedMax } = this.#options;
+    const { command } = ask;
+    const { queuedMax, locks } = this.#options;
     if (this.#queuedCount >= (isUrgent(command) ? 2 * queuedMax : queuedMax))
       throw overloaded("commands_queued", "Too many calls are waiting for the database.");
-  }
-
-  #add(lock: LockEntry, ask: Ask): void {
-    const { command } = ask;
+    const lock = typeof to === "bigint" ? locks.get(to) : to;
     const isWaitedFor = lock.underWay !== null && lock.underWay !== IN_LANE;
     if (isOptional(command) && (isWaitedFor || isHeldUpFor(command, lock))) throw heldUp();
     ask.lockId = lock.id;
@@ -117,12 +99,8 @@ export class Lanes {
   }
 
   /** The same for a command of which few are made. Resolves after the commit; null: the guard row is gone. */
-  submit<Asked extends Command>(
-    lockId: bigint,
-    command: Asked,
-    follower: Follower | null = null,
-  ): Promise<AnswerTo<Asked["verb"]> | null> {
-    return promised((asker) => this.add(lockId, new Ask(command, follower, asker)));
+  submit<Asked extends Command>(lockId: bigint, command: Asked): Promise<AnswerTo<Asked["verb"]> | null> {
+    return promised((asker) => this.add(lockId, new Ask(command, null, asker)));
   }
 
   get bounds(): readonly BoundUse[] {
@@ -188,9 +166,10 @@ export class Lanes {
   #take(): Map<bigint, Ask[]> {
     const taken = new Map<bigint, Ask[]>();
     const passing = new Map<bigint, Ask[]>();
-    let room = BATCH_COMMANDS_MAX;
+    let room = bounds.BATCH_COMMANDS_MAX;
     const inTurns = this.#inTurns();
-    const locksMax = this.#locksMax();
+    const isCrowded = performance.now() - this.#crowdedMs < bounds.CROWDED_FOR_MS;
+    const locksMax = isCrowded ? bounds.CROWDED_BATCH_LOCKS_MAX : bounds.BATCH_LOCKS_MAX;
     for (const lock of inTurns) {
       if (room === 0 || taken.size >= locksMax) break;
       if (lock.underWay !== null) continue;
@@ -206,7 +185,7 @@ export class Lanes {
         if (taken.size > 0) continue;
         taken.set(lock.id, this.#takeOf(lock));
         break;
-      } else if (passing.size < BATCH_LOCKS_MAX && this.#slots.hasRoom)
+      } else if (passing.size < bounds.BATCH_LOCKS_MAX && this.#slots.hasRoom)
         passing.set(lock.id, this.#takeOf(lock));
     }
     if (passing.size > 0) this.#wait({ byLock: passing, earlier: [] }, "passing");
@@ -220,7 +199,7 @@ export class Lanes {
   #inTurns(): readonly LockEntry[] {
     const urgent: LockEntry[] = [];
     const others: LockEntry[] = [];
-    for (const lock of this.#queued) (isUrgentLock(lock) ? urgent : others).push(lock);
+    for (const lock of this.#queued) (urgentIn(lock.queued) > 0 ? urgent : others).push(lock);
     return alternating(this.#inTurnsOf(urgent), this.#inTurnsOf(others));
   }
 
@@ -229,20 +208,14 @@ export class Lanes {
    * all locks that somebody else has asked for before.
    */
   #inTurnsOf(queued: readonly LockEntry[]): readonly LockEntry[] {
-    if (this.#queued.size <= BATCH_LOCKS_MAX) return queued;
+    if (this.#queued.size <= bounds.BATCH_LOCKS_MAX) return queued;
     const inTurns = new FairQueue<LockEntry>(queued.length);
     for (const lock of queued) inTurns.add(clientOf(lock.queued[0]), lock);
-    if (inTurns.isCrowded(BATCH_LOCKS_MAX)) this.#crowdedMs = performance.now();
+    if (inTurns.isCrowded(bounds.BATCH_LOCKS_MAX)) this.#crowdedMs = performance.now();
     return [...inTurns.all()];
   }
 
-  /** At most this many locks in the next transaction. */
-  #locksMax(): number {
-    const isCrowded = performance.now() - this.#crowdedMs < CROWDED_FOR_MS;
-    return isCrowded ? CROWDED_BATCH_LOCKS_MAX : BATCH_LOCKS_MAX;
-  }
-
-  #takeOf(lock: LockEntry, max: number = BATCH_COMMANDS_MAX): Ask[] {
+  #takeOf(lock: LockEntry, max: number = bounds.BATCH_COMMANDS_MAX): Ask[] {
     let part = lock.queued;
     if (part.length > max) part = someOf(part, max);
     else lock.queued = [];
@@ -281,7 +254,10 @@ export class Lanes {
       for (const half of parts(asks, 2)) await this.#run(half);
       return;
     }
-    for (const lock of this.#locksOf(asks)) heldUpOf(lock).met();
+    for (const lock of this.#locksOf(asks)) {
+      lock.heldUp ??= new HeldUp();
+      lock.heldUp.met();
+    }
     // If an earlier attempt may have made an Acquire's change, the outcome must be found out.
     const isOpen = ({ command }: Ask) => asks.earlier.length > 0 && command.verb === "acquire";
     const isWorthIt = [...asks.byLock.values()].flat().some((ask) => !isOptional(ask.command) || isOpen(ask));
@@ -298,7 +274,7 @@ export class Lanes {
       this.#queuedCount += asks.length;
       const lock = this.#options.locks.get(lockId);
       const onLong = () => this.#waitForLong(lock, asks, left.earlier, sinceMs);
-      lock.underWay = { kind: "patient", timer: setTimeout(onLong, RETURNED_AFTER_MS), sinceMs };
+      lock.underWay = { kind: "patient", timer: setTimeout(onLong, bounds.RETURNED_AFTER_MS), sinceMs };
     }
     this.#slots.add({ asks: left, hold, sinceMs });
     this.#fillSlots();
@@ -321,7 +297,10 @@ export class Lanes {
       for (const part of parts(asks, asks.byLock.size)) this.#slots.add({ ...waiting, asks: part });
     } else if (!isRowLocked(ended.error)) this.#failed(asks, ended.error);
     else {
-      for (const lock of this.#locksOf(asks)) heldUpOf(lock).stuck();
+      for (const lock of this.#locksOf(asks)) {
+        lock.heldUp ??= new HeldUp();
+        lock.heldUp.stuck();
+      }
       if (performance.now() - sinceMs > ROLLED_BACK.longestMs) this.#failed(asks, unavailable(ended.error));
       else this.#slots.add({ asks, sinceMs, hold: "stuck" });
     }
@@ -400,18 +379,9 @@ function isHeldUpFor({ verb }: Command, { hold }: LockEntry): boolean {
   return hold === "stuck" || (verb === "acquire" && hold === "passing");
 }
 
-function heldUpOf(lock: LockEntry): HeldUp {
-  lock.heldUp ??= new HeldUp();
-  return lock.heldUp;
-}
-
 /** Goes before what was queued earlier. */
 function isUrgent({ verb }: Command): boolean {
   return verb === "renew" || verb === "release";
-}
-
-function isUrgentLock({ queued: [first] }: LockEntry): boolean {
-  return first !== undefined && isUrgent(first.command);
 }
 
 /** In turn one of each, and then what is left of the longer list. */

@@ -46,6 +46,8 @@ export interface LimitRulesOptions {
   readonly advances: Pick<Advances, "owe">;
 }
 
+type Refused = Extract<LimitRuleAnswer, { kind: "version_mismatch" }>;
+
 /** Changes a rule and grants what it makes room for. */
 export async function changeLimitRule(
   change: RuleChange,
@@ -65,9 +67,9 @@ export async function changeLimitRule(
     if (reached === "held_up") await advanceUnder(prefix, options);
     const { changedAfter } = changing;
     const { rulesInForce, store, observer } = options;
-    let behind = 0;
-    if (changedAfter !== undefined)
-      behind = await withAttempts(() => rulesInForce.everywhereAfter(changedAfter), observer);
+    const awaited = async () =>
+      changedAfter === undefined ? 0 : await rulesInForce.everywhereAfter(changedAfter);
+    const behind = await withAttempts(awaited, observer);
     return await withAttempts(() => describe(answer, behind, store), observer);
   } catch (error) {
     throw error instanceof Fault && changing.mayBeDone ? outcomeUnknown(error) : error;
@@ -136,8 +138,6 @@ class ChangingRule {
   }
 }
 
-type Refused = Extract<LimitRuleAnswer, { kind: "version_mismatch" }>;
-
 /**
  * Runs one transaction: changes the rule, if `changing` says how, and grants to waiters of locks under the prefix.
  * Returns the id of the last lock that it reached, or null if no lock is left; `held_up` if it did nothing because
@@ -186,9 +186,8 @@ async function grantUnder(
 }
 
 async function advanceUnder(prefix: string, { store, advances }: LimitRulesOptions): Promise<void> {
-  for await (const locks of busyUnder(prefix, store)) {
+  for await (const locks of busyUnder(prefix, store))
     await Promise.all(locks.filter(({ waiting }) => waiting > 0).map(({ id }) => advances.owe(id)));
-  }
 }
 
 function busyUnder(prefix: string, store: LimitRulesOptions["store"]): AsyncIterable<readonly GuardRow[]> {

@@ -1,5 +1,5 @@
 // Resolves a lock's name to the id of its guard row. The table of locks remembers ids, because they rarely change. A user
-// of an id checks the name under the guard row's lock; if the id was stale, it calls `forget` and asks again.
+// of an id checks the name under the guard row's lock; if the id was stale, it calls `forgetName` and asks again.
 
 import { Allowance } from "../../core/allowance.ts";
 import type { BoundUse } from "../../core/bound-use.ts";
@@ -52,16 +52,6 @@ export class LockIds {
     const asked = this.#asked.get(name) ?? this.#ask(name);
     asked.callers.push(caller);
     return asked.promise;
-  }
-
-  /** The id, if it is known. */
-  known(name: string): bigint | undefined {
-    return this.#options.locks.named(name)?.id;
-  }
-
-  /** Call when the guard row with this id is gone or has another name. */
-  forget(name: string): void {
-    this.#options.locks.forgetName(name);
   }
 
   #ask(name: string): AskedName {

@@ -130,8 +130,8 @@ export interface Deciding {
  * seconds.
  */
 export function commitAsks(asks: TransactionAsks, impatient: boolean, by: Deciding): Promise<Attempt> {
-  const { store, policy, observer, followers, background } = by;
-  const traced = by.isTraced ? TransactionSpan.of(asks.byLock) : undefined;
+  const { store, policy, observer, followers, background, isTraced } = by;
+  const traced = isTraced ? TransactionSpan.of(asks.byLock) : undefined;
   const once = async () => {
     traced?.tried();
     // The heartbeats are repeated by themselves, so their failure ends the decision.

@@ -9,16 +9,10 @@ import { type EffectiveLimit, effectiveLimit, fits, neverFits } from "../../core
 import { isDraining, type Lock } from "../../core/lock.ts";
 import { isExhausted, isInWantedStatus, statusOf } from "../../core/record.ts";
 import type { KeptChange, LockView, RowHolder, Store } from "../../storage/store.ts";
-import {
-  ESTIMATED_FROM_MAX,
-  LIMIT_CHANGES_READ,
-  RECENT_CLAIMS_READ,
-  ROWS_HELD_MS_MIN,
-  ROWS_LOOKED_AGAIN_MS,
-} from "../engine-bounds.ts";
+import * as bounds from "../engine-bounds.ts";
 import type { Explanation, WaitCause, WaitTarget } from "../history.ts";
 import { estimate, heldTimesUs } from "./estimate.ts";
-import { inOwnTick, type ListingTurns, unused } from "./views.ts";
+import { inOwnTick, type ListingTurns, viewOrUnused } from "./views.ts";
 
 export interface ExplainingOptions {
   readonly store: Pick<
@@ -80,9 +74,7 @@ export class Explaining {
       const { lockId } = target.ref;
       return (await inOwnTick(() => store.views([lockId], SHOWN_BY_GET_MAX)))[0] ?? null;
     }
-    const { name } = target;
-    const view = await inOwnTick(() => store.view(name, SHOWN_BY_GET_MAX));
-    return view ?? { lock: unused(name), holders: [], waiters: [] };
+    return await inOwnTick(() => viewOrUnused(store, target.name, SHOWN_BY_GET_MAX));
   }
 
   async #waiter(target: Exclude<WaitTarget, { kind: "name" }>, lockId: bigint): Promise<Claim | null> {
@@ -98,7 +90,7 @@ export class Explaining {
     if (source === "default") return null;
     const { store } = this.#options;
     const target = source === "name" ? name : pattern;
-    const changes = await inOwnTick(() => store.changes([target], null, LIMIT_CHANGES_READ));
+    const changes = await inOwnTick(() => store.changes([target], null, bounds.LIMIT_CHANGES_READ));
     const last = changes.find(
       ({ kind, isPattern }) => kind === "limit" && isPattern === (source === "pattern"),
     );
@@ -109,10 +101,10 @@ export class Explaining {
   async #rowsHeld({ id, revision }: Lock): Promise<RowsHeld | null> {
     const forMs = this.#options.lanes.heldUpForMs(id);
     const first = await this.#rowHolder(id);
-    if (forMs >= ROWS_HELD_MS_MIN) return { kind: "rows_held", holder: first, forUs: forMs * 1_000 };
+    if (forMs >= bounds.ROWS_HELD_MS_MIN) return { kind: "rows_held", holder: first, forUs: forMs * 1_000 };
     if (!first) return null;
     // It may be a decision of another server, which is over soon and writes the lock.
-    await sleep(ROWS_LOOKED_AGAIN_MS);
+    await sleep(bounds.ROWS_LOOKED_AGAIN_MS);
     const again = await this.#rowHolder(id);
     if (again?.connectionId !== first.connectionId) return null;
     const [now] = await inOwnTick(() => this.#options.store.views([id], 0));
@@ -127,32 +119,27 @@ export class Explaining {
   async #recent(lockId: bigint): Promise<readonly Claim[]> {
     const { store } = this.#options;
     const found: Claim[] = [];
-    while (found.length < RECENT_CLAIMS_READ && heldTimesUs(found).length < ESTIMATED_FROM_MAX) {
+    while (
+      found.length < bounds.RECENT_CLAIMS_READ &&
+      heldTimesUs(found).length < bounds.ESTIMATED_FROM_MAX
+    ) {
       const below = found.at(-1)?.ticketNumber ?? null;
-      const step = await inOwnTick(() => store.endedClaimsOf(lockId, below, ESTIMATED_FROM_MAX));
+      const step = await inOwnTick(() => store.endedClaimsOf(lockId, below, bounds.ESTIMATED_FROM_MAX));
       found.push(...step);
-      if (step.length < ESTIMATED_FROM_MAX) break;
+      if (step.length < bounds.ESTIMATED_FROM_MAX) break;
     }
     return found;
   }
 }
 
 /** What an explanation rests on. */
-export interface Basis {
-  readonly nowUs: number;
-  readonly lock: Lock;
-  readonly limit: EffectiveLimit;
-  /** How the limit was set, if the history still has that. */
-  readonly limitSet: KeptChange | null;
+export interface Basis extends Omit<Explanation, "causes" | "estimate"> {
   /** The oldest holders, and the first waiters. */
   readonly holders: readonly Claim[];
   readonly waiters: readonly Claim[];
-  /** The waiter; null: a request for one permit that would come now. */
-  readonly claim: Claim | null;
-  readonly place: Pick<Place, "ahead" | "permitsAhead">;
   /** Nothing is granted before this time, because of a fail-over. */
   readonly grantsFromUs: number;
-  readonly rowsHeld: Extract<WaitCause, { kind: "rows_held" }> | null;
+  readonly rowsHeld: RowsHeld | null;
   /** Ended claims of the lock, newest first. */
   readonly recent: readonly Claim[];
 }
@@ -179,7 +166,9 @@ function* causesOf(basis: Basis): Generator<WaitCause, void, void> {
   if (!isInWantedStatus(lock, asked.terms)) yield { kind: "status", status: statusOf(lock) };
   // A limit of 0 is a cause of its own: who would be in the way of any limit is named, too.
   if (lock.holders > 0 && !fits(lock, Math.max(1, limit), asked)) yield heldBy(basis);
-  if (place.ahead > 0) yield { kind: "queued", ...aheadOf(basis) };
+  const { ahead, permitsAhead } = place;
+  const first = waitersAhead(basis).slice(0, SHOWN_BY_REFUSAL_MAX);
+  if (ahead > 0) yield { kind: "queued", ahead, permitsAhead, first };
 }
 
 function heldBy({ lock, holders }: Basis): WaitCause {
@@ -190,11 +179,6 @@ function heldBy({ lock, holders }: Basis): WaitCause {
     holderCount: lock.holders,
     firstEndsAtUs: ends.length === 0 ? null : Math.min(...ends),
   };
-}
-
-function aheadOf(basis: Basis) {
-  const { ahead, permitsAhead } = basis.place;
-  return { ahead, permitsAhead, first: waitersAhead(basis).slice(0, SHOWN_BY_REFUSAL_MAX) };
 }
 
 function waitersAhead({ waiters, claim }: Basis): readonly Claim[] {
