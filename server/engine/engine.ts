@@ -77,10 +77,7 @@ export class Engine {
     return withoutRepeating(() => this.#parts.rulesInForce.register());
   }
 
-  /**
-   * Makes the probe's own decisions and checks that the database is fit to decide on. Throws a Fault if it is not.
-   * Calls `heard` after each answer of the database.
-   */
+  /** Decides itself, to see that the database is fit. Throws a Fault if not. Calls `heard` after each answer. */
   async probe(heard = () => {}): Promise<void> {
     await Promise.all([this.#parts.health.probe(this, heard), this.register().then(heard)]);
   }
@@ -117,10 +114,7 @@ export class Engine {
     return this.#parts.subscribers.waitingCaptures.count;
   }
 
-  /**
-   * Asks for a lock. With a follower, this replica keeps a waiting claim alive until `detach`, and notifies the
-   * follower; without one, the claim lives for its grace period.
-   */
+  /** With a follower, a waiting claim is kept alive until `detach`; without, it lives for its grace period. */
   acquire(input: AcquireInput, follower: Follower | null, caller?: Caller): Promise<AnswerTo<"acquire">> {
     return promised((asker) => this.beginAcquire(input, follower, caller, asker));
   }
@@ -218,18 +212,12 @@ export class Engine {
     return this.#parts.commands.byRef({ verb: "attach", ref, replica: null, caller });
   }
 
-  /**
-   * Calls `listener` once, synchronously, when this replica ends the lease for any reason. The listener must not throw.
-   * Returns a function that removes the listener.
-   */
+  /** Calls `listener` once, synchronously, when this replica ends the lease. Returns how to remove it. */
   onLost(lease: ClaimRef, listener: (ended: Claim) => void): () => void {
     return this.#parts.subscribers.leases.add(lease, listener);
   }
 
-  /**
-   * Runs a command for the one lock that it names, or that its claim belongs to. Makes the lock if the verb does so:
-   * see `core/decide.ts`.
-   */
+  /** Runs a command for the lock that it names, which some verbs make, or that its claim belongs to. */
   ask<Asking extends Asked>(asked: Asking): Promise<AnswerTo<Asking["verb"]>> {
     return promised((asker) => this.beginAsk(asked, asker));
   }
@@ -267,9 +255,7 @@ export class Engine {
     return Math.max(0, this.#parts.checked.grantsFromUs - this.nowUs());
   }
 
-  /**
-   * The place of a waiter; null: the claim does not wait, or no longer waits. Many calls for one lock share one read.
-   */
+  /** The place of a waiter; null: the claim does not wait. Many calls for one lock share one read. */
   place(key: ClaimKey, caller?: Caller): Promise<Place | null> {
     return withoutRepeating(() => this.#parts.subscribers.places.of(key, caller));
   }

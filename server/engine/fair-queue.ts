@@ -2,10 +2,7 @@
 
 import type { Caller } from "../core/command.ts";
 
-/**
- * Whose call it is, for bounds that share fairly between clients: a principal, however many connections it has, or, if
- * nobody is asked who they are, a session or a connection.
- */
+/** Whose call it is, for fair shares: a principal over all its connections, or else a session or a connection. */
 export function sourceOf(caller: Caller | undefined): unknown {
   return caller?.principal || (caller?.source ?? caller?.getPeer());
 }

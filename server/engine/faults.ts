@@ -83,10 +83,7 @@ export function unavailable(error: StoreError, isInDoubt = false): Fault {
   });
 }
 
-/**
- * The error for a change whose outcome the caller must find out: repeating the change could undo what others have set
- * since.
- */
+/** The caller must find out what happened: repeating the change could undo what others have set since. */
 export function outcomeUnknown(cause?: unknown): Fault {
   const message =
     "The database did not confirm this change, and others may have made further changes since: read the current state, " +

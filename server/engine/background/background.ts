@@ -27,7 +27,6 @@ export interface CleaningOptions {
   readonly retentionUs: number;
   /** Ended claims; beyond this, the oldest are deleted before their time. */
   readonly historyRowsMax: number;
-  /** How long changes are kept. */
   readonly changesUs: number;
   /** Names these times and those of all names: other times have another name. */
   readonly keptBy: string;
@@ -39,7 +38,6 @@ export interface BackgroundOptions {
   readonly detachments: Detachments;
   readonly policy: Policy;
   readonly checked: Pick<CheckedStore, "mustBeNewEnough">;
-  /** This replica. */
   readonly replica: bigint;
   readonly cleaning: CleaningOptions;
   readonly returned: Pick<ReturnedWaiters, "claims">;

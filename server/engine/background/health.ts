@@ -35,10 +35,7 @@ export class Health {
     };
   }
 
-  /**
-   * Makes the probe's decisions. Calls `heard` after each answer. Throws what a client's call would throw; leftovers
-   * then end by themselves.
-   */
+  /** Calls `heard` after each answer. Throws what a client's call would throw; leftovers then end by themselves. */
   async probe(engine: Probed, heard: () => void): Promise<void> {
     const answers = await Promise.all([1, 2].map(() => engine.acquire(this.#probe, null)));
     heard();

@@ -10,7 +10,6 @@ import type { ListingTurns } from "../views/views.ts";
 export interface InvariantChecksOptions {
   readonly store: Pick<Store, "checkLiveClaims" | "replicas">;
   readonly turns: Pick<ListingTurns, "run">;
-  /** This replica. */
   readonly replica: bigint;
   readonly observer: EngineObserver;
 }

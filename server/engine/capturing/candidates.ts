@@ -85,10 +85,7 @@ export class Candidates {
     return chosen;
   }
 
-  /**
-   * Call it when a candidate was refused because its limit is 0, which may be a pattern's limit: from now on the search
-   * knows the patterns. Resolves with whether any pattern pauses names.
-   */
+  /** From now on the search knows the patterns. Resolves with whether any of them pauses names. */
   async paused(): Promise<boolean> {
     this.#rules = await this.#store.limitRules();
     if (this.#selector.kind === "prefix") {
@@ -142,10 +139,7 @@ export class Candidates {
   }
 }
 
-/**
- * The names under `prefix` that patterns pause, so that the search skips them in the index. No pattern pauses a name with
- * a limit of its own.
- */
+/** The names under `prefix` that patterns pause, which are those without limits of their own. */
 export function pausedUnder(prefix: string, rules: readonly LimitRule[]): PausedNames[] {
   const inForce = rules.filter(({ limit }) => limit !== null);
   return inForce

@@ -80,7 +80,6 @@ export class DecisionFeed {
     this.#endIfUnheard();
   }
 
-  /** Reports what this server has just committed. */
   committed(written: Iterable<{ readonly lock: DecidedLock }>): void {
     for (const { lock } of written) this.#decided(lock);
   }

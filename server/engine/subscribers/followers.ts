@@ -23,7 +23,6 @@ interface FollowedClaim {
 
 interface FollowedLock {
   readonly claims: Map<bigint, FollowedClaim>;
-  /** Number of followers that want places. */
   wantingPlaces: number;
   /** Guard row revision up to which this replica has seen everything. */
   seenRevision: bigint;
@@ -93,7 +92,6 @@ export class Followers {
     for (const follower of followed.followers) follower.settled(now, nowUs);
   }
 
-  /** Whether any follower here wants places at the lock. */
   wantsPlaces(lockId: bigint): boolean {
     return (this.#locks.get(lockId)?.wantingPlaces ?? 0) > 0;
   }
@@ -102,12 +100,10 @@ export class Followers {
     return this.#locks.has(lockId);
   }
 
-  /** The claim, if it is followed here. */
   claim(key: ClaimKey): Claim | undefined {
     return this.#locks.get(key.lockId)?.claims.get(key.ticketNumber)?.claim;
   }
 
-  /** The followed claims of a lock, with their followers. */
   *of(lockId: bigint): Generator<FollowedClaim> {
     yield* this.#locks.get(lockId)?.claims.values() ?? [];
   }
@@ -184,15 +180,11 @@ export function gone(claim: Claim, nowUs: number): Claim {
 
 type EndListener = (ended: Claim) => void;
 
-/**
- * Listeners for the end of leases, for any cause. They hear what this replica commits; the next Renew finds what another
- * replica has ended.
- */
+/** Listeners for the end of leases. The next Renew finds what another replica has ended. */
 export class HeldLeases {
   /** By the lease's secret, which no other lease has. */
   readonly #listeners = new Map<string, EndListener[]>();
 
-  /** Number of leases that have listeners. */
   get count(): number {
     return this.#listeners.size;
   }
@@ -228,10 +220,7 @@ interface OpenSpan {
   seen?: { readonly claim: Claim; readonly atMs: number; readonly timer: NodeJS.Timeout };
 }
 
-/**
- * How long the claims of traced calls wait for their grants. A span begins with the answer `waiting` and ends when this
- * replica learns of the grant or the end.
- */
+/** The waits of traced calls, from the answer `waiting` until this replica learns of the grant or the end. */
 export class QueueSpans {
   /** By the claim's key; the one that has waited longest comes first. */
   readonly #open = new Map<string, OpenSpan>();
@@ -246,7 +235,6 @@ export class QueueSpans {
     if (oldest !== undefined) this.#end(oldest);
   }
 
-  /** Waits of traced calls. */
   get count(): number {
     return this.#open.size;
   }
@@ -266,10 +254,7 @@ export class QueueSpans {
     }
   }
 
-  /**
-   * A read has shown that the claim was granted or has ended. If this replica has done that itself, it may hear of its
-   * own commit only after the read, so the end waits a moment for the link.
-   */
+  /** Waits a moment for the link: this replica may hear of its own commit only after a read. */
   settled(claim: Claim): void {
     if (this.#open.size === 0) return;
     const key = keyText(claim);

@@ -167,7 +167,6 @@ export class LockWatches implements WatchSource, DecisionListener {
     this.sendSoon();
   }
 
-  /** Ends a watch of the client with most watches. */
   #makeRoom(owner: unknown): void {
     const why = overloaded("watches", "This server has as many watches as it keeps.");
     const counts = countsOf(this.#watches, () => 1);

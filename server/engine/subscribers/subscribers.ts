@@ -34,7 +34,6 @@ export interface SubscribersOptions extends Pick<WaitersOptions, "store" | "rule
   readonly advances: Pick<Advances, "start" | "owe">;
   readonly reads: PlacesOptions["store"] & { readonly inTurn: Pick<Store, "poll" | "decidedSince"> };
   readonly views: LockWatchesOptions["views"];
-  /** This replica. */
   readonly replica: bigint;
   /** Notifies another replica of a grant. Never waits, never fails. */
   readonly poke: (granted: GrantedElsewhere) => void;
@@ -89,10 +88,7 @@ export class Subscribers {
     this.#waiters.poked(claims);
   }
 
-  /**
-   * Answers the commands of a transaction, and does what follows. Answers come last: by then followers are registered, and
-   * whoever is answered may ask again at once.
-   */
+  /** Answers come last: by then followers are registered, and whoever is answered may ask again at once. */
   answer(asks: AsksByLock, attempt: Attempt): void {
     const outcomes: (Outcome | undefined)[] = [];
     // Not by for...of, which makes a list of two for each lock of each transaction.

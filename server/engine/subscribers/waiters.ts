@@ -66,10 +66,7 @@ export class Waiters {
     this.#again.clear();
   }
 
-  /**
-   * Another replica reports that it has granted these. Claims that arrive while others are read are read together,
-   * after them.
-   */
+  /** Another replica has granted these. Claims that arrive while others are read are read together, after them. */
   poked(claims: readonly ClaimKey[]): void {
     this.#poked.push(...claims.slice(0, bounds.POKED_MAX - this.#poked.length));
     if (!this.#isStopped && this.#poked.length > 0) this.#readingPoked ??= this.#readPoked();
@@ -80,10 +77,7 @@ export class Waiters {
     this.#readingPoked = null;
   }
 
-  /**
-   * Reads those of the claims that are followed here. A cluster node that this server reads from may apply a grant a
-   * little later, so this method looks again soon, without waiting for that.
-   */
+  /** Looks again soon: the cluster node that this server reads from may apply a grant a little later. */
   async #lookAtClaims(keys: readonly ClaimKey[], times = 0): Promise<void> {
     const { followers, onFailure } = this.#options;
     const claims = keys.flatMap((key) => followers.claim(key) ?? []);

@@ -39,7 +39,6 @@ export class WaitingCaptures implements DecisionListener {
     this.#options = options;
   }
 
-  /** Number of waiting captures. */
   get count(): number {
     return this.#lines.values().reduce((count, line) => count + line.length, 0);
   }
@@ -118,9 +117,7 @@ export class WaitingCaptures implements DecisionListener {
   }
 }
 
-/** One capture that waits. */
 export interface WaitingCapture {
-  /** Takes what is there for this capture. */
   readonly attempt: () => Promise<Captured>;
   /** Whether it has a request id, under which it finds what an attempt may have taken. */
   readonly canAskAgain: boolean;
@@ -132,10 +129,7 @@ export interface WaitingCapture {
   inDoubt: Fault | null;
 }
 
-/**
- * What an attempt shows about the line: "more": the next capture may find something; "nothing": it did not look;
- * otherwise: when one may find something.
- */
+/** `more`: the next capture may find something; `nothing`: it did not look; else: when one may find something. */
 type Round = "more" | "nothing" | { readonly nextInUs: number | null };
 
 class CaptureLine {
@@ -146,7 +140,6 @@ class CaptureLine {
   readonly #pollMs: () => number;
   readonly #onEmpty: () => void;
   readonly #waiting: WaitingCapture[] = [];
-  /** The capture whose attempt is under way. */
   #attempting: WaitingCapture | null = null;
   #isServing = false;
   /** Something has changed since the round began. */

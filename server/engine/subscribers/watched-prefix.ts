@@ -29,9 +29,7 @@ export interface SnapshotPage {
 
 export class WatchedPrefix implements LockWatch {
   readonly prefix: string;
-  /** The client's call. */
   readonly caller: Caller | undefined;
-  /** Number of known locks under the prefix. */
   known = 0;
   readonly #source: WatchSource;
   /** Position in the snapshot; null: the snapshot is complete. */
@@ -175,54 +173,42 @@ export class WatchedPrefix implements LockWatch {
   }
 }
 
-export class ReportedLocks {
-  readonly #byName = new Map<string, DecidedLock>();
+/** By name. */
+export class ReportedLocks extends Map<string, DecidedLock> {
   /** The rest of the present round over all locks. `take` leaves it open, as a Map's iterator cannot be closed. */
   #rest: IteratorObject<DecidedLock> | undefined;
 
-  get size(): number {
-    return this.#byName.size;
-  }
-
-  has(name: string): boolean {
-    return this.#byName.has(name);
-  }
-
   countUnder(prefix: string): number {
-    return this.#byName.keys().reduce((count, name) => count + Number(name.startsWith(prefix)), 0);
+    return this.keys().reduce((count, name) => count + Number(name.startsWith(prefix)), 0);
   }
 
   /** Records the lock. Returns whether that is news. */
   see(lock: DecidedLock): boolean {
-    const before = this.#byName.get(lock.name);
+    const before = this.get(lock.name);
     if (before && before.id === lock.id && before.revision === lock.revision) return false;
-    this.#byName.set(lock.name, lock);
+    this.set(lock.name, lock);
     return true;
   }
 
   /** Forgets the name if it belonged to this guard row; returns whether it did. A lock that came back has another id. */
   gone({ id, name }: Pick<DecidedLock, "id" | "name">): boolean {
-    return this.#byName.get(name)?.id === id && this.#byName.delete(name);
-  }
-
-  values(): Iterable<DecidedLock> {
-    return this.#byName.values();
+    return this.get(name)?.id === id && this.delete(name);
   }
 
   /** The next locks of a round over all of them. */
   nextOf(max: number): DecidedLock[] {
-    this.#rest ??= this.#byName.values();
+    this.#rest ??= this.values();
     const part = [...this.#rest.take(max)];
     if (part.length < max) this.#rest = undefined;
     return part;
   }
 
   keepOnly(isKept: (name: string) => boolean): void {
-    for (const name of this.#byName.keys()) if (!isKept(name)) this.#byName.delete(name);
+    for (const name of this.keys()) if (!isKept(name)) this.delete(name);
   }
 
-  clear(): void {
-    this.#byName.clear();
+  override clear(): void {
+    super.clear();
     this.#rest = undefined;
   }
 }

@@ -28,10 +28,7 @@ export class Commands {
     this.options = options;
   }
 
-  /**
-   * Runs a command for the lock that it names, or that its claim belongs to. Calls the asker back, and throws nothing. An
-   * Acquire or an Attach may have a follower.
-   */
+  /** Calls the asker back, and throws nothing. An Acquire or an Attach may have a follower. */
   begin(command: Acquire | Attach | Asked, follower: Follower | null, asker: Asker<never>): void {
     if ("ref" in command)
       addTo(this.options.lanes, command.ref.lockId, new ClaimAsk(command, follower, asker));
@@ -62,7 +59,6 @@ export class Commands {
     return await promised<AnswerTo<"acquire">>((asker) => this.begin(command, null, asker));
   }
 
-  /** Runs a command for a claim known by its id. */
   byRef<Asking extends Attach | Renew | Release>(
     command: Asking,
     follower: Follower | null = null,
@@ -79,7 +75,6 @@ export class Commands {
   }
 }
 
-/** What the lanes refuse fails the ask. */
 function addTo(lanes: Pick<Lanes, "add">, lockId: bigint, ask: Ask): void {
   try {
     lanes.add(lockId, ask);
@@ -88,14 +83,12 @@ function addTo(lanes: Pick<Lanes, "add">, lockId: bigint, ask: Ask): void {
   }
 }
 
-/** Asks about a claim. */
 class ClaimAsk extends Ask {
   override gone(): void {
     this.asker.settle({ outcome: { kind: "unknown_claim" }, nowUs: 0, lockId: this.lockId, lockName: "" });
   }
 }
 
-/** Asks for a lock by its name. */
 class NamedAsk extends Ask {
   declare readonly command: Acquire | Change;
   readonly #commands: Commands;

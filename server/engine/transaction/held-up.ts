@@ -5,13 +5,9 @@ import type { BoundUse } from "../../core/bound-use.ts";
 import { HELD_UP_GROWTH, HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../engine-bounds.ts";
 import type { TransactionAsks } from "./transaction.ts";
 
-/** How other transactions hold a lock. */
 export type Hold = "passing" | "stuck";
 
-/**
- * Whether another transaction held a lock's rows lately. Such a lock stays out of the lanes for a time, which grows each
- * time it is found held again.
- */
+/** A lock whose rows another transaction holds stays out of the lanes, for longer each time it is found held again. */
 export class HeldUp {
   #hold: Hold = "passing";
   #forMs = 0;
@@ -40,7 +36,6 @@ export class HeldUp {
   }
 }
 
-/** Work that waits for row locks. */
 export interface HeldUpAsks {
   readonly asks: TransactionAsks;
   readonly hold: Hold;

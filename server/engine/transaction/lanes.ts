@@ -37,10 +37,7 @@ export interface LanesOptions extends Deciding {
   readonly patientSlots: number;
   /** At most this many queued commands; twice as many with renewals and releases. */
   readonly queuedMax: number;
-  /**
-   * Learns of each command that waits long because another transaction holds its lock, with the claims that earlier
-   * attempts made for it; perhaps twice of one.
-   */
+  /** Learns of each command that waits long, perhaps twice, with the claims that earlier attempts made for it. */
   readonly returned: { heldUp(ask: Ask, made?: readonly ClaimKey[]): void };
   /** Answers the commands after the commit. Must not throw. */
   readonly subscribers: { answer(asks: AsksByLock, attempt: Attempt): void };
@@ -112,7 +109,6 @@ export class Lanes {
     ];
   }
 
-  /** Throws a Fault if no commands are taken any more. */
   refuseWhenStopped(): void {
     if (this.#isStopped) throw shuttingDown();
   }
@@ -203,10 +199,7 @@ export class Lanes {
     return alternating(this.#inTurnsOf(urgent), this.#inTurnsOf(others));
   }
 
-  /**
-   * If not all locks fit into one transaction, those of each client in turn: who asks for one lock need not wait for
-   * all locks that somebody else has asked for before.
-   */
+  /** If not all locks fit, clients take turns: who wants one need not wait for all that another one wants. */
   #inTurnsOf(queued: readonly LockEntry[]): readonly LockEntry[] {
     if (this.#queued.size <= bounds.BATCH_LOCKS_MAX) return queued;
     const inTurns = new FairQueue<LockEntry>(queued.length);
@@ -239,7 +232,6 @@ export class Lanes {
     this.#goOn();
   }
 
-  /** Handles a transaction that was not committed. */
   async #failedWith(all: TransactionAsks, error: unknown): Promise<void> {
     const locks = all.byLock.size;
     if (isRowLocked(error)) await this.#meet(all);
@@ -408,7 +400,6 @@ function someOf(asks: Ask[], max: number): Ask[] {
   return [...asks.splice(0, max - others), ...asks.splice(urgent - (max - others), others)];
 }
 
-/** Refuses the optional asks and returns the others. */
 function refuseOptional(asks: readonly Ask[]): Ask[] {
   return asks.filter((ask) => {
     if (!isOptional(ask.command)) return true;

@@ -48,7 +48,6 @@ export interface LimitRulesOptions {
 
 type Refused = Extract<LimitRuleAnswer, { kind: "version_mismatch" }>;
 
-/** Changes a rule and grants what it makes room for. */
 export async function changeLimitRule(
   change: RuleChange,
   options: LimitRulesOptions,
@@ -92,10 +91,7 @@ class ChangingRule {
     this.#change = change;
   }
 
-  /**
-   * Returns the rule to write, and the note of it; undefined: none. Throws a Fault if it is unknown whether the rule was
-   * written before.
-   */
+  /** The rule to write, and its note; undefined: none. Throws a Fault if it may have been written before. */
   decide({ limitRules, rulesRevision }: Loaded): { rule: LimitRule; noted: NotedChange[] } | undefined {
     const { prefix, limit, expectedVersion, reason, caller } = this.#change;
     const now = limitRules.find((candidate) => candidate.prefix === prefix);
@@ -119,7 +115,6 @@ class ChangingRule {
     return { rule, noted: [note] };
   }
 
-  /** Call after an attempt that failed. */
   failed(error: unknown): void {
     // An attempt that wrote no rule has changed nothing, and any other failure rolls the attempt back.
     if (isInDoubt(error) && this.#answer && !("kind" in this.#answer))
@@ -131,7 +126,6 @@ class ChangingRule {
     return this.#markFoundInDoubt !== undefined || (this.#answer !== undefined && !("kind" in this.#answer));
   }
 
-  /** The answer of the committed attempt. */
   get answer(): (LimitRule & { readonly kind?: undefined }) | Refused {
     if (!this.#answer) throw new Error("A limit rule was changed without a decision.");
     return this.#answer;
@@ -150,7 +144,7 @@ async function grantUnder(
   changing: ChangingRule | null = null,
 ): Promise<bigint | null | "held_up"> {
   const impatient = !rule.rulesOnly;
-  const traced = TransactionSpan.ofCall(span);
+  const traced = span && new TransactionSpan([span]);
   const plan = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule, span: traced?.span };
   const { checked, subscribers, observer } = options;
   try {

@@ -36,7 +36,6 @@ export class LockEntry implements Linked<LockEntry> {
     this.id = id;
   }
 
-  /** Whether another transaction held its rows lately. */
   get hold(): Hold | "free" {
     return this.heldUp === null ? "free" : this.heldUp.state;
   }

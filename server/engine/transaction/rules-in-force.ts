@@ -10,7 +10,6 @@ import type { CheckedStore } from "./checked-store.ts";
 export interface RulesInForceOptions {
   readonly store: Pick<Store, "replicas" | "register">;
   readonly checked: Pick<CheckedStore, "drained">;
-  /** This replica's entry in the register. */
   readonly entry: ReplicaRow;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
@@ -30,10 +29,7 @@ export class RulesInForce {
     this.#options = options;
   }
 
-  /**
-   * Renews this replica's entry in the register, with the rules that are in force. This proves that the database can be
-   * written. Throws StoreErrors.
-   */
+  /** Renews this replica's entry in the register, which proves that the database can be written. Throws StoreErrors. */
   async register(): Promise<void> {
     const { store, entry } = this.#options;
     const says = () => `${entry.address} ${this.#revision}`;

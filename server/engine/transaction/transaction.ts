@@ -105,7 +105,6 @@ export function withAttempts<Result>(
 
 export type AsksByLock = ReadonlyMap<bigint, readonly Ask[]>;
 
-/** Asks of one transaction. */
 export interface TransactionAsks {
   readonly byLock: AsksByLock;
   /** Attempts with an unknown outcome that included these asks. */
@@ -194,11 +193,9 @@ export class Attempt {
 
   /** Results by lock; a lock whose guard row is gone has none. */
   decided: ReadonlyMap<bigint, Decided> = NOTHING_DECIDED;
-  /** What happened, in order. */
   events: BatchEvent[] = [];
   /** Guard rows as written, each with its revision before. */
   readonly locks = new Map<bigint, { readonly lock: Lock; readonly revisionBefore: bigint }>();
-  /** The limit rules that decided. */
   limitRules: readonly LimitRule[] = [];
   /** Locks with more to grant than one transaction should grant: the next transaction advances them. */
   leftOver: readonly bigint[] = [];
@@ -290,10 +287,7 @@ export class Attempt {
   }
 }
 
-/**
- * The claims that these attempts made for an Acquire, if they were committed. No client can repeat a request id that the
- * server made, so only these claims can have it.
- */
+/** The claims that these attempts made for an Acquire whose request id no client can repeat, if they were committed. */
 export function claimsMadeBy(attempts: readonly Attempt[], lockId: bigint, index: number): ClaimKey[] {
   return attempts.flatMap(({ decided }) => {
     const outcome = decided.get(lockId)?.outcomes[index];

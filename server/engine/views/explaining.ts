@@ -115,7 +115,6 @@ export class Explaining {
     return inOwnTick(() => this.#options.store.rowHolder(lockId));
   }
 
-  /** Recent ended claims, as many as make an estimate. */
   async #recent(lockId: bigint): Promise<readonly Claim[]> {
     const { store } = this.#options;
     const found: Claim[] = [];
@@ -132,7 +131,6 @@ export class Explaining {
   }
 }
 
-/** What an explanation rests on. */
 export interface Basis extends Omit<Explanation, "causes" | "estimate"> {
   /** The oldest holders, and the first waiters. */
   readonly holders: readonly Claim[];

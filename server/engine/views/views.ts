@@ -23,10 +23,7 @@ export class ListingTurns extends FairGate {
     super({ atOnce, queuedMax: bounds.LISTINGS_QUEUED_MAX, bound: "listings_queued" });
   }
 
-  /**
-   * Holds a turn from the first item that is taken until the caller takes no more. `isOver`: whether nobody wants any
-   * item by then.
-   */
+  /** Holds a turn from the first item to the last one taken. `isOver`: whether nobody wants any item by then. */
   async *each<Item>(
     caller: Caller | undefined,
     read: () => AsyncIterable<Item>,
