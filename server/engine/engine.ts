@@ -39,6 +39,7 @@ import { connect, type EngineOptions, type Parts } from "./parts.ts";
 import { markOf } from "./secrets.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { promised } from "./transaction/transaction.ts";
+import { explainWait } from "./views/explaining.ts";
 import { listedChanges, listedClaims } from "./views/past.ts";
 
 /** Of a capture whose caller may hold no more leases now. It goes on waiting, and the others of its line are served. */
@@ -332,7 +333,7 @@ export class Engine {
 
   /** Why a claim waits, or why a request would have to; null: the claim does not wait. */
   explain(target: WaitTarget, caller?: Caller): Promise<Explanation | null> {
-    return this.#parts.explaining.explain(target, caller);
+    return explainWait(target, caller, this.#parts);
   }
 
   async #readLockName(lockId: bigint, caller?: Caller): Promise<string | null> {

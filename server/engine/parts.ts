@@ -20,7 +20,6 @@ import { Lanes } from "./transaction/lanes.ts";
 import { LockIds } from "./transaction/lock-ids.ts";
 import { Locks } from "./transaction/locks.ts";
 import { RulesInForce } from "./transaction/rules-in-force.ts";
-import { Explaining } from "./views/explaining.ts";
 import { Reads } from "./views/reads.ts";
 import { ListingTurns, Views } from "./views/views.ts";
 
@@ -96,9 +95,8 @@ export function connect(options: EngineOptions) {
   const newSecret = secretMaker();
   const captures = new Captures({ observer, newSecret, commands, store: reads.inTurn });
   const nowUs = () => store.clock.latestUs(performance.now() * 1_000) ?? 0;
-  const explaining = new Explaining({ store, turns, nowUs, places: subscribers.places, checked, lanes });
   const { leastKeptUs = policy.keptForUs } = options;
   const kept = { ofNameUs: policy.keptForUs, underPrefixUs: leastKeptUs, changesUs: cleaning.changesUs };
   const acting = { newSecret, detachments, background, lanes, lockIds, commands, captures };
-  return { ...waking, ...acting, reads, views, nowUs, explaining, kept };
+  return { ...waking, ...acting, reads, views, nowUs, kept };
 }

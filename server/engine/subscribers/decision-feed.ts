@@ -2,13 +2,9 @@
 // server commits is reported at once. What other servers commit is found by sweeps, one for all listeners, along the
 // index by the time of the last decision. That time may lie up to a second before the decision, and a decision becomes
 // visible only when its transaction commits. So each sweep goes back more than a second behind the one before it, and
-// once a second a sweep goes back by more than any transaction lasts. So a lock is reported repeatedly.
-//
-// If the clock was set ahead and back, decisions of that time lie ahead of it, and perhaps no sweep saw them then. So each
-// wide sweep also reads one page of them, and begins again after the last page.
-//
-// Sweeps run only while there are listeners, and rest in between, to leave the database to others. A waiter must hear
-// sooner than that, and knows its lock: waiters.ts asks for it.
+// once a second a wide one by more than any transaction lasts; a lock is reported repeatedly. A wide sweep also reads one
+// page ahead of the clock, in turn: decisions lie there if the clock was set ahead and back, and no sweep saw them then.
+// Sweeps run only while there are listeners, and rest in between, to leave the database to others.
 
 import {
   DECIDED_AT_STEP_US,

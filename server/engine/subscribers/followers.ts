@@ -146,16 +146,11 @@ export class Followers {
     return false;
   }
 
-  /** Call it before claims are read, and pass the result to `saw` afterwards. */
-  lastAddition(lockId: bigint): number {
-    return this.#locks.get(lockId)?.lastAddition ?? 0;
-  }
-
-  /** Records that all claims followed at the time of `lastAddition` were read at this revision or later. */
-  saw(lockId: bigint, revision: bigint, lastAddition: number): void {
+  /** Records that all claims followed after so many `additions` were read at this revision or later. */
+  saw(lockId: bigint, revision: bigint, additions: number): void {
     const lock = this.#locks.get(lockId);
     // A claim that was added meanwhile was not read: the next poll must look again.
-    if (lock?.lastAddition === lastAddition) lock.seenRevision = revision;
+    if (lock && lock.lastAddition <= additions) lock.seenRevision = revision;
   }
 
   #forget(key: ClaimKey): FollowedClaim | undefined {

@@ -12,7 +12,7 @@ import { isOwnName } from "../../core/lock.ts";
 import type { DecidedLock, Store } from "../../storage/store.ts";
 import type { LockWatch, ViewedLock, WatchEvent } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
-import { sourceOf } from "../fair-queue.ts";
+import { sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, withoutRepeating } from "../faults.ts";
 import { Loop } from "../loop.ts";
 import type { Views } from "../views/views.ts";
@@ -44,11 +44,6 @@ export class LockWatches implements WatchSource, DecisionListener {
       run: () => this.#checkKnown(),
       onFailure: options.onFailure,
     });
-  }
-
-  /** Number of known locks. */
-  get known(): number {
-    return this.#known.size;
   }
 
   get bounds(): readonly BoundUse[] {
@@ -98,7 +93,9 @@ export class LockWatches implements WatchSource, DecisionListener {
   }
 
   async page(watch: WatchedPrefix, afterName: string | null): Promise<SnapshotPage> {
-    await this.#listen();
+    // From now on changes are found, unless all watches are closed meanwhile.
+    this.#checks.start();
+    await withoutRepeating(() => this.#options.feed.begin(this));
     const { prefix } = watch;
     const locks: ViewedLock[] = [];
     let claims = 0;
@@ -128,26 +125,12 @@ export class LockWatches implements WatchSource, DecisionListener {
     this.#watches.delete(watch);
     this.#options.observer({ kind: "watch_closed" });
     const { prefix } = watch;
-    if (this.#watches.size === 0) this.#leave();
-    else if (![...this.#watches].some((other) => prefix.startsWith(other.prefix)))
+    if (this.#watches.size === 0) {
+      this.#options.feed.end(this);
+      this.#known.clear();
+      void this.#checks.stop();
+    } else if (![...this.#watches].some((other) => prefix.startsWith(other.prefix)))
       this.#known.keepOnly((name) => this.#matching(name).length > 0);
-  }
-
-  /** From now on changes are found. */
-  async #listen(): Promise<void> {
-    this.#checks.start();
-    try {
-      await withoutRepeating(() => this.#options.feed.begin(this));
-    } finally {
-      // All watches may have been closed meanwhile.
-      if (this.#watches.size === 0) this.#leave();
-    }
-  }
-
-  #leave(): void {
-    this.#options.feed.end(this);
-    this.#known.clear();
-    void this.#checks.stop();
   }
 
   #matching(name: string): WatchedPrefix[] {

@@ -124,12 +124,12 @@ export class Waiters {
     for (const [lockId, inUs] of dueSoon) this.#dueTimers.set(lockId, inUs / 1_000 + bounds.DUE_AFTER_MS);
     // A missing guard row took its claims along; reading the claims notifies their followers.
     const stale = lockIds.filter((id) => followers.isStale(id, revisions.get(id) ?? -1n));
-    const additions = stale.map((id) => followers.lastAddition(id));
+    const { additions } = followers;
     await this.#readClaims(stale.flatMap((id) => [...followers.of(id)].map(({ claim }) => claim)));
-    stale.forEach((lockId, index) => {
-      followers.saw(lockId, revisions.get(lockId) ?? -1n, additions[index] as number);
+    for (const lockId of stale) {
+      followers.saw(lockId, revisions.get(lockId) ?? -1n, additions);
       places.changed(lockId);
-    });
+    }
     await this.#ruleChanges.saw(rulesRevision);
     for (const lockId of lockIds)
       if (followers.hasOldRules(lockId, this.#ruleChanges)) void advances.start(lockId);

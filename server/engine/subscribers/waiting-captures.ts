@@ -105,15 +105,10 @@ export class WaitingCaptures implements DecisionListener {
     const line = new CaptureLine(input.target, this.#due, pollMs, onEmpty);
     const isFirst = this.#lines.size === 0;
     this.#lines.set(key, line);
-    if (isFirst) void this.#listen();
-    return line;
-  }
-
-  /** If this fails, the lines still look now and then by themselves. */
-  async #listen(): Promise<void> {
     const { feed, onFailure } = this.#options;
-    await feed.begin(this).catch((error: unknown) => onFailure("watches", error));
-    if (this.#lines.size === 0) feed.end(this);
+    // If this fails, the lines still look now and then by themselves.
+    if (isFirst) feed.begin(this).catch((error: unknown) => onFailure("watches", error));
+    return line;
   }
 }
 
@@ -133,8 +128,8 @@ export interface WaitingCapture {
 type Round = "more" | "nothing" | { readonly nextInUs: number | null };
 
 class CaptureLine {
-  readonly #prefix: string | null;
-  readonly #names: ReadonlySet<string>;
+  /** Whether the line may want the lock; its record is not known here. */
+  readonly wants: (name: string) => boolean;
   readonly #due: DueTimers<CaptureLine>;
   /** The longest wait before the line looks again without a hint. */
   readonly #pollMs: () => number;
@@ -147,19 +142,14 @@ class CaptureLine {
 
   constructor(target: CaptureTarget, due: DueTimers<CaptureLine>, pollMs: () => number, onEmpty: () => void) {
     this.#due = due;
-    this.#prefix = target.kind === "prefix" ? target.prefix : null;
-    this.#names = new Set(target.kind === "names" ? target.names : []);
+    const names = new Set(target.kind === "names" ? target.names : []);
+    this.wants = target.kind === "prefix" ? (name) => name.startsWith(target.prefix) : (name) => names.has(name);
     this.#pollMs = pollMs;
     this.#onEmpty = onEmpty;
   }
 
   get length(): number {
     return this.#waiting.length;
-  }
-
-  /** Whether the line may want the lock; its record is not known here. */
-  wants(name: string): boolean {
-    return this.#prefix === null ? this.#names.has(name) : name.startsWith(this.#prefix);
   }
 
   add(waiting: WaitingCapture, firstInUs: number | null): void {

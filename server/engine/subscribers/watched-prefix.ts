@@ -7,7 +7,7 @@ import type { Caller } from "../../core/command.ts";
 import type { DecidedLock } from "../../storage/store.ts";
 import type { LockWatch, WatchEvent, WatchUpdate } from "../answers.ts";
 import { WATCH_PENDING_MAX } from "../engine-bounds.ts";
-import { sourceOf } from "../fair-queue.ts";
+import { sourceOf } from "../fair-gate.ts";
 
 /** What the owner of the watches reads and does for one watch. */
 export interface WatchSource {

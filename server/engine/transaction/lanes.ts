@@ -14,7 +14,7 @@ import { ROLLED_BACK } from "../../storage/retry.ts";
 import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";
 import type { AnswerTo } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
-import { FairQueue, sourceOf } from "../fair-queue.ts";
+import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import { HeldUp, type HeldUpAsks, PatientSlots } from "./held-up.ts";
 import type { LockEntry, Locks, UnderWay } from "./locks.ts";

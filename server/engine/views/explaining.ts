@@ -8,7 +8,7 @@ import type { Caller, Place } from "../../core/command.ts";
 import { type EffectiveLimit, effectiveLimit, fits, neverFits } from "../../core/limit.ts";
 import { isDraining, type Lock } from "../../core/lock.ts";
 import { isExhausted, isInWantedStatus, statusOf } from "../../core/record.ts";
-import type { KeptChange, LockView, RowHolder, Store } from "../../storage/store.ts";
+import type { KeptChange, LockView, Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
 import type { Explanation, WaitCause, WaitTarget } from "../history.ts";
 import { estimate, heldTimesUs } from "./estimate.ts";
@@ -22,8 +22,10 @@ export interface ExplainingOptions {
   readonly turns: ListingTurns;
   /** The latest time that the database's clock may show. */
   readonly nowUs: () => number;
-  /** The place of a waiter; null: it does not wait. */
-  readonly places: { of(key: ClaimKey, caller: Caller | undefined): Promise<Place | null> };
+  readonly subscribers: {
+    /** The place of a waiter; null: it does not wait. */
+    readonly places: { of(key: ClaimKey, caller: Caller | undefined): Promise<Place | null> };
+  };
   /** Nothing is granted before this time, because of a fail-over. */
   readonly checked: { readonly grantsFromUs: number };
   /** How long commands of this server have waited for the lock's rows. */
@@ -32,103 +34,98 @@ export interface ExplainingOptions {
 
 type RowsHeld = Extract<WaitCause, { kind: "rows_held" }>;
 
-export class Explaining {
-  readonly #options: ExplainingOptions;
+/** null: the claim does not wait, or there is none with that id. Throws Faults. */
+export async function explainWait(
+  target: WaitTarget,
+  caller: Caller | undefined,
+  options: ExplainingOptions,
+): Promise<Explanation | null> {
+  const basis = await options.turns.run(() => read(target, caller, options), caller);
+  return basis && inOwnTick(async () => explain(basis));
+}
 
-  constructor(options: ExplainingOptions) {
-    this.#options = options;
-  }
+async function read(
+  target: WaitTarget,
+  caller: Caller | undefined,
+  { store, nowUs, checked, subscribers, lanes }: ExplainingOptions,
+): Promise<Basis | null> {
+  const view = await inOwnTick(() => viewOf(target, store));
+  if (!view) return null;
+  const { lock, holders, waiters } = view;
+  const claim = target.kind === "name" ? null : await waiterOf(target, lock.id, store);
+  if (target.kind !== "name" && !claim) return null;
+  const place = claim
+    ? await subscribers.places.of(claim, caller)
+    : { ahead: lock.waiting, permitsAhead: lock.waitingPermits };
+  if (!place) return null;
+  const limit = effectiveLimit(lock, await inOwnTick(() => store.limitRules()));
+  return {
+    ...{ lock, holders, waiters, claim, limit, place },
+    limitSet: await limitSetOf(lock, limit, store),
+    rowsHeld: await rowsHeldOf(lock, lanes.heldUpForMs(lock.id), store),
+    recent: await recentOf(lock.id, store),
+    grantsFromUs: checked.grantsFromUs,
+    nowUs: nowUs(),
+  };
+}
 
-  /** null: the claim does not wait, or there is none with that id. Throws Faults. */
-  async explain(target: WaitTarget, caller?: Caller): Promise<Explanation | null> {
-    const { turns } = this.#options;
-    const basis = await turns.run(() => this.#read(target, caller), caller);
-    return basis && inOwnTick(async () => explain(basis));
-  }
+type Source = ExplainingOptions["store"];
 
-  async #read(target: WaitTarget, caller: Caller | undefined): Promise<Basis | null> {
-    const { store, nowUs, checked, places } = this.#options;
-    const view = await this.#view(target);
-    if (!view) return null;
-    const { lock, holders, waiters } = view;
-    const claim = target.kind === "name" ? null : await this.#waiter(target, lock.id);
-    if (target.kind !== "name" && !claim) return null;
-    const ownPlace = claim
-      ? await places.of(claim, caller)
-      : { ahead: lock.waiting, permitsAhead: lock.waitingPermits };
-    if (!ownPlace) return null;
-    const limit = effectiveLimit(lock, await inOwnTick(() => store.limitRules()));
-    return {
-      ...{ lock, holders, waiters, claim, limit, place: ownPlace },
-      limitSet: await this.#limitSet(lock, limit),
-      rowsHeld: await this.#rowsHeld(lock),
-      recent: await this.#recent(lock.id),
-      grantsFromUs: checked.grantsFromUs,
-      nowUs: nowUs(),
-    };
-  }
+async function viewOf(target: WaitTarget, store: Source): Promise<LockView | undefined> {
+  if (target.kind !== "ticket") return await viewOrUnused(store, target.name, SHOWN_BY_GET_MAX);
+  return (await store.views([target.ref.lockId], SHOWN_BY_GET_MAX))[0];
+}
 
-  async #view(target: WaitTarget): Promise<LockView | null> {
-    const { store } = this.#options;
-    if (target.kind === "ticket") {
-      const { lockId } = target.ref;
-      return (await inOwnTick(() => store.views([lockId], SHOWN_BY_GET_MAX)))[0] ?? null;
-    }
-    return await inOwnTick(() => viewOrUnused(store, target.name, SHOWN_BY_GET_MAX));
-  }
+async function waiterOf(
+  target: Exclude<WaitTarget, { kind: "name" }>,
+  lockId: bigint,
+  store: Source,
+): Promise<Claim | null> {
+  const { ticketNumber } = target.kind === "ticket" ? target.ref : target;
+  const { claims } = await inOwnTick(() => store.claims([{ lockId, ticketNumber }]));
+  const [claim] = claims;
+  if (claim?.state !== "waiting") return null;
+  return target.kind === "claim" || sameSecret(claim.secret, target.ref.secret) ? claim : null;
+}
 
-  async #waiter(target: Exclude<WaitTarget, { kind: "name" }>, lockId: bigint): Promise<Claim | null> {
-    const { ticketNumber } = target.kind === "ticket" ? target.ref : target;
-    const { claims } = await inOwnTick(() => this.#options.store.claims([{ lockId, ticketNumber }]));
-    const [claim] = claims;
-    if (claim?.state !== "waiting") return null;
-    return target.kind === "claim" || sameSecret(claim.secret, target.ref.secret) ? claim : null;
-  }
+/** How the limit in force was set. */
+async function limitSetOf(
+  { name }: Lock,
+  { limit, source, pattern }: EffectiveLimit,
+  store: Source,
+): Promise<KeptChange | null> {
+  if (source === "default") return null;
+  const target = source === "name" ? name : pattern;
+  const changes = await inOwnTick(() => store.changes([target], null, bounds.LIMIT_CHANGES_READ));
+  const isOfPattern = source === "pattern";
+  const last = changes.find(({ kind, isPattern }) => kind === "limit" && isPattern === isOfPattern);
+  return last?.to === String(limit) ? last : null;
+}
 
-  /** How the limit in force was set. */
-  async #limitSet({ name }: Lock, { limit, source, pattern }: EffectiveLimit): Promise<KeptChange | null> {
-    if (source === "default") return null;
-    const { store } = this.#options;
-    const target = source === "name" ? name : pattern;
-    const changes = await inOwnTick(() => store.changes([target], null, bounds.LIMIT_CHANGES_READ));
-    const last = changes.find(
-      ({ kind, isPattern }) => kind === "limit" && isPattern === (source === "pattern"),
-    );
-    return last?.to === String(limit) ? last : null;
-  }
+/** A transaction that holds the rows now and for longer than decisions do. `forMs`: how long commands have waited. */
+async function rowsHeldOf({ id, revision }: Lock, forMs: number, store: Source): Promise<RowsHeld | null> {
+  const first = await inOwnTick(() => store.rowHolder(id));
+  if (forMs >= bounds.ROWS_HELD_MS_MIN) return { kind: "rows_held", holder: first, forUs: forMs * 1_000 };
+  if (!first) return null;
+  // It may be a decision of another server, which is over soon and writes the lock.
+  await sleep(bounds.ROWS_LOOKED_AGAIN_MS);
+  const again = await inOwnTick(() => store.rowHolder(id));
+  if (again?.connectionId !== first.connectionId) return null;
+  const [now] = await inOwnTick(() => store.views([id], 0));
+  return now?.lock.revision === revision ? { kind: "rows_held", holder: again, forUs: null } : null;
+}
 
-  /** A transaction that holds the rows now and for longer than decisions do. */
-  async #rowsHeld({ id, revision }: Lock): Promise<RowsHeld | null> {
-    const forMs = this.#options.lanes.heldUpForMs(id);
-    const first = await this.#rowHolder(id);
-    if (forMs >= bounds.ROWS_HELD_MS_MIN) return { kind: "rows_held", holder: first, forUs: forMs * 1_000 };
-    if (!first) return null;
-    // It may be a decision of another server, which is over soon and writes the lock.
-    await sleep(bounds.ROWS_LOOKED_AGAIN_MS);
-    const again = await this.#rowHolder(id);
-    if (again?.connectionId !== first.connectionId) return null;
-    const [now] = await inOwnTick(() => this.#options.store.views([id], 0));
-    return now?.lock.revision === revision ? { kind: "rows_held", holder: again, forUs: null } : null;
+/** Recent ended claims, as many as make an estimate. */
+async function recentOf(lockId: bigint, store: Source): Promise<readonly Claim[]> {
+  const atOnce = bounds.ESTIMATED_FROM_MAX;
+  const found: Claim[] = [];
+  while (found.length < bounds.RECENT_CLAIMS_READ && heldTimesUs(found).length < atOnce) {
+    const below = found.at(-1)?.ticketNumber ?? null;
+    const step = await inOwnTick(() => store.endedClaimsOf(lockId, below, atOnce));
+    found.push(...step);
+    if (step.length < atOnce) break;
   }
-
-  #rowHolder(lockId: bigint): Promise<RowHolder | null> {
-    return inOwnTick(() => this.#options.store.rowHolder(lockId));
-  }
-
-  async #recent(lockId: bigint): Promise<readonly Claim[]> {
-    const { store } = this.#options;
-    const found: Claim[] = [];
-    while (
-      found.length < bounds.RECENT_CLAIMS_READ &&
-      heldTimesUs(found).length < bounds.ESTIMATED_FROM_MAX
-    ) {
-      const below = found.at(-1)?.ticketNumber ?? null;
-      const step = await inOwnTick(() => store.endedClaimsOf(lockId, below, bounds.ESTIMATED_FROM_MAX));
-      found.push(...step);
-      if (step.length < bounds.ESTIMATED_FROM_MAX) break;
-    }
-    return found;
-  }
+  return found;
 }
 
 export interface Basis extends Omit<Explanation, "causes" | "estimate"> {

@@ -120,22 +120,16 @@ async function* limitSettings(
 }
 
 /** In the order of the bytes before the star. */
-function* patterns(
-  rules: readonly LimitRule[],
-  prefix: string,
-  after: string | null,
-): Generator<LimitSetting, void, void> {
-  const bytes = (text: string) => Buffer.from(text);
-  const afterBytes = after === null ? null : bytes(after.slice(0, -1));
-  const wanted = rules
+function patterns(rules: readonly LimitRule[], prefix: string, after: string | null): LimitSetting[] {
+  const compare = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return rules
     .filter((rule) => patternOf(rule).startsWith(prefix))
-    .map((rule) => ({ rule, key: bytes(rule.prefix) }))
-    .filter(({ key }) => afterBytes === null || Buffer.compare(key, afterBytes) > 0)
-    .sort((a, b) => Buffer.compare(a.key, b.key));
-  for (const { rule } of wanted) {
-    const { limit, version, reason } = rule;
-    if (limit !== null) yield { kind: "pattern", target: patternOf(rule), limit, version, reason };
-  }
+    .filter((rule) => after === null || compare(rule.prefix, after.slice(0, -1)) > 0)
+    .sort((a, b) => compare(a.prefix, b.prefix))
+    .flatMap((rule) => {
+      const { limit, version, reason } = rule;
+      return limit === null ? [] : [{ kind: "pattern", target: patternOf(rule), limit, version, reason }];
+    });
 }
 
 async function* listed(store: Source, query: LocksQuery) {

@@ -145,18 +145,6 @@ describe("the feed of other servers' decisions", () => {
     await wait.end("enough");
   });
 
-  test("that opens after the last capture has left is closed", async () => {
-    const { waits, feed } = scene();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    feed.begin.mockReturnValueOnce(promise);
-    const wait = new TestWait(waits);
-    await wait.end("enough");
-    feed.end.mockClear();
-    resolve();
-    await settled();
-    expect(feed.end).toHaveBeenCalledTimes(1);
-  });
-
   test("that cannot open is reported, and the waiting captures look by themselves", async () => {
     const { waits, feed, failures } = scene();
     feed.begin.mockRejectedValueOnce(AWAY);
