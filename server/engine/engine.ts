@@ -287,9 +287,8 @@ export class Engine {
   }
 
   /**
-   * Reports the locks under the prefix, and then their changes. The caller must close the watch. If there are too many
-   * watches or watched locks, the engine ends one watch of the caller that has most: this one, which then throws a
-   * Fault, or another.
+   * Reports the locks under the prefix, then their changes, until the caller closes the watch. Beyond its bounds, the
+   * engine ends a watch of the caller that has most: this one, which then throws a Fault, or another.
    */
   watchLocks(prefix: string, caller?: Caller): LockWatch {
     const { lanes, subscribers } = this.#parts;

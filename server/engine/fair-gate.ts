@@ -34,9 +34,8 @@ export class FairQueue<Item> {
   }
 
   /**
-   * Adds the item. Returns the item that loses its place, or null. That is the last item of the source with most items.
-   * It is the new item if its source has `eachMax` items, or if the queue is full and its source would then have as
-   * many items as any other.
+   * Returns the item that loses its place, or null: the last one of the source with most items. It is the new one if
+   * its source has `eachMax`, or if the queue is full and its source would then have as many as any other.
    */
   add(source: unknown, item: Item): Item | null {
     const own = this.#queues.get(source) ?? [];

@@ -199,14 +199,12 @@ export class Background {
     }
     // The clock may have been set back.
     let fromUs = Math.max(0, Math.min(this.#forgottenUs, untilUs));
-    for (let round = 0; round < bounds.PURGE_ROUNDS_MAX; round++) {
-      const startedMs = performance.now();
-      const nextUs = await store.forgetRequests(fromUs, untilUs, bounds.PURGE_ROWS_MAX);
-      this.#forgottenUs = nextUs ?? untilUs;
-      if (nextUs === null) return;
-      fromUs = nextUs;
-      await sleep(performance.now() - startedMs);
-    }
+    await inRounds(async (max) => {
+      const nextUs = await store.forgetRequests(fromUs, untilUs, max);
+      fromUs = nextUs ?? untilUs;
+      this.#forgottenUs = fromUs;
+      return nextUs === null ? 0 : max;
+    });
   }
 
   /** Deletes old changes, and ended claims before their time if there are too many. To count them costs something. */

@@ -114,9 +114,8 @@ export class Subscribers {
   }
 
   /** Registers what the outcome of an ask leaves here, and reports it. */
-  #note({ command, follower, submittedMs }: Ask, outcome: Outcome, decided: Decided, revision: bigint): void {
-    const { lockName } = decided;
-    const caller = "caller" in command ? command.caller : undefined;
+  #note(ask: Ask, outcome: Outcome, { lockName }: Decided, revision: bigint): void {
+    const { command, follower, submittedMs, caller } = ask;
     if (caller?.span) this.#trace(caller.span, outcome, lockName);
     if (outcome.kind === "waiting" && follower) this.followers.add(outcome.claim, follower, revision);
     // Before anyone learns how the lease has ended, even if it ends in this same transaction.

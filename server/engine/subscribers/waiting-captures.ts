@@ -143,7 +143,8 @@ class CaptureLine {
   constructor(target: CaptureTarget, due: DueTimers<CaptureLine>, pollMs: () => number, onEmpty: () => void) {
     this.#due = due;
     const names = new Set(target.kind === "names" ? target.names : []);
-    this.wants = target.kind === "prefix" ? (name) => name.startsWith(target.prefix) : (name) => names.has(name);
+    this.wants =
+      target.kind === "prefix" ? (name) => name.startsWith(target.prefix) : (name) => names.has(name);
     this.#pollMs = pollMs;
     this.#onEmpty = onEmpty;
   }

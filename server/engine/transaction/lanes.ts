@@ -16,7 +16,7 @@ import type { AnswerTo } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
-import { HeldUp, type HeldUpAsks, PatientSlots } from "./held-up.ts";
+import { type HeldUpAsks, PatientSlots } from "./held-up.ts";
 import type { LockEntry, Locks, UnderWay } from "./locks.ts";
 import {
   Ask,
@@ -195,7 +195,10 @@ export class Lanes {
   #inTurns(): readonly LockEntry[] {
     const urgent: LockEntry[] = [];
     const others: LockEntry[] = [];
-    for (const lock of this.#queued) (urgentIn(lock.queued) > 0 ? urgent : others).push(lock);
+    for (const lock of this.#queued) {
+      const first = lock.queued[0];
+      (first && isUrgent(first.command) ? urgent : others).push(lock);
+    }
     return alternating(this.#inTurnsOf(urgent), this.#inTurnsOf(others));
   }
 
@@ -203,7 +206,7 @@ export class Lanes {
   #inTurnsOf(queued: readonly LockEntry[]): readonly LockEntry[] {
     if (this.#queued.size <= bounds.BATCH_LOCKS_MAX) return queued;
     const inTurns = new FairQueue<LockEntry>(queued.length);
-    for (const lock of queued) inTurns.add(clientOf(lock.queued[0]), lock);
+    for (const lock of queued) inTurns.add(sourceOf(lock.queued[0]?.caller), lock);
     if (inTurns.isCrowded(bounds.BATCH_LOCKS_MAX)) this.#crowdedMs = performance.now();
     return [...inTurns.all()];
   }
@@ -246,10 +249,7 @@ export class Lanes {
       for (const half of parts(asks, 2)) await this.#run(half);
       return;
     }
-    for (const lock of this.#locksOf(asks)) {
-      lock.heldUp ??= new HeldUp();
-      lock.heldUp.met();
-    }
+    for (const lock of this.#locksOf(asks)) lock.met();
     // If an earlier attempt may have made an Acquire's change, the outcome must be found out.
     const isOpen = ({ command }: Ask) => asks.earlier.length > 0 && command.verb === "acquire";
     const isWorthIt = [...asks.byLock.values()].flat().some((ask) => !isOptional(ask.command) || isOpen(ask));
@@ -289,10 +289,7 @@ export class Lanes {
       for (const part of parts(asks, asks.byLock.size)) this.#slots.add({ ...waiting, asks: part });
     } else if (!isRowLocked(ended.error)) this.#failed(asks, ended.error);
     else {
-      for (const lock of this.#locksOf(asks)) {
-        lock.heldUp ??= new HeldUp();
-        lock.heldUp.stuck();
-      }
+      for (const lock of this.#locksOf(asks)) lock.stuck();
       if (performance.now() - sinceMs > ROLLED_BACK.longestMs) this.#failed(asks, unavailable(ended.error));
       else this.#slots.add({ asks, sinceMs, hold: "stuck" });
     }
@@ -412,11 +409,4 @@ function refuseOptional(asks: readonly Ask[]): Ask[] {
 
 function heldUp(): Fault {
   return unavailable(new StoreError("transient", ROW_LOCKED, "Another transaction holds the lock's rows."));
-}
-
-/** Whose command it is: those of the server itself have one line together. */
-function clientOf(ask: Ask | undefined): unknown {
-  const command = ask?.command;
-  const caller = command && "caller" in command ? command.caller : undefined;
-  return sourceOf(caller);
 }

@@ -133,9 +133,8 @@ class ChangingRule {
 }
 
 /**
- * Runs one transaction: changes the rule, if `changing` says how, and grants to waiters of locks under the prefix.
- * Returns the id of the last lock that it reached, or null if no lock is left; `held_up` if it did nothing because
- * another transaction holds some of the rows.
+ * Runs one transaction: changes the rule, if `changing` says how, and grants under the prefix. Resolves with the last
+ * lock that it reached, null if none is left, or `held_up` if it did nothing because another one holds rows.
  */
 async function grantUnder(
   rule: NonNullable<LoadPlan["rule"]>,

@@ -56,9 +56,8 @@ export class RulesInForce {
   }
 
   /**
-   * Call after rules of this revision were changed. Resolves with 0 when no server decides by rules of this revision or
-   * an earlier one any more. After RULES_AWAITED_MS, resolves with the number of servers that have not yet reported.
-   * Throws StoreErrors.
+   * Call after a change of rules of this revision. Resolves when no server decides by it any more, with 0, or after
+   * RULES_AWAITED_MS with the number of those that have not yet reported. Throws StoreErrors.
    */
   async everywhereAfter(revision: bigint): Promise<number> {
     const { store, checked, entry } = this.#options;

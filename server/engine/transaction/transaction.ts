@@ -5,7 +5,7 @@
 
 import { partsOf, QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
 import { type ClaimKey, isServerMade } from "../../core/claim.ts";
-import type { Command, Outcome } from "../../core/command.ts";
+import type { Caller, Command, Outcome } from "../../core/command.ts";
 import { hasChanged } from "../../core/decide.ts";
 import {
   type BatchEvent,
@@ -52,6 +52,11 @@ export class Ask {
     this.asker = asker as Asker<unknown>;
   }
 
+  /** Whose call it is; undefined: the server's own, or unknown. */
+  get caller(): Caller | undefined {
+    return "caller" in this.command ? this.command.caller : undefined;
+  }
+
   /** The command was decided, and the decision committed. */
   settle(answer: Answer): void {
     this.asker.settle(answer);
@@ -80,9 +85,8 @@ const UNLESS_ROW_LOCKED: RetryPolicy<StoreError> = {
 };
 
 /**
- * Runs `attempt` until it succeeds or is not worth repeating. Throws a Fault for what the database cannot do, and
- * rethrows bugs unchanged. `unlessRowLocked`: also rethrows at once that another transaction holds a row, because the
- * caller has a better way on than a repetition.
+ * Runs `attempt` until it succeeds or is not worth repeating. Throws Faults for what the database cannot do, and bugs
+ * as they are; `unlessRowLocked`: also, at once, that a row is held, for callers with a better way on.
  */
 export function withAttempts<Result>(
   attempt: () => Promise<Result>,
@@ -123,11 +127,7 @@ export interface Deciding {
   readonly isTraced?: boolean | undefined;
 }
 
-/**
- * Decides and commits. Throws a Fault for what the database cannot do, and rethrows bugs unchanged. If another
- * transaction holds a row, throws an error that `isRowLocked` recognises: at once if `impatient`, otherwise after some
- * seconds.
- */
+/** Throws as `withAttempts` does, also that another one holds a row: at once if `impatient`, else after seconds. */
 export function commitAsks(asks: TransactionAsks, impatient: boolean, by: Deciding): Promise<Attempt> {
   const { store, policy, observer, followers, background, isTraced } = by;
   const traced = isTraced ? TransactionSpan.of(asks.byLock) : undefined;
@@ -248,12 +248,7 @@ export class Attempt {
     this.#round += 1;
     const isFirst = this.#round === 1;
     this.limitRules = loaded.limitRules;
-    const context = {
-      policy: this.#policy,
-      nowMs: performance.now(),
-      attempt: this,
-      earlier: this.#earlier,
-    };
+    const context = { policy: this.#policy, nowMs: performance.now(), attempt: this, earlier: this.#earlier };
     const decision = decideBatch(loaded, isFirst ? this.#asked : NO_COMMANDS, context);
     if (isFirst) {
       this.decided = decision.decided;

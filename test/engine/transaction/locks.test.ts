@@ -1,7 +1,6 @@
 // The table of what a server knows of locks: found by id and by name, bounded, and forgetting what nothing is known of.
 
 import { describe, expect, test } from "vitest";
-import { HeldUp } from "../../../server/engine/transaction/held-up.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 import type { Ask } from "../../../server/engine/transaction/transaction.ts";
 
@@ -35,9 +34,7 @@ describe("the table of locks", () => {
     for (let id = 2n; id < 100n; id++) locks.leave(locks.get(id));
     expect(locks.size).toBe(1);
     locks.leave(locks.get(1n));
-    const heldUp = new HeldUp();
-    heldUp.met();
-    locks.get(2n).heldUp = heldUp;
+    locks.get(2n).met();
     locks.leave(locks.get(2n));
     expect(locks.size).toBe(2);
   });
