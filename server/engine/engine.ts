@@ -155,9 +155,8 @@ export class Engine {
   }
 
   /**
-   * Takes leases on some of many locks: those that are free and due now. No leases: there is nothing to take. Throws a
-   * Fault if no lease was taken and an Acquire failed, which may have taken something: a repeated call with the same
-   * request id finds out. Once the call is cancelled, the engine begins no further attempt.
+   * Takes leases on those of many locks that are free and due now. Throws a Fault if no lease was taken and an Acquire
+   * failed, which may have taken something: a repeated call with the same request id finds out.
    */
   async capture(input: CaptureInput, caller?: Caller): Promise<Captured> {
     const { lanes, captures } = this.#parts;

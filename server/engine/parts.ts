@@ -1,9 +1,7 @@
 // The parts of an engine, and how they are connected.
 
-import type { Policy } from "../core/rows.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
-import type { EngineObserver } from "./answers.ts";
-import { Background, type CleaningOptions } from "./background/background.ts";
+import { Background, type BackgroundOptions } from "./background/background.ts";
 import { ClaimsFromAhead } from "./background/claims-from-ahead.ts";
 import { Detachments } from "./background/detachments.ts";
 import { Health } from "./background/health.ts";
@@ -12,39 +10,31 @@ import { ReturnedWaiters } from "./background/returned-waiters.ts";
 import { FORGETFUL, Witness, type WitnessMemory } from "./background/witness.ts";
 import { Captures } from "./capturing/captures.ts";
 import { secretMaker } from "./secrets.ts";
-import { type GrantedElsewhere, Subscribers } from "./subscribers/subscribers.ts";
+import { Subscribers, type SubscribersOptions } from "./subscribers/subscribers.ts";
 import { Advances } from "./transaction/advances.ts";
 import { CheckedStore } from "./transaction/checked-store.ts";
 import { Commands } from "./transaction/commands.ts";
-import { Lanes } from "./transaction/lanes.ts";
-import { LockIds } from "./transaction/lock-ids.ts";
+import { Lanes, type LanesOptions } from "./transaction/lanes.ts";
+import { LockIds, type LockIdsOptions } from "./transaction/lock-ids.ts";
 import { Locks } from "./transaction/locks.ts";
 import { RulesInForce } from "./transaction/rules-in-force.ts";
 import { Reads } from "./views/reads.ts";
 import { ListingTurns, Views } from "./views/views.ts";
 
-export interface EngineOptions {
+export interface EngineOptions
+  extends Pick<SubscribersOptions, "pollIntervalMs" | "poke" | "observer">,
+    Pick<BackgroundOptions, "policy" | "cleaning">,
+    Pick<LanesOptions, "lanes" | "isTraced">,
+    Pick<LockIdsOptions, "namesPerSecond"> {
   readonly store: Store;
-  /** How late a waiter learns of what another replica did, at most. */
-  readonly pollIntervalMs: number;
-  /** Notifies another replica of a grant. Never waits, never fails. */
-  readonly poke: (granted: GrantedElsewhere) => void;
-  readonly observer: EngineObserver;
-  readonly policy: Policy;
   readonly replica: ReplicaRow;
-  readonly lanes: number;
   readonly commandsQueuedMax: number;
-  /** New names of locks that this server may create per second; unset: any number. */
-  readonly namesPerSecond?: number;
-  readonly cleaning: CleaningOptions;
   /** The shortest time for which ended claims of locks with a prefix are kept; unset: as those of a lock of that name. */
   readonly leastKeptUs?: (prefix: string) => number;
   /** How often the rows of live claims are checked; null or unset: never. */
   readonly doctorIntervalMs?: number | null;
   /** How long nothing is granted after a fail-over of the database; null: as long as a lost lease may last. */
   readonly failOverPauseUs: number | null;
-  /** Whether callers may have spans; unset: none has. */
-  readonly isTraced?: boolean | undefined;
   /** Where the witness keeps its testimony beyond this process; undefined: nowhere. */
   readonly memory?: WitnessMemory;
 }

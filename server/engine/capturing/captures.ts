@@ -1,8 +1,7 @@
-// Capture: finds candidates and sends an ordinary Acquire for each; the Acquire alone decides. After a refusal, the
-// Capture tries the next candidates. All leases of a request have request ids derived from its own, so that a
-// repeat finds them, and two attempts together never take more than were asked for. A server makes the attempts of one
-// request one after the other: a repeat returns everything that the attempt before it took, even if that attempt's
-// connection is gone.
+// Capture: finds candidates and sends an ordinary Acquire for each, which alone decides; after a refusal, for the next
+// ones. All leases of a request have request ids derived from its own, so that a repeat finds them, and two attempts
+// together never take more than were asked for. A server makes the attempts of one request one after the other: a
+// repeat returns everything that the attempt before it took, even if that attempt's connection is gone.
 
 import { setImmediate as anotherTick } from "node:timers/promises";
 import { CAPTURE_MAX } from "../../core/bounds.ts";
@@ -83,7 +82,7 @@ export class Captures {
   readonly #looking = new OneAfterTheOther<Candidate[]>();
   /** By line: where the next search continues, if the last one was cut short. */
   readonly #reached = new RecentMap<string, FreePosition>(bounds.CAPTURE_LINES_MAX);
-  /** By caller and request id: Acquires that may have taken their locks, without their callers: who asks again is. */
+  /** By caller and request id: Acquires with an unknown outcome. They keep no caller: whoever asks again becomes it. */
   readonly #inDoubt = new RecentMap<string, readonly Sent[]>(bounds.CAPTURES_IN_DOUBT_MAX);
   /** A recent search found names that patterns pause, so the next search must know the patterns first. */
   #arePatternsInTheWay = false;

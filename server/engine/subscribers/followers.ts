@@ -1,6 +1,6 @@
 // Who on this replica hears of which claim: open streams and blocked calls follow waiting claims, traced calls show how long
-// their claims wait, and sessions hear of the end of the leases that they hold. Keeps nothing that must survive: after a crash, clients return with their ticket or
-// request ids.
+// their claims wait, and sessions hear of the end of the leases that they hold. Keeps nothing that must survive: after a
+// crash, clients return with their ticket or request ids.
 
 import { type Claim, type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
 import type { BatchEvent } from "../../core/decide-batch.ts";

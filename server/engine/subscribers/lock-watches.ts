@@ -1,7 +1,6 @@
 // All watches of this replica. They learn of changes from the feed. A deleted row leaves nothing that a sweep could
 // find, so the locks that watches know are checked, a part of them each second, once for all watches. The check is not
 // part of the waiters' poll: it queues with the reads that complete answers, and a waiter must not wait for those.
-//
 // Changes are sent in rounds: a round reads the changed locks once for all watches that wait for them, a bounded number
 // at a time. While a client reads slowly, its watch takes no part in rounds, and so costs nothing.
 

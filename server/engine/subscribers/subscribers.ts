@@ -1,12 +1,9 @@
 // The door of this folder: who on this replica has to hear of changes, and how. Followers wait for a known claim: the
 // waiters' poll asks for it by key. Watches and waiting captures want any lock that changes: the feed reports those.
 // The two reads stay apart, because a sweep costs more the more is decided anywhere, and must rest, and a waiter must
-// be woken within a tick.
-//
-// After a commit of this replica, all of it happens in one tick of the event loop: callers are answered, their followers
-// registered, observers notified, and everyone is woken who waited for what has just happened. So a client that gets
-// several answers together sends its next commands together, and one transaction carries them together. Decides nothing;
-// nothing here may throw.
+// be woken within a tick. After a commit of this replica, callers are answered, their followers registered, observers
+// notified, and everyone is woken who waited for it, all in one tick of the event loop: a client that gets several answers
+// together sends its next commands together, and one transaction carries them together. Nothing here may throw.
 
 import type { Claim, ClaimKey } from "../../core/claim.ts";
 import type { Outcome } from "../../core/command.ts";

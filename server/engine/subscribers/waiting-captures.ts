@@ -1,10 +1,9 @@
 // Captures that wait until there is something to take. Captures that want the same locks are a line, and are served one
 // after the other: when a lock that they may want was decided about at any replica, when the next one is due, and now
-// and then in any case. None of this is in the database, so a later capture may be served earlier.
-//
-// A capture whose attempt finds nothing or fails goes behind the others, so that an empty attempt does not keep the
-// others from theirs. An attempt that proves that there is nothing to take ends the round. An attempt under way decides
-// the answer of its wait, even if the wait ends meanwhile: otherwise nobody would learn what it took.
+// and then in any case. None of this is in the database, so a later capture may be served earlier. A capture whose
+// attempt finds nothing or fails goes behind the others. An attempt that proves that there is nothing to take ends the
+// round. An attempt under way decides the answer of its wait, even if the wait ends meanwhile: otherwise nobody would
+// learn what it took.
 
 import { hash } from "node:crypto";
 import { RecentMap } from "../../core/recent-map.ts";
