@@ -57,7 +57,7 @@ export const DIFFERENCES: readonly Difference[] = [
     patches: [
       { file: "engine/subscribers/waiters.ts", from: "run: () => this.look(),", to: "run: async () => {}," },
       {
-        file: "engine/after-commit.ts",
+        file: "engine/subscribers/subscribers.ts",
         from: "if (replica !== null && replica !== own) poke({ replica, lockId, ticketNumber });",
         to: "if (replica !== null && replica === own) poke({ replica, lockId, ticketNumber });",
       },

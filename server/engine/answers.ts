@@ -27,10 +27,7 @@ export interface Answer<Of extends Outcome = Outcome> {
 /** The answer to a verb. */
 export type AnswerTo<Verb extends Command["verb"]> = Answer<OutcomeOf<Verb>>;
 
-/**
- * Who asked for something: exactly one of these is called, once, in the tick in which the outcome is known. They must not
- * throw, and may ask again.
- */
+/** Whoever asked. One of these is called, once, in the tick in which the outcome is known. They must not throw. */
 export interface Asker<Given> {
   settle(answer: Given): void;
   fail(error: unknown): void;

@@ -4,15 +4,9 @@
 export const BATCH_COMMANDS_MAX = 256;
 export const BATCH_LOCKS_MAX = 128;
 
-/**
- * Locks in one transaction while one client has more queued than a transaction takes and others wait beside it. The
- * others wait for the transaction that is under way and for their own, so both are short then.
- */
+/** The same while clients crowd: others wait for the one under way and for their own, so both are short. */
 export const CROWDED_BATCH_LOCKS_MAX = 32;
-/**
- * How long clients count as a crowd after several of them last met, in a lane or in admission (grpc/admission.ts): a
- * client that calls again and again meets the others within that time.
- */
+/** How long clients crowd after they last met: one that calls again and again meets the others in that time. */
 export const CROWDED_FOR_MS = 1_000;
 
 /** Diverged copies share a revision one time in a million; 63 bits last for 10^13 transactions. */
@@ -40,10 +34,7 @@ export const OVERLOADED_RETRY_AFTER_MS = 250;
 
 /** Principals whose marks are remembered (secrets.ts), at about 300 bytes each. */
 export const PRINCIPALS_REMEMBERED_MAX = 10_000;
-/**
- * Locks that a server remembers apart from their rows, at about 400 bytes each: their names and ids, and their last
- * tokens, to notice when the database has lost one.
- */
+/** Locks whose names, ids and last tokens a server remembers apart from their rows, at about 400 bytes each. */
 export const LOCKS_REMEMBERED_MAX = 50_000;
 /** Names resolved together, and names that wait to be resolved: as many as commands may wait by default. */
 export const RESOLVE_NAMES_MAX = 200;
@@ -74,10 +65,7 @@ export const DUE_AHEAD_US = 1_000_000;
 export const DUE_AFTER_MS = 2;
 /** Locks in one poll statement. */
 export const POLL_LOCKS_MAX = 1_000;
-/**
- * Longest rest of the poll after failures: after an outage waiters learn of grants by the poll, and a grant lapses if
- * its waiter does not. So the poll resumes soon.
- */
+/** Longest rest of the poll after failures: a grant lapses if its waiter does not learn of it soon after an outage. */
 export const POLL_REST_MS_MAX = 250;
 /** Poked claims that wait to be read. Claims beyond that wait for the poll: one read of their locks serves a crowd faster. */
 export const POKED_MAX = 1_000;
@@ -158,10 +146,7 @@ export const WATCH_REST_MS_MAX = 1_000;
 export const SWEEP_BEHIND_MS = 5_000;
 export const CLOCK_BACK_US = 1_000_000;
 
-/**
- * How long a rule change waits for servers that have not reported that they decide by it: as long as a transaction that
- * one of them began earlier may last, and longer than their poll interval. Then how often it asks.
- */
+/** How long a rule change waits for other servers, longer than a transaction or a poll; and how often it asks. */
 export const RULES_AWAITED_MS = 7_000;
 export const RULES_ASKED_MS = 20;
 
@@ -180,10 +165,7 @@ export const CLAIMS_PER_STEP_MAX = 20;
 /** Locks read in a step, and locks with waiters that are gone through, for a caller that may not see all of them. */
 export const SEARCHED_PER_STEP = 200;
 export const WAITED_LOCKS_MAX = 10_000;
-/**
- * Claims, live ones and ended ones each, and changes that a listing searches for one page: some hundred milliseconds of
- * reading, mostly of rows that the filter leaves out.
- */
+/** Claims (live and ended ones each) and changes that one page of a listing searches: some hundred milliseconds. */
 export const CLAIMS_SEARCHED_MAX = 10_000;
 export const CHANGES_SEARCHED_MAX = 10_000;
 /**
@@ -218,10 +200,7 @@ export const AHEAD_AGAIN_MS = TRANSACTION_US_MAX / 1_000;
 /** Claims that one round brings back, and how many rounds it makes before the next interval. */
 export const AHEAD_CLAIMS_MAX = 256;
 export const AHEAD_ROUNDS_MAX = 20;
-/**
- * Rows that one round of a purge deletes, and at most how many rounds it makes: more rows than end between two purges, at
- * thousands a second.
- */
+/** Rows that one round of a purge deletes, and its rounds: more than end between two purges, at thousands a second. */
 export const PURGE_ROWS_MAX = 1_000;
 export const PURGE_ROUNDS_MAX = 100;
 export const PURGE_INTERVAL_MS = 5_000;

@@ -1,6 +1,5 @@
 // The door of the engine: the verbs, and the start and stop of its parts. It loads, decides and saves nothing itself.
-// parts.ts connects the parts. lanes.ts and transaction.ts carry commands; after-commit.ts and
-// the folder subscribers carry wake-ups.
+// parts.ts connects the parts. lanes.ts and transaction.ts carry commands; the folder subscribers carries wake-ups.
 
 import type { BoundUse } from "../core/bound-use.ts";
 import {
@@ -27,7 +26,7 @@ import type {
   ViewedLock,
 } from "./answers.ts";
 import type { Health } from "./background/health.ts";
-import { shuttingDown } from "./faults.ts";
+import { shuttingDown, withoutRepeating } from "./faults.ts";
 import type {
   ChangesQuery,
   ClaimsQuery,
@@ -38,9 +37,9 @@ import type {
 } from "./history.ts";
 import { connect, type EngineOptions, type Parts } from "./parts.ts";
 import { markOf } from "./secrets.ts";
-import { promised } from "./transaction/ask.ts";
-import { withoutRepeating } from "./transaction/attempts.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
+import { promised } from "./transaction/transaction.ts";
+import { explainWait } from "./views/explaining.ts";
 import { listedChanges, listedClaims } from "./views/past.ts";
 
 /** Of a capture whose caller may hold no more leases now. It goes on waiting, and the others of its line are served. */
@@ -79,10 +78,7 @@ export class Engine {
     return withoutRepeating(() => this.#parts.rulesInForce.register());
   }
 
-  /**
-   * Makes the probe's own decisions and checks that the database is fit to decide on. Throws a Fault if it is not.
-   * Calls `heard` after each answer of the database.
-   */
+  /** Decides itself, to see that the database is fit. Throws a Fault if not. Calls `heard` after each answer. */
   async probe(heard = () => {}): Promise<void> {
     await Promise.all([this.#parts.health.probe(this, heard), this.register().then(heard)]);
   }
@@ -105,10 +101,8 @@ export class Engine {
   /** What is used of the bounds of the engine. */
   get bounds(): readonly BoundUse[] {
     const { lanes, lockIds, turns, reads, captures, subscribers, detachments } = this.#parts;
-    return [
-      ...[lanes, lockIds, turns, reads, captures, subscribers.watches].flatMap((part) => part.bounds),
-      detachments.bound,
-    ];
+    const parts = [lanes, lockIds, turns, reads, captures, subscribers.watches, detachments];
+    return parts.flatMap(({ bounds }) => bounds);
   }
 
   /** Number of claims that streams and blocked calls follow. */
@@ -121,10 +115,7 @@ export class Engine {
     return this.#parts.subscribers.waitingCaptures.count;
   }
 
-  /**
-   * Asks for a lock. With a follower, this replica keeps a waiting claim alive until `detach`, and notifies the
-   * follower; without one, the claim lives for its grace period.
-   */
+  /** With a follower, a waiting claim is kept alive until `detach`; without, it lives for its grace period. */
   acquire(input: AcquireInput, follower: Follower | null, caller?: Caller): Promise<AnswerTo<"acquire">> {
     return promised((asker) => this.beginAcquire(input, follower, caller, asker));
   }
@@ -164,9 +155,8 @@ export class Engine {
   }
 
   /**
-   * Takes leases on some of many locks: those that are free and due now. No leases: there is nothing to take. Throws a
-   * Fault if no lease was taken and an Acquire failed, which may have taken something: a repeated call with the same
-   * request id finds out. Once the call is cancelled, the engine begins no further attempt.
+   * Takes leases on those of many locks that are free and due now. Throws a Fault if no lease was taken and an Acquire
+   * failed, which may have taken something: a repeated call with the same request id finds out.
    */
   async capture(input: CaptureInput, caller?: Caller): Promise<Captured> {
     const { lanes, captures } = this.#parts;
@@ -222,18 +212,12 @@ export class Engine {
     return this.#parts.commands.byRef({ verb: "attach", ref, replica: null, caller });
   }
 
-  /**
-   * Calls `listener` once, synchronously, when this replica ends the lease for any reason. The listener must not throw.
-   * Returns a function that removes the listener.
-   */
+  /** Calls `listener` once, synchronously, when this replica ends the lease. Returns how to remove it. */
   onLost(lease: ClaimRef, listener: (ended: Claim) => void): () => void {
     return this.#parts.subscribers.leases.add(lease, listener);
   }
 
-  /**
-   * Runs a command for the one lock that it names, or that its claim belongs to. Makes the lock if the verb does so:
-   * see `core/decide.ts`.
-   */
+  /** Runs a command for the lock that it names, which some verbs make, or that its claim belongs to. */
   ask<Asking extends Asked>(asked: Asking): Promise<AnswerTo<Asking["verb"]>> {
     return promised((asker) => this.beginAsk(asked, asker));
   }
@@ -268,12 +252,10 @@ export class Engine {
 
   /** For how long nothing is granted yet because of a fail-over, as far as this server's decisions have shown. */
   get pausedForUs(): number {
-    return Math.max(0, this.#parts.grantsFromUs() - this.nowUs());
+    return Math.max(0, this.#parts.checked.grantsFromUs - this.nowUs());
   }
 
-  /**
-   * The place of a waiter; null: the claim does not wait, or no longer waits. Many calls for one lock share one read.
-   */
+  /** The place of a waiter; null: the claim does not wait. Many calls for one lock share one read. */
   place(key: ClaimKey, caller?: Caller): Promise<Place | null> {
     return withoutRepeating(() => this.#parts.subscribers.places.of(key, caller));
   }
@@ -304,9 +286,8 @@ export class Engine {
   }
 
   /**
-   * Reports the locks under the prefix, and then their changes. The caller must close the watch. If there are too many
-   * watches or watched locks, the engine ends one watch of the caller that has most: this one, which then throws a
-   * Fault, or another.
+   * Reports the locks under the prefix, then their changes, until the caller closes the watch. Beyond its bounds, the
+   * engine ends a watch of the caller that has most: this one, which then throws a Fault, or another.
    */
   watchLocks(prefix: string, caller?: Caller): LockWatch {
     const { lanes, subscribers } = this.#parts;
@@ -334,7 +315,7 @@ export class Engine {
     caller?: Caller,
   ): Promise<{ readonly claimsUs: number; readonly changesUs: number }> {
     const { store, turns, nowUs, kept } = this.#parts;
-    const from = await turns.run(caller, () => store.historyFrom());
+    const from = await turns.run(() => store.historyFrom(), caller);
     const keptForUs = lockName === null ? kept.underPrefixUs(prefix) : kept.ofNameUs(lockName);
     return {
       claimsUs: Math.max(nowUs() - keptForUs, from.claimsUs),
@@ -350,7 +331,7 @@ export class Engine {
 
   /** Why a claim waits, or why a request would have to; null: the claim does not wait. */
   explain(target: WaitTarget, caller?: Caller): Promise<Explanation | null> {
-    return this.#parts.explaining.explain(target, caller);
+    return explainWait(target, caller, this.#parts);
   }
 
   async #readLockName(lockId: bigint, caller?: Caller): Promise<string | null> {

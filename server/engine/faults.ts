@@ -61,6 +61,15 @@ export function asFault(error: unknown): unknown {
   return error instanceof StoreError ? unavailable(error) : error;
 }
 
+/** Runs a read or a small write once: the caller can ask again. Throws a Fault for what the database cannot do. */
+export async function withoutRepeating<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  try {
+    return await attempt();
+  } catch (error) {
+    throw asFault(error);
+  }
+}
+
 /** The error for callers when the database fails; `isInDoubt`: an earlier attempt may have made the change. */
 export function unavailable(error: StoreError, isInDoubt = false): Fault {
   const message =
@@ -74,10 +83,7 @@ export function unavailable(error: StoreError, isInDoubt = false): Fault {
   });
 }
 
-/**
- * The error for a change whose outcome the caller must find out: repeating the change could undo what others have set
- * since.
- */
+/** The caller must find out what happened: repeating the change could undo what others have set since. */
 export function outcomeUnknown(cause?: unknown): Fault {
   const message =
     "The database did not confirm this change, and others may have made further changes since: read the current state, " +

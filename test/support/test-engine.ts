@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { Event } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/rows.ts";
-import type { GrantedElsewhere } from "../../server/engine/after-commit.ts";
+import type { GrantedElsewhere } from "../../server/engine/subscribers/subscribers.ts";
 import type { EngineEvent, WatchEvent } from "../../server/engine/answers.ts";
 import { Engine } from "../../server/engine/engine.ts";
 import type { Store } from "../../server/storage/store.ts";

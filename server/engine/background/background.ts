@@ -27,7 +27,6 @@ export interface CleaningOptions {
   readonly retentionUs: number;
   /** Ended claims; beyond this, the oldest are deleted before their time. */
   readonly historyRowsMax: number;
-  /** How long changes are kept. */
   readonly changesUs: number;
   /** Names these times and those of all names: other times have another name. */
   readonly keptBy: string;
@@ -39,7 +38,6 @@ export interface BackgroundOptions {
   readonly detachments: Detachments;
   readonly policy: Policy;
   readonly checked: Pick<CheckedStore, "mustBeNewEnough">;
-  /** This replica. */
   readonly replica: bigint;
   readonly cleaning: CleaningOptions;
   readonly returned: Pick<ReturnedWaiters, "claims">;
@@ -56,9 +54,12 @@ export interface BackgroundOptions {
 
 export class Background {
   readonly #options: BackgroundOptions;
-  readonly #loops: readonly Loop[];
-  /** performance.now() at the start of the last heartbeats that all succeeded. */
-  #heartbeatMs = performance.now();
+  readonly #loops: Loop[];
+  /**
+   * performance.now() from which on places may have run out, because heartbeats have failed for so long. They then come
+   * before decisions: the database or this process was away, not the waiters.
+   */
+  lateFromMs: number;
   #lateHeartbeat: Promise<void> | undefined;
   /** The request ids of claims that ended before this are forgotten; null: this server has not looked yet. */
   #forgottenUs: number | null = null;
@@ -71,6 +72,7 @@ export class Background {
 
   constructor(options: BackgroundOptions) {
     this.#options = options;
+    this.lateFromMs = this.#lateAfter(performance.now());
     const heartbeatMs = options.policy.graceUs / 1_000 / bounds.HEARTBEATS_PER_GRACE;
     this.#loops = [
       this.#loop("heartbeat", heartbeatMs, 0.1, () => this.#heartbeat()),
@@ -81,8 +83,11 @@ export class Background {
       this.#loop("sweep", bounds.AHEAD_INTERVAL_MS, 0.3, () => options.claimsFromAhead.bringBack()),
       this.#loop("purge", bounds.PURGE_INTERVAL_MS, 0.3, () => this.#purge()),
       this.#loop("beat", bounds.BEAT_INTERVAL_MS, 0.1, () => this.#attest()),
-      ...(options.doctorIntervalMs === null ? [] : [this.#doctor(options.doctorIntervalMs)]),
     ];
+    const { doctorIntervalMs, invariantChecks } = options;
+    const run = () => invariantChecks.run();
+    if (doctorIntervalMs !== null)
+      this.#loops.push(this.#loop("doctor", doctorIntervalMs, 0.3, run, bounds.CHECKED_REST_SHARE));
   }
 
   async start(): Promise<void> {
@@ -103,21 +108,17 @@ export class Background {
     await this.#options.witness.look();
   }
 
-  /**
-   * To be awaited before a decision; null: nothing to await. If heartbeats have failed for so long that places may have
-   * run out, they come first: the database or this process was away, not the waiters.
-   */
-  lateHeartbeat(): Promise<void> | null {
-    if (!this.#isLate()) return null;
+  /** The same for all decisions that wait for it. */
+  lateHeartbeat(): Promise<void> {
     this.#lateHeartbeat ??= this.#heartbeat().finally(() => {
       this.#lateHeartbeat = undefined;
     });
     return this.#lateHeartbeat;
   }
 
-  /** Whether heartbeats have failed for so long that places may have run out. */
-  #isLate(): boolean {
-    return (performance.now() - this.#heartbeatMs) * 1_000 >= this.#options.policy.attachedForUs / 2;
+  /** `lateFromMs` after heartbeats that began then and all succeeded. */
+  #lateAfter(beganMs: number): number {
+    return beganMs + this.#options.policy.attachedForUs / 2_000;
   }
 
   async #heartbeat(): Promise<void> {
@@ -127,8 +128,8 @@ export class Background {
     // A replica without waiters must also notice that the database was away.
     if (claims.length === 0) await this.#options.rulesInForce.register();
     // Gives waiters of other replicas the time to show that they are there.
-    if (this.#isLate()) this.#options.store.clock.cameBack();
-    this.#heartbeatMs = startedMs;
+    if (performance.now() >= this.lateFromMs) this.#options.store.clock.cameBack();
+    this.lateFromMs = this.#lateAfter(startedMs);
   }
 
   /** The places of the followers here, and of clients that are coming back. */
@@ -176,9 +177,10 @@ export class Background {
     await store.noteKeptBy(cleaning.keptBy);
     // If the clock was set ahead, the server must not forget the request ids that it has seen.
     const untilUs = store.clock.forgettableUs(cleaning.retentionUs, performance.now() * 1_000);
-    if (untilUs !== null)
+    if (untilUs !== null) {
       await inRounds((max) => this.#deleted("ended_claims", store.purgeClaims(untilUs, max)));
-    if (untilUs !== null) await this.#forgetRequests(untilUs - cleaning.retentionUs);
+      await this.#forgetRequests(untilUs - cleaning.retentionUs);
+    }
     // An idle lock leaves only its last token, which the floor keeps, so an early deletion does no harm.
     await inRounds((max) => this.#deleted("idle_locks", store.purgeLocks(cleaning.idleLockUs, max)));
     if (untilUs !== null) await this.#trim(untilUs);
@@ -197,14 +199,12 @@ export class Background {
     }
     // The clock may have been set back.
     let fromUs = Math.max(0, Math.min(this.#forgottenUs, untilUs));
-    for (let round = 0; round < bounds.PURGE_ROUNDS_MAX; round++) {
-      const startedMs = performance.now();
-      const nextUs = await store.forgetRequests(fromUs, untilUs, bounds.PURGE_ROWS_MAX);
-      this.#forgottenUs = nextUs ?? untilUs;
-      if (nextUs === null) return;
-      fromUs = nextUs;
-      await sleep(performance.now() - startedMs);
-    }
+    await inRounds(async (max) => {
+      const nextUs = await store.forgetRequests(fromUs, untilUs, max);
+      fromUs = nextUs ?? untilUs;
+      this.#forgottenUs = fromUs;
+      return nextUs === null ? 0 : max;
+    });
   }
 
   /** Deletes old changes, and ended claims before their time if there are too many. To count them costs something. */
@@ -226,15 +226,9 @@ export class Background {
     return rows;
   }
 
-  #doctor(intervalMs: number): Loop {
-    const { invariantChecks, onFailure } = this.#options;
-    const restMsAfter = (runMs: number) => runMs * bounds.CHECKED_REST_SHARE;
-    const run = () => invariantChecks.run();
-    return new Loop({ name: "doctor", intervalMs, jitter: 0.3, restMsAfter, run, onFailure });
-  }
-
-  #loop(name: string, intervalMs: number, jitter: number, run: () => Promise<void>): Loop {
-    return new Loop({ name, intervalMs, jitter, run, onFailure: this.#options.onFailure });
+  #loop(name: string, intervalMs: number, jitter: number, run: () => Promise<void>, restShare = 0): Loop {
+    const { onFailure } = this.#options;
+    return new Loop({ name, intervalMs, jitter, restMsAfter: (runMs) => runMs * restShare, run, onFailure });
   }
 }
 

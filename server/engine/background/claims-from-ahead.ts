@@ -39,12 +39,9 @@ export class ClaimsFromAhead {
     const round = this.#found.splice(0, bounds.AHEAD_CLAIMS_MAX * bounds.AHEAD_ROUNDS_MAX);
     for (const part of partsOf(round, bounds.AHEAD_CLAIMS_MAX)) {
       const byLock = Map.groupBy(part, ({ lockId }) => lockId);
+      const { advances } = this.#options;
       // Those whose advances fail are found again.
-      await Promise.all(
-        [...byLock].map(([lockId, claims]) =>
-          this.#options.advances.start(lockId, { verb: "advance", claims }),
-        ),
-      );
+      await Promise.all([...byLock].map(([id, claims]) => advances.start(id, { verb: "advance", claims })));
     }
   }
 

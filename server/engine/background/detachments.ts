@@ -36,8 +36,8 @@ export class Detachments {
     this.#options = options;
   }
 
-  get bound(): BoundUse {
-    return { bound: "detachments", kind: "room", used: this.#unsent.size, max: DETACHMENTS_MAX };
+  get bounds(): readonly BoundUse[] {
+    return [{ bound: "detachments", kind: "room", used: this.#unsent.size, max: DETACHMENTS_MAX }];
   }
 
   add(lockId: bigint, command: Detach | Withdraw): void {

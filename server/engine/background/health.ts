@@ -1,8 +1,7 @@
-// Whether the database lets this replica decide. The decisions of the last seconds show it; they are kept as a few times
-// and one error, so that this costs a decision next to nothing. A probe proves it by decisions of its own: two requests
-// for a lock of the replica's own, and their release. The requests take the way of every command, so they fail where
-// clients' commands fail. One request waits behind the other, because a transaction that leaves a waiter also needs the
-// row of rowlock_meta.
+// Whether the database lets this replica decide. The decisions of the last seconds show it, at next to no cost: kept are
+// a few times and one error. A probe proves it by decisions of its own: two requests for a lock of the replica's own, and
+// their release. They take the way of every command, so they fail where clients' commands fail. One request waits behind
+// the other, because a transaction that leaves a waiter also needs the row of rowlock_meta.
 
 import type { Release } from "../../core/command.ts";
 import { probeName } from "../../core/lock.ts";
@@ -30,23 +29,12 @@ export class Health {
 
   constructor(replica: bigint) {
     this.#probe = {
-      name: probeName(replica),
-      mode: "exclusive",
-      permits: 1,
-      ttlUs: PROBE_TTL_US,
-      requestId: "",
-      owner: "",
-      labels: {},
-      terms: null,
-      maxWaitUs: PROBE_TTL_US,
-      mayWait: true,
+      ...{ name: probeName(replica), mode: "exclusive", permits: 1, requestId: "", owner: "", labels: {} },
+      ...{ terms: null, mayWait: true, ttlUs: PROBE_TTL_US, maxWaitUs: PROBE_TTL_US },
     };
   }
 
-  /**
-   * Makes the probe's decisions. Calls `heard` after each answer. Throws what a client's call would throw; leftovers
-   * then end by themselves.
-   */
+  /** Calls `heard` after each answer. Throws what a client's call would throw; leftovers then end by themselves. */
   async probe(engine: Probed, heard: () => void): Promise<void> {
     const answers = await Promise.all([1, 2].map(() => engine.acquire(this.#probe, null)));
     heard();

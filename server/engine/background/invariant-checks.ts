@@ -5,12 +5,11 @@
 import { REPLICAS_MAX, type Store } from "../../storage/store.ts";
 import type { EngineObserver } from "../answers.ts";
 import { CHECKED_AGAIN_MS, CHECKED_MS_MAX, FINDINGS_MAX } from "../engine-bounds.ts";
-import type { ListingTurns } from "../views/listing-turns.ts";
+import type { ListingTurns } from "../views/views.ts";
 
 export interface InvariantChecksOptions {
   readonly store: Pick<Store, "checkLiveClaims" | "replicas">;
   readonly turns: Pick<ListingTurns, "run">;
-  /** This replica. */
   readonly replica: bigint;
   readonly observer: EngineObserver;
 }
@@ -29,13 +28,10 @@ export class InvariantChecks {
     if (performance.now() < this.#restUntilMs) return;
     try {
       if (!(await this.#isFirst())) return observer({ kind: "not_checked", why: "other_server" });
-      const findings = await turns.run(undefined, () => store.checkLiveClaims(FINDINGS_MAX, CHECKED_MS_MAX));
+      const findings = await turns.run(() => store.checkLiveClaims(FINDINGS_MAX, CHECKED_MS_MAX));
       // A warning is about a state that passes, and no damage.
-      if (findings)
-        return observer({
-          kind: "checked",
-          findings: findings.filter(({ severity }) => severity === "error"),
-        });
+      const errors = findings?.filter(({ severity }) => severity === "error");
+      if (errors) return observer({ kind: "checked", findings: errors });
       this.#restUntilMs = performance.now() + CHECKED_AGAIN_MS;
       observer({ kind: "not_checked", why: "too_much" });
     } catch (error) {

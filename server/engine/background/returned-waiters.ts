@@ -7,12 +7,11 @@ import { type Claim, type ClaimKey, type ClaimRef, isServerMade } from "../../co
 import type { Policy } from "../../core/rows.ts";
 import type { Store } from "../../storage/store.ts";
 import { RETURNED_READ_MAX } from "../engine-bounds.ts";
-import type { Ask } from "../transaction/ask.ts";
+import type { Ask } from "../transaction/transaction.ts";
 
 export interface ReturnedWaitersOptions {
   readonly store: Pick<Store, "claims" | "claimsByRequest" | "heartbeat">;
   readonly policy: Policy;
-  /** This replica. */
   readonly replica: bigint;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
@@ -34,9 +33,7 @@ export class ReturnedWaiters {
     this.#options = options;
   }
 
-  /**
-   * Reports that the command has to wait. If it comes back to a place, the place is kept until the command is answered.
-   */
+  /** The command has to wait. If it comes back to a place, the place is kept until the command is answered. */
   heldUp(ask: Ask, made: readonly ClaimKey[] = []): void {
     const { verb } = ask.command;
     if ((verb !== "attach" && verb !== "acquire") || this.#pending.has(ask)) return;

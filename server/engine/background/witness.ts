@@ -9,9 +9,7 @@ import type { CheckedStore } from "../transaction/checked-store.ts";
 /** What a witness knows about the database. */
 export interface Testimony {
   readonly witness: bigint;
-  /**
-   * The database has one of these: the last mark, or one whose write has an unknown outcome. Empty: it has none yet.
-   */
+  /** The database has one: the last mark, or one whose write has an unknown outcome. Empty: it has none yet. */
   readonly marks: readonly bigint[];
   /** The database's clock when the last mark was written. */
   readonly atUs: number;

@@ -39,8 +39,8 @@ export class Candidates {
   #looks = 0;
 
   /**
-   * @param statuses only locks with one of these; empty: with any.
-   * @param from where an earlier search stopped; null: at the beginning. A search from there goes once around.
+   * `statuses`: only locks with one of these; empty: with any. `from`: where an earlier search stopped; null: at the
+   * beginning. A search from there goes once around.
    */
   constructor(
     store: CandidateStore,
@@ -85,10 +85,7 @@ export class Candidates {
     return chosen;
   }
 
-  /**
-   * Call it when a candidate was refused because its limit is 0, which may be a pattern's limit: from now on the search
-   * knows the patterns. Resolves with whether any pattern pauses names.
-   */
+  /** From now on the search knows the patterns. Resolves with whether any of them pauses names. */
   async paused(): Promise<boolean> {
     this.#rules = await this.#store.limitRules();
     if (this.#selector.kind === "prefix") {
@@ -135,16 +132,14 @@ export class Candidates {
   /** Continues behind the page; after the last page, at the beginning, if the search began in the middle. */
   #goOn({ next }: FreePage): void {
     if (next) this.#at = next;
-    else if (this.#isFromMiddle) this.#at = FIRST_FREE;
-    else this.#isDone = true;
-    if (!next) this.#isFromMiddle = false;
+    else if (this.#isFromMiddle) {
+      this.#at = FIRST_FREE;
+      this.#isFromMiddle = false;
+    } else this.#isDone = true;
   }
 }
 
-/**
- * The names under `prefix` that patterns pause, so that the search skips them in the index. No pattern pauses a name with
- * a limit of its own.
- */
+/** The names under `prefix` that patterns pause, which are those without limits of their own. */
 export function pausedUnder(prefix: string, rules: readonly LimitRule[]): PausedNames[] {
   const inForce = rules.filter(({ limit }) => limit !== null);
   return inForce

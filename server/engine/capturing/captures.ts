@@ -1,8 +1,7 @@
-// Capture: finds candidates and sends an ordinary Acquire for each; the Acquire alone decides. After a refusal, the
-// Capture tries the next candidates. All leases of a request have request ids derived from its own, so that a
-// repeat finds them, and two attempts together never take more than were asked for. A server makes the attempts of one
-// request one after the other: a repeat returns everything that the attempt before it took, even if that attempt's
-// connection is gone.
+// Capture: finds candidates and sends an ordinary Acquire for each, which alone decides; after a refusal, for the next
+// ones. All leases of a request have request ids derived from its own, so that a repeat finds them, and two attempts
+// together never take more than were asked for. A server makes the attempts of one request one after the other: a
+// repeat returns everything that the attempt before it took, even if that attempt's connection is gone.
 
 import { setImmediate as anotherTick } from "node:timers/promises";
 import { CAPTURE_MAX } from "../../core/bounds.ts";
@@ -13,13 +12,11 @@ import type { FreePosition, Store } from "../../storage/store.ts";
 import type { Captured, CapturedLease, CaptureEvent, CaptureInput } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
-import { Fault, isGivenUp, isHeldUp, mayBeDone } from "../faults.ts";
+import { Fault, isGivenUp, isHeldUp, mayBeDone, withoutRepeating } from "../faults.ts";
 import { markOf } from "../secrets.ts";
 import { lineOf } from "../subscribers/waiting-captures.ts";
-import { withoutRepeating } from "../transaction/attempts.ts";
 import type { Commands } from "../transaction/commands.ts";
 import { type Candidate, type CandidateStore, Candidates, type Taking } from "./candidates.ts";
-import { OneAfterTheOther } from "./one-after-the-other.ts";
 
 export interface CapturesOptions {
   readonly store: CandidateStore & Pick<Store, "claimsByRequest">;
@@ -41,9 +38,7 @@ export interface CaptureTry {
 type Asked = Pick<CaptureTry, "input" | "caller">;
 
 /** The claims that the request got before and that have not ended. */
-interface Earlier {
-  readonly live: readonly Claim[];
-}
+type Earlier = readonly Claim[];
 
 /** What an attempt found; null: it never began. */
 type Found = Captured | Earlier | null;
@@ -51,6 +46,18 @@ type Found = Captured | Earlier | null;
 const NOTHING: Captured = { leases: [], retryAfterUs: null };
 
 type Refused = OutcomeNamed<"refused">;
+
+/** An Acquire, and the id of its lock; null: the name was new. */
+interface Sent {
+  readonly lockId: Candidate["id"];
+  readonly command: Acquire;
+}
+
+interface Failed extends Sent {
+  readonly kind: "fault";
+  readonly fault: Fault;
+}
+
 /** The result for one candidate. */
 type Taken =
   | { readonly kind: "lease"; readonly lease: CapturedLease }
@@ -58,20 +65,7 @@ type Taken =
   /** Another attempt at the same request came first. */
   | { readonly kind: "repeated" }
   | { readonly kind: "gone" }
-  | {
-      readonly kind: "fault";
-      readonly fault: Fault;
-      readonly candidate: Candidate;
-      readonly command: Acquire;
-    };
-
-type Failed = Extract<Taken, { kind: "fault" }>;
-
-/** An Acquire that may have taken its lock. It keeps no caller: whoever asks again becomes its caller. */
-interface InDoubt {
-  readonly lockId: Candidate["id"];
-  readonly command: Acquire;
-}
+  | Failed;
 
 export class Captures {
   readonly #options: CapturesOptions;
@@ -88,8 +82,8 @@ export class Captures {
   readonly #looking = new OneAfterTheOther<Candidate[]>();
   /** By line: where the next search continues, if the last one was cut short. */
   readonly #reached = new RecentMap<string, FreePosition>(bounds.CAPTURE_LINES_MAX);
-  /** By caller and request id: Acquires whose outcome is unknown. */
-  readonly #inDoubt = new RecentMap<string, readonly InDoubt[]>(bounds.CAPTURES_IN_DOUBT_MAX);
+  /** By caller and request id: Acquires with an unknown outcome. They keep no caller: whoever asks again becomes it. */
+  readonly #inDoubt = new RecentMap<string, readonly Sent[]>(bounds.CAPTURES_IN_DOUBT_MAX);
   /** A recent search found names that patterns pause, so the next search must know the patterns first. */
   #arePatternsInTheWay = false;
 
@@ -117,7 +111,7 @@ export class Captures {
           });
     if (!found) return NOTHING;
     // Outside the gate: the locks of these claims may be held up, and other captures must not wait for that.
-    return "live" in found ? await this.#confirmed(found.live, asked.caller) : found;
+    return "leases" in found ? found : await this.#confirmed(found, asked.caller);
   }
 
   /** `before`: the result of the attempt at the same request that this one has waited for. */
@@ -140,8 +134,8 @@ export class Captures {
     const { input, isOver } = asked;
     const earlier = await this.#earlier(asked);
     if (earlier) return this.#repeated(earlier, 0);
-    const attempt = new Attempt(input, markOf(asked.caller?.principal), this.#options.newSecret);
-    const { store } = this.#options;
+    const { store, newSecret } = this.#options;
+    const attempt = new Attempt(input, markOf(asked.caller?.principal), newSecret);
     const statuses = input.terms?.ifStatus ?? [];
     // Computed once for all looks, because a thousand names are long.
     const line = lineOf(input);
@@ -178,14 +172,14 @@ export class Captures {
     // A repeat returns all that the request took. An answer without what is in doubt could use up attempts that nobody
     // makes: the database may be away for longer than such a lease lasts.
     if (doubt && input.requestId !== "" && !isGivenUp(caller?.signal)) {
-      const again = inDoubt.map(({ candidate, command }) => ({
-        lockId: candidate.id,
+      const again = inDoubt.map(({ lockId, command }) => ({
+        lockId,
         command: { ...command, caller: undefined },
       }));
       this.#inDoubt.set(keptIdOf({ input, caller }), again);
       throw doubt.fault;
     }
-    for (const { candidate, command } of inDoubt) this.#options.commands.withdraw(candidate.id, command);
+    for (const { lockId, command } of inDoubt) this.#options.commands.withdraw(lockId, command);
     // Another attempt took locks, too: the answer has the leases of both. A cancelled call answers nobody, and gives back
     // only its own leases.
     if (isRepeated && !isGivenUp(caller?.signal))
@@ -222,7 +216,7 @@ export class Captures {
     this.#inDoubt.delete(keptIdOf(asked));
   }
 
-  #repeated(earlier: Earlier | Captured, refused: number): Earlier | Captured {
+  #repeated(earlier: Earlier, refused: number): Earlier {
     this.#options.observer({ kind: "captured", outcome: "repeated", refused });
     return earlier;
   }
@@ -236,11 +230,11 @@ export class Captures {
     if (claims.length === 0) return null;
     const inOrder = new Map(ids.map((id, index) => [id, index]));
     const at = (claim: Claim) => inOrder.get(claim.requestId) ?? 0;
-    return { live: claims.filter(({ state }) => state !== "ended").sort((a, b) => at(a) - at(b)) };
+    return claims.filter(({ state }) => state !== "ended").sort((a, b) => at(a) - at(b));
   }
 
   /** Renews the claims: the client has come back for them, so no other attempt may give them back any more. */
-  async #confirmed(live: readonly Claim[], caller: Caller | undefined): Promise<Captured> {
+  async #confirmed(live: Earlier, caller: Caller | undefined): Promise<Captured> {
     const { commands } = this.#options;
     const answers = await Promise.all(
       live.map((claim) => commands.byRef({ verb: "renew", ref: claim, ttlUs: undefined, caller })),
@@ -271,21 +265,36 @@ export class Captures {
     );
   }
 
-  async #take(candidate: Candidate, command: Acquire): Promise<Taken> {
+  async #take({ id: lockId }: Candidate, command: Acquire): Promise<Taken> {
     try {
-      const answer = await this.#options.commands.oneOf(candidate.id, command);
+      const answer = await this.#options.commands.oneOf(lockId, command);
       if (!answer) return { kind: "gone" };
       const { outcome, lockName, nowUs } = answer;
       if (outcome.kind === "refused") return { kind: "refused", refusal: outcome };
-      const isOwn = outcome.kind === "held" && outcome.claim.secret === command.secret;
-      return isOwn
-        ? { kind: "lease", lease: { claim: outcome.claim, lockName, nowUs } }
-        : { kind: "repeated" };
+      if (outcome.kind !== "held" || outcome.claim.secret !== command.secret) return { kind: "repeated" };
+      return { kind: "lease", lease: { claim: outcome.claim, lockName, nowUs } };
     } catch (error) {
       // Another transaction holds the lock, and will give it to someone itself; but not if it may be one of this command.
       if (isHeldUp(error) && !error.outcomeUnknown) return { kind: "gone" };
-      if (error instanceof Fault) return { kind: "fault", fault: error, candidate, command };
+      if (error instanceof Fault) return { kind: "fault", fault: error, lockId, command };
       throw error;
+    }
+  }
+}
+
+/** Runs work under one key one after the other, in order of arrival. */
+class OneAfterTheOther<Result> {
+  readonly #last = new Map<string, Promise<Result>>();
+
+  /** `before`: the result of the work that this one has waited for; undefined: there was none, or it failed. */
+  async run(key: string, work: (before: Result | undefined) => Promise<Result>): Promise<Result> {
+    const before = this.#last.get(key)?.catch(() => undefined);
+    const done = (async () => await work(await before))();
+    this.#last.set(key, done);
+    try {
+      return await done;
+    } finally {
+      if (this.#last.get(key) === done) this.#last.delete(key);
     }
   }
 }
@@ -309,7 +318,7 @@ class Attempt {
   retryAfterUs: number | null = null;
   #areGrantsPaused = false;
   #isCutOff = false;
-  readonly #freeIds: string[];
+  #freeIds: string[];
 
   constructor(input: CaptureInput, mark: string, newSecret: () => string) {
     this.#input = input;
@@ -324,7 +333,7 @@ class Attempt {
     return this.#input.max - this.leases.length;
   }
 
-  /** Runs a read. If it fails, the attempt goes no further, and answers with the leases that it has. */
+  /** Runs a read. If it fails, the attempt goes no further and answers with the leases that it has. */
   async unlessItHasLeases<Result>(read: () => Promise<Result>): Promise<Result | undefined> {
     try {
       return await read();
@@ -343,22 +352,21 @@ class Attempt {
   commands(candidates: readonly Candidate[], { afterWait, caller }: CaptureTry): Acquire[] {
     const { ttlUs, owner, labels, terms } = this.#input;
     return candidates.map(({ name }, index) => ({
-      verb: "acquire",
-      name,
-      mode: "permit",
-      permits: 1,
-      ttlUs,
+      ...{
+        verb: "acquire",
+        name,
+        mode: "permit",
+        permits: 1,
+        ttlUs,
+        owner,
+        labels,
+        terms,
+        afterWait,
+        caller,
+      },
+      ...{ mayWait: false, maxWaitUs: null, isOneOfMany: true, replica: null },
       requestId: this.#freeIds[index] as string,
       secret: this.#newSecret(),
-      owner,
-      labels,
-      terms,
-      mayWait: false,
-      maxWaitUs: null,
-      isOneOfMany: true,
-      afterWait,
-      replica: null,
-      caller,
     }));
   }
 
@@ -378,7 +386,7 @@ class Attempt {
         if (each.kind === "refused") this.#refuse(each.refusal);
       }
     });
-    this.#freeIds.splice(0, this.#freeIds.length, ...this.#freeIds.filter((id) => !used.has(id)));
+    this.#freeIds = this.#freeIds.filter((id) => !used.has(id));
   }
 
   #refuse({ reason, forUs }: Refused): void {

@@ -2,13 +2,9 @@
 // server commits is reported at once. What other servers commit is found by sweeps, one for all listeners, along the
 // index by the time of the last decision. That time may lie up to a second before the decision, and a decision becomes
 // visible only when its transaction commits. So each sweep goes back more than a second behind the one before it, and
-// once a second a sweep goes back by more than any transaction lasts. So a lock is reported repeatedly.
-//
-// If the clock was set ahead and back, decisions of that time lie ahead of it, and perhaps no sweep saw them then. So each
-// wide sweep also reads one page of them, and begins again after the last page.
-//
-// Sweeps run only while there are listeners, and rest in between, to leave the database to others. A waiter must hear
-// sooner than that, and knows its lock: waiters.ts asks for it.
+// once a second a wide one by more than any transaction lasts; a lock is reported repeatedly. A wide sweep also reads one
+// page ahead of the clock, in turn: decisions lie there if the clock was set ahead and back, and no sweep saw them then.
+// Sweeps run only while there are listeners, and rest in between, to leave the database to others.
 
 import {
   DECIDED_AT_STEP_US,
@@ -45,7 +41,8 @@ const NEVER = { atUs: Number.MAX_SAFE_INTEGER, afterLockId: 0n };
 
 export class DecisionFeed {
   readonly #options: DecisionFeedOptions;
-  readonly #listeners = new Set<DecisionListener>();
+  /** A commit without listeners need not be reported. */
+  readonly listeners = new Set<DecisionListener>();
   readonly #sweeps: Loop;
   /** When the last sweep began, by the database's clock; null: nobody listens. */
   #sweptUs: number | null = null;
@@ -59,40 +56,32 @@ export class DecisionFeed {
 
   constructor(options: DecisionFeedOptions) {
     this.#options = options;
+    const { intervalMs, onFailure } = options;
     this.#sweeps = new Loop({
-      name: "watches",
-      intervalMs: options.intervalMs,
-      restMsMax: bounds.POLL_REST_MS_MAX,
+      ...{ name: "watches", intervalMs, restMsMax: bounds.POLL_REST_MS_MAX, onFailure },
       restMsAfter: (sweepMs) => Math.min(sweepMs * bounds.WATCH_REST_SHARE, bounds.WATCH_REST_MS_MAX),
       run: () => this.#sweep(),
-      onFailure: options.onFailure,
     });
   }
 
   /** Resolves when the feed reports every decision from then on. Throws StoreErrors; sweeps then try to begin. */
   async begin(listener: DecisionListener): Promise<void> {
-    this.#listeners.add(listener);
+    this.listeners.add(listener);
     this.#sweeps.start();
     await this.#begin();
   }
 
   end(listener: DecisionListener): void {
-    this.#listeners.delete(listener);
+    this.listeners.delete(listener);
     this.#endIfUnheard();
   }
 
-  /** Whether anybody listens. */
-  get isHeard(): boolean {
-    return this.#listeners.size > 0;
-  }
-
-  /** Reports what this server has just committed. */
   committed(written: Iterable<{ readonly lock: DecidedLock }>): void {
     for (const { lock } of written) this.#decided(lock);
   }
 
   rulesChanged(prefixes: readonly string[]): void {
-    for (const listener of this.#listeners) listener.rulesChanged(prefixes);
+    for (const listener of this.listeners) listener.rulesChanged(prefixes);
   }
 
   /** Resolves when no sweep is under way. Listeners must have left. */
@@ -102,7 +91,7 @@ export class DecisionFeed {
 
   /** Also after each read, because the last listener may have left during it. */
   #endIfUnheard(): void {
-    if (this.#listeners.size > 0) return;
+    if (this.listeners.size > 0) return;
     this.#sweptUs = null;
     void this.#sweeps.stop();
   }
@@ -126,7 +115,7 @@ export class DecisionFeed {
     const gap = this.#gapBefore(first, beganMs);
     for (let page = first; page.next; ) page = await this.#page(page.next, first.nowUs);
     if (isWide) await this.#sweepAhead(first.nowUs);
-    if (gap) for (const listener of this.#listeners) listener.missed(gap);
+    if (gap) for (const listener of this.listeners) listener.missed(gap);
     this.#swept(first, beganMs, isWide || gap !== null);
   }
 
@@ -143,7 +132,7 @@ export class DecisionFeed {
   }
 
   #decided(lock: DecidedLock): void {
-    for (const listener of this.#listeners) listener.decided(lock);
+    for (const listener of this.listeners) listener.decided(lock);
   }
 
   #gapBefore({ nowUs, epoch }: DecidedPage, beganMs: number): Gap | null {

@@ -1,12 +1,14 @@
-// Who on this replica hears of which claim: open streams and blocked calls follow waiting claims, and sessions hear of the end
-// of the leases that they hold. Keeps nothing that must survive: after a crash, clients return with their ticket or
-// request ids.
+// Who on this replica hears of which claim: open streams and blocked calls follow waiting claims, traced calls show how long
+// their claims wait, and sessions hear of the end of the leases that they hold. Keeps nothing that must survive: after a
+// crash, clients return with their ticket or request ids.
 
-import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
+import { type Claim, type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
+import type { BatchEvent } from "../../core/decide-batch.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
+import type { Span } from "../../core/span.ts";
 import type { Follower } from "../answers.ts";
-import { QueueSpans } from "./queue-spans.ts";
+import { OWN_GRANT_AWAITED_MS, QUEUE_SPANS_MAX } from "../engine-bounds.ts";
 
 /** The limit rules of one decision. */
 export type Rules = readonly LimitRule[];
@@ -21,7 +23,6 @@ interface FollowedClaim {
 
 interface FollowedLock {
   readonly claims: Map<bigint, FollowedClaim>;
-  /** Number of followers that want places. */
   wantingPlaces: number;
   /** Guard row revision up to which this replica has seen everything. */
   seenRevision: bigint;
@@ -37,14 +38,10 @@ export class Followers {
   /** The waits of traced calls, with followers here or without. */
   readonly queueSpans = new QueueSpans();
   readonly #locks = new Map<bigint, FollowedLock>();
-  #count = 0;
-  /** Additions of followers so far, over all locks of this replica. */
-  #additions = 0;
-
   /** Number of followed claims. */
-  get count(): number {
-    return this.#count;
-  }
+  count = 0;
+  /** Additions of followers so far, to compare with `lastAddition` of a claim. */
+  additions = 0;
 
   /** `revision`: of the guard row when the claim was seen waiting. */
   add(claim: Claim, follower: Follower, revision: bigint): void {
@@ -67,12 +64,12 @@ export class Followers {
     if (!followed) {
       followed = { claim, followers: new Set(), lastAddition: 0 };
       lock.claims.set(claim.ticketNumber, followed);
-      lock.lastAddition = this.#additions + 1;
-      this.#count += 1;
+      lock.lastAddition = this.additions + 1;
+      this.count += 1;
     }
     if (followed.followers.has(follower)) return;
     followed.followers.add(follower);
-    followed.lastAddition = ++this.#additions;
+    followed.lastAddition = ++this.additions;
     if (follower.placed) lock.wantingPlaces += 1;
   }
 
@@ -95,7 +92,6 @@ export class Followers {
     for (const follower of followed.followers) follower.settled(now, nowUs);
   }
 
-  /** Whether any follower here wants places at the lock. */
   wantsPlaces(lockId: bigint): boolean {
     return (this.#locks.get(lockId)?.wantingPlaces ?? 0) > 0;
   }
@@ -104,12 +100,10 @@ export class Followers {
     return this.#locks.has(lockId);
   }
 
-  /** The claim, if it is followed here. */
   claim(key: ClaimKey): Claim | undefined {
     return this.#locks.get(key.lockId)?.claims.get(key.ticketNumber)?.claim;
   }
 
-  /** The followed claims of a lock, with their followers. */
   *of(lockId: bigint): Generator<FollowedClaim> {
     yield* this.#locks.get(lockId)?.claims.values() ?? [];
   }
@@ -152,21 +146,11 @@ export class Followers {
     return false;
   }
 
-  /** Additions of followers so far, to compare with `lastAddition` of a claim. */
-  get additions(): number {
-    return this.#additions;
-  }
-
-  /** Call it before claims are read, and pass the result to `saw` afterwards. */
-  lastAddition(lockId: bigint): number {
-    return this.#locks.get(lockId)?.lastAddition ?? 0;
-  }
-
-  /** Records that all claims followed at the time of `lastAddition` were read at this revision or later. */
-  saw(lockId: bigint, revision: bigint, lastAddition: number): void {
+  /** Records that all claims followed after so many `additions` were read at this revision or later. */
+  saw(lockId: bigint, revision: bigint, additions: number): void {
     const lock = this.#locks.get(lockId);
     // A claim that was added meanwhile was not read: the next poll must look again.
-    if (lock?.lastAddition === lastAddition) lock.seenRevision = revision;
+    if (lock && lock.lastAddition <= additions) lock.seenRevision = revision;
   }
 
   #forget(key: ClaimKey): FollowedClaim | undefined {
@@ -175,7 +159,7 @@ export class Followers {
     if (!lock || !followed) return undefined;
     lock.claims.delete(key.ticketNumber);
     for (const follower of followed.followers) if (follower.placed) lock.wantingPlaces -= 1;
-    this.#count -= 1;
+    this.count -= 1;
     if (lock.claims.size === 0) this.#locks.delete(key.lockId);
     return followed;
   }
@@ -191,15 +175,11 @@ export function gone(claim: Claim, nowUs: number): Claim {
 
 type EndListener = (ended: Claim) => void;
 
-/**
- * Listeners for the end of leases, for any cause. They hear what this replica commits; the next Renew finds what another
- * replica has ended.
- */
+/** Listeners for the end of leases. The next Renew finds what another replica has ended. */
 export class HeldLeases {
   /** By the lease's secret, which no other lease has. */
   readonly #listeners = new Map<string, EndListener[]>();
 
-  /** Number of leases that have listeners. */
   get count(): number {
     return this.#listeners.size;
   }
@@ -226,5 +206,77 @@ export class HeldLeases {
     if (!listeners || index < 0) return;
     if (listeners.length === 1) this.#listeners.delete(secret);
     else listeners.splice(index, 1);
+  }
+}
+
+interface OpenSpan {
+  readonly span: Span;
+  /** A read has shown that the claim no longer waits. */
+  seen?: { readonly claim: Claim; readonly atMs: number; readonly timer: NodeJS.Timeout };
+}
+
+/** The waits of traced calls, from the answer `waiting` until this replica learns of the grant or the end. */
+export class QueueSpans {
+  /** By the claim's key; the one that has waited longest comes first. */
+  readonly #open = new Map<string, OpenSpan>();
+
+  /** The claim waits on behalf of this call. Calls that come back to a claim share its first span. */
+  begin(claim: ClaimKey, call: Span, lockName: string): void {
+    const key = keyText(claim);
+    if (this.#open.has(key)) return;
+    this.#open.set(key, { span: call.part("queue", { "rowlock.lock": lockName }) });
+    if (this.#open.size <= QUEUE_SPANS_MAX) return;
+    const [oldest] = this.#open.keys();
+    if (oldest !== undefined) this.#end(oldest);
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  /** This replica has committed these events, in order. Ends the waits that are over, with a link to who made room. */
+  committed(events: readonly BatchEvent[]): void {
+    let madeRoom: Span | undefined;
+    let lockName = "";
+    for (const { event, lockName: name } of events) {
+      if (name !== lockName) madeRoom = undefined;
+      lockName = name;
+      if (event.kind === "granted") this.#end(keyText(event.claim), event.claim, madeRoom);
+      if (event.kind === "ended") this.#end(keyText(event.claim), event.claim);
+      if (event.kind === "granted" || event.kind === "enqueued") continue;
+      // A waiter that ends because it never fits has only come to its turn: who made room is the call before.
+      if (event.caller || (event.kind === "ended" && event.was === "held")) madeRoom = event.caller?.span;
+    }
+  }
+
+  /** Waits a moment for the link: this replica may hear of its own commit only after a read. */
+  settled(claim: Claim): void {
+    if (this.#open.size === 0) return;
+    const key = keyText(claim);
+    const waiting = this.#open.get(key);
+    if (!waiting || waiting.seen) return;
+    const timer = setTimeout(() => this.#end(key), OWN_GRANT_AWAITED_MS).unref();
+    waiting.seen = { claim, atMs: performance.now(), timer };
+  }
+
+  /** This replica stops, and learns of nothing any more. */
+  stop(): void {
+    for (const key of this.#open.keys()) this.#end(key);
+  }
+
+  /** Without a claim and a read that has shown one, nobody here knows how the wait went on. */
+  #end(key: string, ended?: Claim, madeRoom?: Span): void {
+    const waiting = this.#open.get(key);
+    if (!waiting) return;
+    this.#open.delete(key);
+    const { span, seen } = waiting;
+    clearTimeout(seen?.timer);
+    if (madeRoom) span.link(madeRoom);
+    const { state = "unknown", endReason = null } = ended ?? seen?.claim ?? {};
+    const attributes = {
+      "rowlock.outcome": state,
+      ...(endReason !== null && { "rowlock.reason": endReason }),
+    };
+    span.end(attributes, undefined, seen?.atMs);
   }
 }

@@ -1,7 +1,6 @@
 // All watches of this replica. They learn of changes from the feed. A deleted row leaves nothing that a sweep could
 // find, so the locks that watches know are checked, a part of them each second, once for all watches. The check is not
 // part of the waiters' poll: it queues with the reads that complete answers, and a waiter must not wait for those.
-//
 // Changes are sent in rounds: a round reads the changed locks once for all watches that wait for them, a bounded number
 // at a time. While a client reads slowly, its watch takes no part in rounds, and so costs nothing.
 
@@ -9,13 +8,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { BoundUse } from "../../core/bound-use.ts";
 import type { Caller } from "../../core/command.ts";
 import { isOwnName } from "../../core/lock.ts";
-import type { DecidedLock, Store, WaitedLock } from "../../storage/store.ts";
-import type { LockWatch, ViewedLock, WatchEvent, WatchUpdate } from "../answers.ts";
+import type { DecidedLock, Store } from "../../storage/store.ts";
+import type { LockWatch, ViewedLock, WatchEvent } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
-import { sourceOf } from "../fair-queue.ts";
-import { Fault, overloaded } from "../faults.ts";
+import { sourceOf } from "../fair-gate.ts";
+import { Fault, overloaded, withoutRepeating } from "../faults.ts";
 import { Loop } from "../loop.ts";
-import { withoutRepeating } from "../transaction/attempts.ts";
 import type { Views } from "../views/views.ts";
 import type { DecisionFeed, DecisionListener, Gap } from "./decision-feed.ts";
 import { ReportedLocks, type SnapshotPage, WatchedPrefix, type WatchSource } from "./watched-prefix.ts";
@@ -47,11 +45,6 @@ export class LockWatches implements WatchSource, DecisionListener {
     });
   }
 
-  /** Number of known locks. */
-  get known(): number {
-    return this.#known.size;
-  }
-
   get bounds(): readonly BoundUse[] {
     return [
       { bound: "watches", kind: "room", used: this.#watches.size, max: bounds.WATCHES_MAX },
@@ -79,7 +72,7 @@ export class LockWatches implements WatchSource, DecisionListener {
       if (!prefixes.some((prefix) => lock.name.startsWith(prefix))) continue;
       for (const watch of this.#matching(lock.name)) watch.changed(lock);
     }
-    this.#sendSoon();
+    this.sendSoon();
   }
 
   missed(cause: Gap): void {
@@ -99,7 +92,9 @@ export class LockWatches implements WatchSource, DecisionListener {
   }
 
   async page(watch: WatchedPrefix, afterName: string | null): Promise<SnapshotPage> {
-    await this.#listen();
+    // From now on changes are found, unless all watches are closed meanwhile.
+    this.#checks.start();
+    await withoutRepeating(() => this.#options.feed.begin(this));
     const { prefix } = watch;
     const locks: ViewedLock[] = [];
     let claims = 0;
@@ -116,47 +111,25 @@ export class LockWatches implements WatchSource, DecisionListener {
     return { locks, next: locks.length < bounds.WATCH_LOCKS_MAX ? null : (locks.at(-1)?.lock.name ?? null) };
   }
 
-  hungry(): void {
-    this.#sendSoon();
-  }
-
   async again(error: unknown): Promise<void> {
     if (!(error instanceof Fault)) throw error;
     await this.#pause(error.retryAfterMs);
   }
 
-  sent({ locks, deleted }: WatchUpdate): void {
-    this.#options.observer({ kind: "watch_sent", locks: locks.length, deleted: deleted.length });
-  }
-
-  fellBehind(): void {
-    this.#options.observer({ kind: "watch_began_anew", cause: "slow_reader" });
+  report(event: WatchEvent): void {
+    this.#options.observer(event);
   }
 
   closed(watch: WatchedPrefix): void {
     this.#watches.delete(watch);
     this.#options.observer({ kind: "watch_closed" });
     const { prefix } = watch;
-    if (this.#watches.size === 0) this.#leave();
-    else if (![...this.#watches].some((other) => prefix.startsWith(other.prefix)))
+    if (this.#watches.size === 0) {
+      this.#options.feed.end(this);
+      this.#known.clear();
+      void this.#checks.stop();
+    } else if (![...this.#watches].some((other) => prefix.startsWith(other.prefix)))
       this.#known.keepOnly((name) => this.#matching(name).length > 0);
-  }
-
-  /** From now on changes are found. */
-  async #listen(): Promise<void> {
-    this.#checks.start();
-    try {
-      await withoutRepeating(() => this.#options.feed.begin(this));
-    } finally {
-      // All watches may have been closed meanwhile.
-      if (this.#watches.size === 0) this.#leave();
-    }
-  }
-
-  #leave(): void {
-    this.#options.feed.end(this);
-    this.#known.clear();
-    void this.#checks.stop();
   }
 
   #matching(name: string): WatchedPrefix[] {
@@ -173,10 +146,9 @@ export class LockWatches implements WatchSource, DecisionListener {
     if (!this.#known.see(lock)) return;
     if (this.#known.size > bounds.WATCHED_LOCKS_MAX) this.#endLargest();
     for (const watch of matching) if (watch !== by) watch.changed(lock);
-    this.#sendSoon();
+    this.sendSoon();
   }
 
-  /** Ends a watch of the client with most watches. */
   #makeRoom(owner: unknown): void {
     const why = overloaded("watches", "This server has as many watches as it keeps.");
     const counts = countsOf(this.#watches, () => 1);
@@ -222,20 +194,19 @@ export class LockWatches implements WatchSource, DecisionListener {
       watch.known -= 1;
       watch.gone(lock.name);
     }
-    this.#sendSoon();
+    this.sendSoon();
   }
 
-  #sendSoon(): void {
+  sendSoon(): void {
     if (this.#sending || this.#stopping.signal.aborted || !this.#hasNews()) return;
     this.#sending = this.#sendAll().finally(() => {
       this.#sending = undefined;
-      this.#sendSoon();
+      this.sendSoon();
     });
   }
 
   #hasNews(): boolean {
-    for (const watch of this.#watches) if (watch.isHungry && watch.hasNews) return true;
-    return false;
+    return this.#watches.values().some((watch) => watch.isHungry && watch.hasNews);
   }
 
   async #sendAll(): Promise<void> {
@@ -255,7 +226,10 @@ export class LockWatches implements WatchSource, DecisionListener {
     const hungry = [...this.#watches].filter((watch) => watch.isHungry && watch.hasNews);
     const chosen = firstOf(hungry);
     const views: ViewedLock[] = [];
-    for await (const view of this.#options.views.viewsOf(chosen.map(sizeOf))) views.push(view);
+    for await (const view of this.#options.views.viewsOf(
+      chosen.map(({ id, holders, waiting }) => ({ id, holders, waiting })),
+    ))
+      views.push(view);
     const read = new Set(views.map(({ lock }) => lock.id));
     for (const lock of chosen) {
       if (read.has(lock.id)) continue;
@@ -291,10 +265,6 @@ function largestOf(counts: ReadonlyMap<unknown, number>): [unknown, number] | un
   let largest: [unknown, number] | undefined;
   for (const [owner, count] of counts) if (!largest || count > largest[1]) largest = [owner, count];
   return largest;
-}
-
-function sizeOf({ id, holders, waiting }: DecidedLock): WaitedLock {
-  return { id, holders, waiting };
 }
 
 /** As many pending locks as one round reads. */

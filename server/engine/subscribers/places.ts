@@ -7,7 +7,7 @@ import { partsOf } from "../../core/bounds.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
 import type { QueuePlace, Store } from "../../storage/store.ts";
-import { PLACES_PACE_MS, PLACES_READS_MAX, PLACES_SLICE, PLACES_SLICE_PAUSE_MS } from "../engine-bounds.ts";
+import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
 import { SharedRead } from "../views/reads.ts";
 import type { Followers } from "./followers.ts";
@@ -42,11 +42,8 @@ class Queue {
       else high = middle;
     }
     if (this.#places[low]?.ticketNumber !== ticketNumber) return null;
-    return {
-      ahead: low,
-      permitsAhead: this.#permitsBefore[low] as number,
-      queueLength: this.#places.length,
-    };
+    const permitsAhead = this.#permitsBefore[low] as number;
+    return { ahead: low, permitsAhead, queueLength: this.#places.length };
   }
 }
 
@@ -72,12 +69,9 @@ export class Places {
       const { nowUs, places } = await options.store.queue(lockId, caller);
       return new Queue(nowUs, places);
     });
-    this.#rounds = new Loop({
-      name: "places",
-      intervalMs: PLACES_PACE_MS,
-      run: () => this.#reportAll(),
-      onFailure: options.onFailure,
-    });
+    const { onFailure } = options;
+    const run = () => this.#reportAll();
+    this.#rounds = new Loop({ name: "places", intervalMs: bounds.PLACES_PACE_MS, run, onFailure });
   }
 
   start(): void {
@@ -101,7 +95,7 @@ export class Places {
 
   /** Reports the places of all changed locks, each lock once. */
   async #reportAll(): Promise<void> {
-    for (const lockIds of partsOf([...this.#changed], PLACES_READS_MAX)) {
+    for (const lockIds of partsOf([...this.#changed], bounds.PLACES_READS_MAX)) {
       const { additions } = this.#options.followers;
       const queues = await Promise.all(lockIds.map((lockId) => this.#read(lockId)));
       for (const [index, queue] of queues.entries()) {
@@ -144,10 +138,10 @@ export class Places {
   /** Pauses for other work after each slice of places that were read or reported. */
   async #pauseAfter(places: number): Promise<void> {
     this.#sincePause += places;
-    const slices = Math.floor(this.#sincePause / PLACES_SLICE);
+    const slices = Math.floor(this.#sincePause / bounds.PLACES_SLICE);
     if (slices === 0) return;
-    this.#sincePause -= slices * PLACES_SLICE;
+    this.#sincePause -= slices * bounds.PLACES_SLICE;
     const { signal } = this.#stopping;
-    await sleep(slices * PLACES_SLICE_PAUSE_MS, undefined, { signal }).catch(() => {});
+    await sleep(slices * bounds.PLACES_SLICE_PAUSE_MS, undefined, { signal }).catch(() => {});
   }
 }

@@ -1,12 +1,20 @@
 // The door of this folder: who on this replica has to hear of changes, and how. Followers wait for a known claim: the
 // waiters' poll asks for it by key. Watches and waiting captures want any lock that changes: the feed reports those.
 // The two reads stay apart, because a sweep costs more the more is decided anywhere, and must rest, and a waiter must
-// be woken within a tick. Whatever this replica commits is reported to all of them at once.
+// be woken within a tick. After a commit of this replica, callers are answered, their followers registered, observers
+// notified, and everyone is woken who waited for it, all in one tick of the event loop: a client that gets several answers
+// together sends its next commands together, and one transaction carries them together. Nothing here may throw.
 
-import type { ClaimKey } from "../../core/claim.ts";
+import type { Claim, ClaimKey } from "../../core/claim.ts";
+import type { Outcome } from "../../core/command.ts";
+import type { Decided } from "../../core/decide-batch.ts";
+import { isOwnName } from "../../core/lock.ts";
+import type { CallSpan } from "../../core/span.ts";
 import type { Store } from "../../storage/store.ts";
 import type { EngineObserver } from "../answers.ts";
-import type { Attempt } from "../transaction/transaction.ts";
+import { outcomeUnknown } from "../faults.ts";
+import type { Advances } from "../transaction/advances.ts";
+import type { Ask, AsksByLock, Attempt } from "../transaction/transaction.ts";
 import { DecisionFeed } from "./decision-feed.ts";
 import { Followers, HeldLeases } from "./followers.ts";
 import { LockWatches, type LockWatchesOptions } from "./lock-watches.ts";
@@ -14,9 +22,18 @@ import { Places, type PlacesOptions } from "./places.ts";
 import { Waiters, type WaitersOptions } from "./waiters.ts";
 import { WaitingCaptures } from "./waiting-captures.ts";
 
-export interface SubscribersOptions extends Pick<WaitersOptions, "store" | "advances" | "rulesInForce"> {
+/** A claim that was granted after a wait, and the replica that its waiter hangs on. */
+export interface GrantedElsewhere extends ClaimKey {
+  readonly replica: bigint;
+}
+
+export interface SubscribersOptions extends Pick<WaitersOptions, "store" | "rulesInForce"> {
+  readonly advances: Pick<Advances, "start" | "owe">;
   readonly reads: PlacesOptions["store"] & { readonly inTurn: Pick<Store, "poll" | "decidedSince"> };
   readonly views: LockWatchesOptions["views"];
+  readonly replica: bigint;
+  /** Notifies another replica of a grant. Never waits, never fails. */
+  readonly poke: (granted: GrantedElsewhere) => void;
   /** How late a waiter learns of what another replica did, at most. */
   readonly pollIntervalMs: number;
   readonly observer: EngineObserver;
@@ -29,6 +46,7 @@ export class Subscribers {
   readonly places: Places;
   readonly watches: LockWatches;
   readonly waitingCaptures: WaitingCaptures;
+  readonly #options: SubscribersOptions;
   readonly #waiters: Waiters;
   readonly #feed: DecisionFeed;
 
@@ -37,6 +55,7 @@ export class Subscribers {
     const { followers } = this;
     const places = new Places({ store: reads, followers, onFailure });
     const feed = new DecisionFeed({ read: reads.inTurn.decidedSince, intervalMs, onFailure });
+    this.#options = options;
     this.places = places;
     this.#feed = feed;
     this.watches = new LockWatches({ ...options, store: reads.inTurn, feed });
@@ -66,11 +85,59 @@ export class Subscribers {
     this.#waiters.poked(claims);
   }
 
-  /**
-   * This replica has committed the batch. Runs in the same tick of the event loop as the answers: a client that gets
-   * both together sends its next commands together, and one transaction carries them together.
-   */
-  committed({ locks, events, limitRules }: Pick<Attempt, "locks" | "events" | "limitRules">): void {
+  /** Answers come last: by then followers are registered, and whoever is answered may ask again at once. */
+  answer(asks: AsksByLock, attempt: Attempt): void {
+    const outcomes: (Outcome | undefined)[] = [];
+    // Not by for...of, which makes a list of two for each lock of each transaction.
+    asks.forEach((list, lockId) => {
+      const decided = attempt.decided.get(lockId);
+      const revision = attempt.locks.get(lockId)?.lock.revision;
+      for (let index = 0; index < list.length; index++) {
+        let outcome = attempt.outcome(lockId, index, decided);
+        if (outcome && outcome.kind !== "in_doubt") {
+          if (decided && revision !== undefined) this.#note(list[index] as Ask, outcome, decided, revision);
+          else outcome = undefined;
+        }
+        outcomes.push(outcome);
+      }
+    });
+    this.#options.observer({ kind: "batch", commands: outcomes.length, locks: asks.size });
+    this.wake(attempt);
+    let next = 0;
+    asks.forEach((list, lockId) => {
+      const decided = attempt.decided.get(lockId);
+      for (const ask of list) settle(ask, outcomes[next++], decided);
+    });
+  }
+
+  /** Registers what the outcome of an ask leaves here, and reports it. */
+  #note(ask: Ask, outcome: Outcome, { lockName }: Decided, revision: bigint): void {
+    const { command, follower, submittedMs, caller } = ask;
+    if (caller?.span) this.#trace(caller.span, outcome, lockName);
+    if (outcome.kind === "waiting" && follower) this.followers.add(outcome.claim, follower, revision);
+    // Before anyone learns how the lease has ended, even if it ends in this same transaction.
+    if (outcome.kind === "held") caller?.holds?.(outcome.claim);
+    const seconds = (performance.now() - submittedMs) / 1e3;
+    if (!isOwnName(lockName))
+      this.#options.observer({ kind: "answered", command, outcome, lockName, seconds });
+  }
+
+  #trace(span: CallSpan, outcome: Outcome, lockName: string): void {
+    const { queueSpans } = this.followers;
+    if (outcome.kind === "waiting") queueSpans.begin(outcome.claim, span, lockName);
+    // The call comes back to a claim that was settled elsewhere, and nobody here has noticed.
+    else if (outcome.kind === "held" || outcome.kind === "ended") queueSpans.settled(outcome.claim);
+    span.decided(outcome.kind, reasonOf(outcome), lockName);
+  }
+
+  /** Notifies everyone here and waiters on other replicas, and advances the locks that were left over. */
+  wake({ locks, events, limitRules, leftOver }: Attempt): void {
+    const { observer, advances } = this.#options;
+    for (const { event, lockName } of events) {
+      if (!isOwnName(lockName)) observer({ kind: "event", event, lockName });
+      if (event.kind === "granted" && event.queued) this.#pokeElsewhere(event.claim);
+    }
+    for (const lockId of leftOver) void advances.owe(lockId);
     // Most commits concern nobody who follows, and cost nothing here.
     const { followers, places } = this;
     const isFollowed = followers.count > 0 || followers.queueSpans.count > 0;
@@ -86,6 +153,29 @@ export class Subscribers {
       if (isEnded && event.was === "held") this.leases.ended(event.claim);
     }
     if (isFollowed) for (const lockId of locks.keys()) places.changed(lockId);
-    if (this.#feed.isHeard) this.#feed.committed(locks.values());
+    if (this.#feed.listeners.size > 0) this.#feed.committed(locks.values());
   }
+
+  /** The waiter of a granted claim may be connected to another replica. */
+  #pokeElsewhere({ replica, lockId, ticketNumber }: Claim): void {
+    const { poke, replica: own } = this.#options;
+    if (replica !== null && replica !== own) poke({ replica, lockId, ticketNumber });
+  }
+}
+
+/** `outcome` undefined: the lock is gone, or has another name. */
+function settle(ask: Ask, outcome: Outcome | undefined, decided: Decided | undefined): void {
+  ask.isOver = true;
+  if (outcome?.kind === "in_doubt") ask.fail(outcomeUnknown());
+  else if (!outcome || !decided) ask.gone();
+  else {
+    const { nowUs, lockName } = decided;
+    ask.settle({ outcome, nowUs, lockId: ask.lockId, lockName });
+  }
+}
+
+/** Why a request was refused, or how a claim has ended; null: neither. */
+function reasonOf(outcome: Outcome): string | null {
+  if (outcome.kind === "refused") return outcome.reason;
+  return outcome.kind === "ended" ? outcome.claim.endReason : null;
 }

@@ -43,14 +43,11 @@ export class Waiters {
 
   constructor(options: WaitersOptions) {
     this.#options = options;
-    const { intervalMs, onRulesChanged, onFailure } = options;
-    this.#ruleChanges = new RuleRevisions(() => options.store.limitRules(), onRulesChanged);
+    const { store, intervalMs, onRulesChanged, onFailure } = options;
+    this.#ruleChanges = new RuleRevisions(() => store.limitRules(), onRulesChanged);
     this.#ticks = new Loop({
-      name: "poll",
-      intervalMs,
-      restMsMax: bounds.POLL_REST_MS_MAX,
+      ...{ name: "poll", intervalMs, restMsMax: bounds.POLL_REST_MS_MAX, onFailure },
       run: () => this.look(),
-      onFailure,
     });
   }
 
@@ -69,10 +66,7 @@ export class Waiters {
     this.#again.clear();
   }
 
-  /**
-   * Another replica reports that it has granted these. Claims that arrive while others are read are read together,
-   * after them.
-   */
+  /** Another replica has granted these. Claims that arrive while others are read are read together, after them. */
   poked(claims: readonly ClaimKey[]): void {
     this.#poked.push(...claims.slice(0, bounds.POKED_MAX - this.#poked.length));
     if (!this.#isStopped && this.#poked.length > 0) this.#readingPoked ??= this.#readPoked();
@@ -83,10 +77,7 @@ export class Waiters {
     this.#readingPoked = null;
   }
 
-  /**
-   * Reads those of the claims that are followed here. A cluster node that this server reads from may apply a grant a
-   * little later, so this method looks again soon, without waiting for that.
-   */
+  /** Looks again soon: the cluster node that this server reads from may apply a grant a little later. */
   async #lookAtClaims(keys: readonly ClaimKey[], times = 0): Promise<void> {
     const { followers, onFailure } = this.#options;
     const claims = keys.flatMap((key) => followers.claim(key) ?? []);
@@ -94,8 +85,7 @@ export class Waiters {
     try {
       await this.#readClaims(claims);
     } catch (error) {
-      onFailure("poke", error);
-      return;
+      return onFailure("poke", error);
     }
     const waiting = claims.filter((claim) => followers.claim(claim));
     const againMs = bounds.POKED_AGAIN_MS[times];
@@ -134,12 +124,12 @@ export class Waiters {
     for (const [lockId, inUs] of dueSoon) this.#dueTimers.set(lockId, inUs / 1_000 + bounds.DUE_AFTER_MS);
     // A missing guard row took its claims along; reading the claims notifies their followers.
     const stale = lockIds.filter((id) => followers.isStale(id, revisions.get(id) ?? -1n));
-    const additions = stale.map((id) => followers.lastAddition(id));
+    const { additions } = followers;
     await this.#readClaims(stale.flatMap((id) => [...followers.of(id)].map(({ claim }) => claim)));
-    stale.forEach((lockId, index) => {
-      followers.saw(lockId, revisions.get(lockId) ?? -1n, additions[index] as number);
+    for (const lockId of stale) {
+      followers.saw(lockId, revisions.get(lockId) ?? -1n, additions);
       places.changed(lockId);
-    });
+    }
     await this.#ruleChanges.saw(rulesRevision);
     for (const lockId of lockIds)
       if (followers.hasOldRules(lockId, this.#ruleChanges)) void advances.start(lockId);
@@ -169,19 +159,15 @@ export class RuleRevisions {
   readonly #read: Store["limitRules"];
   readonly #onChanged: (prefixes: readonly string[]) => void;
   #revision: bigint | null = null;
-  #rules: Rules = [];
+  /** The current rules. */
+  rules: Rules = [];
   /** Prefixes of the rules that have changed, by the older rules. */
   #changed = new Map<Rules, readonly string[]>();
 
-  /** Calls `onChanged` with the prefixes of the rules that have changed since the rules were read before. */
+  /** `onChanged` hears the prefixes of the rules that have changed since the rules were read before. */
   constructor(read: Store["limitRules"], onChanged: (prefixes: readonly string[]) => void) {
     this.#read = read;
     this.#onChanged = onChanged;
-  }
-
-  /** The current rules. */
-  get rules(): Rules {
-    return this.#rules;
   }
 
   /** Reports the current revision of the rules. Throws StoreErrors; the caller must then report it again. */
@@ -189,8 +175,8 @@ export class RuleRevisions {
     if (revision === this.#revision) return;
     // These may be rules of a later revision. That revision is reported soon, and the rules are read again.
     const rules = await this.#read();
-    const prefixes = this.#revision === null ? [] : changedPrefixes(this.#rules, rules);
-    this.#rules = rules;
+    const prefixes = this.#revision === null ? [] : changedPrefixes(this.rules, rules);
+    this.rules = rules;
     this.#changed = new Map();
     this.#revision = revision;
     if (prefixes.length > 0) this.#onChanged(prefixes);
@@ -198,10 +184,10 @@ export class RuleRevisions {
 
   /** Whether the current rules might decide about a lock of this name differently from `before`. */
   concerns(name: string, before: Rules): boolean {
-    if (before === this.#rules) return false;
+    if (before === this.rules) return false;
     let prefixes = this.#changed.get(before);
     if (!prefixes) {
-      prefixes = changedPrefixes(before, this.#rules);
+      prefixes = changedPrefixes(before, this.rules);
       this.#changed.set(before, prefixes);
     }
     return prefixes.some((prefix) => name.startsWith(prefix));

@@ -1,10 +1,9 @@
 // Captures that wait until there is something to take. Captures that want the same locks are a line, and are served one
 // after the other: when a lock that they may want was decided about at any replica, when the next one is due, and now
-// and then in any case. None of this is in the database, so a later capture may be served earlier.
-//
-// A capture whose attempt finds nothing or fails goes behind the others, so that an empty attempt does not keep the
-// others from theirs. An attempt that proves that there is nothing to take ends the round. An attempt under way decides
-// the answer of its wait, even if the wait ends meanwhile: otherwise nobody would learn what it took.
+// and then in any case. None of this is in the database, so a later capture may be served earlier. A capture whose
+// attempt finds nothing or fails goes behind the others. An attempt that proves that there is nothing to take ends the
+// round. An attempt under way decides the answer of its wait, even if the wait ends meanwhile: otherwise nobody would
+// learn what it took.
 
 import { hash } from "node:crypto";
 import { RecentMap } from "../../core/recent-map.ts";
@@ -39,18 +38,14 @@ export class WaitingCaptures implements DecisionListener {
     this.#options = options;
   }
 
-  /** Number of waiting captures. */
   get count(): number {
-    let count = 0;
-    for (const line of this.#lines.values()) count += line.length;
-    return count;
+    return this.#lines.values().reduce((count, line) => count + line.length, 0);
   }
 
   /**
    * Resolves with at least one lease, or with the earlier answer to the request. Rejects with the signal's reason, or
    * with the Fault of an attempt that may have taken something under a request id: the caller must then ask again.
-   *
-   * @param attempt takes what there is; `isOver`: whether the wait has ended and nothing further is to begin.
+   * `isOver`: whether the wait has ended and the attempt is to begin nothing further.
    */
   async wait(
     input: CaptureInput,
@@ -88,7 +83,7 @@ export class WaitingCaptures implements DecisionListener {
   }
 
   rulesChanged(): void {
-    for (const line of this.#lines.values()) line.serve();
+    this.missed();
   }
 
   missed(): void {
@@ -109,21 +104,14 @@ export class WaitingCaptures implements DecisionListener {
     const line = new CaptureLine(input.target, this.#due, pollMs, onEmpty);
     const isFirst = this.#lines.size === 0;
     this.#lines.set(key, line);
-    if (isFirst) void this.#listen();
-    return line;
-  }
-
-  /** If this fails, the lines still look now and then by themselves. */
-  async #listen(): Promise<void> {
     const { feed, onFailure } = this.#options;
-    await feed.begin(this).catch((error: unknown) => onFailure("watches", error));
-    if (this.#lines.size === 0) feed.end(this);
+    // If this fails, the lines still look now and then by themselves.
+    if (isFirst) feed.begin(this).catch((error: unknown) => onFailure("watches", error));
+    return line;
   }
 }
 
-/** One capture that waits. */
 export interface WaitingCapture {
-  /** Takes what is there for this capture. */
   readonly attempt: () => Promise<Captured>;
   /** Whether it has a request id, under which it finds what an attempt may have taken. */
   readonly canAskAgain: boolean;
@@ -135,21 +123,17 @@ export interface WaitingCapture {
   inDoubt: Fault | null;
 }
 
-/**
- * What an attempt shows about the line: "more": the next capture may find something; "nothing": it did not look;
- * otherwise: when one may find something.
- */
+/** `more`: the next capture may find something; `nothing`: it did not look; else: when one may find something. */
 type Round = "more" | "nothing" | { readonly nextInUs: number | null };
 
-export class CaptureLine {
-  readonly #prefix: string | null;
-  readonly #names: ReadonlySet<string>;
+class CaptureLine {
+  /** Whether the line may want the lock; its record is not known here. */
+  readonly wants: (name: string) => boolean;
   readonly #due: DueTimers<CaptureLine>;
   /** The longest wait before the line looks again without a hint. */
   readonly #pollMs: () => number;
   readonly #onEmpty: () => void;
   readonly #waiting: WaitingCapture[] = [];
-  /** The capture whose attempt is under way. */
   #attempting: WaitingCapture | null = null;
   #isServing = false;
   /** Something has changed since the round began. */
@@ -157,19 +141,15 @@ export class CaptureLine {
 
   constructor(target: CaptureTarget, due: DueTimers<CaptureLine>, pollMs: () => number, onEmpty: () => void) {
     this.#due = due;
-    this.#prefix = target.kind === "prefix" ? target.prefix : null;
-    this.#names = new Set(target.kind === "names" ? target.names : []);
+    const names = new Set(target.kind === "names" ? target.names : []);
+    this.wants =
+      target.kind === "prefix" ? (name) => name.startsWith(target.prefix) : (name) => names.has(name);
     this.#pollMs = pollMs;
     this.#onEmpty = onEmpty;
   }
 
   get length(): number {
     return this.#waiting.length;
-  }
-
-  /** Whether the line may want the lock; its record is not known here. */
-  wants(name: string): boolean {
-    return this.#prefix === null ? this.#names.has(name) : name.startsWith(this.#prefix);
   }
 
   add(waiting: WaitingCapture, firstInUs: number | null): void {
@@ -253,7 +233,9 @@ export class CaptureLine {
       this.end(waiting, waiting.over.why);
       return "more";
     }
-    this.#goBehind(waiting);
+    // Behind the others, if it still waits.
+    const at = this.#waiting.indexOf(waiting);
+    if (at >= 0) this.#waiting.push(...this.#waiting.splice(at, 1));
     return round;
   }
 
@@ -265,13 +247,6 @@ export class CaptureLine {
     // The database is away or overloaded: the capture keeps waiting.
     if (error.outcomeUnknown && waiting.canAskAgain) waiting.inDoubt = error;
     return { nextInUs: bounds.UNAVAILABLE_RETRY_AFTER_MS * 1_000 };
-  }
-
-  #goBehind(waiting: WaitingCapture): void {
-    const at = this.#waiting.indexOf(waiting);
-    if (at < 0) return;
-    this.#waiting.splice(at, 1);
-    this.#waiting.push(waiting);
   }
 
   #serveIn(nextInUs: number | null, pollMs: number): void {

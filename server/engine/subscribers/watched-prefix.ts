@@ -5,35 +5,31 @@
 
 import type { Caller } from "../../core/command.ts";
 import type { DecidedLock } from "../../storage/store.ts";
-import type { LockWatch, WatchUpdate } from "../answers.ts";
+import type { LockWatch, WatchEvent, WatchUpdate } from "../answers.ts";
 import { WATCH_PENDING_MAX } from "../engine-bounds.ts";
-import { sourceOf } from "../fair-queue.ts";
+import { sourceOf } from "../fair-gate.ts";
 
 /** What the owner of the watches reads and does for one watch. */
 export interface WatchSource {
-  /**
-   * The next page of a snapshot. `next`: the name after which the following page begins; null: this is the last one.
-   */
+  /** The next page of a snapshot. */
   page(watch: WatchedPrefix, afterName: string | null): Promise<SnapshotPage>;
   /** The watch waits for changes. */
-  hungry(): void;
+  sendSoon(): void;
   /** Resolves when the failed read is worth another try; otherwise rejects with the error. */
   again(error: unknown): Promise<void>;
-  fellBehind(): void;
-  sent(update: WatchUpdate): void;
+  report(event: WatchEvent): void;
   closed(watch: WatchedPrefix): void;
 }
 
 export interface SnapshotPage {
   readonly locks: WatchUpdate["locks"];
+  /** The name after which the following page begins; null: this is the last one. */
   readonly next: string | null;
 }
 
 export class WatchedPrefix implements LockWatch {
   readonly prefix: string;
-  /** The client's call. */
   readonly caller: Caller | undefined;
-  /** Number of known locks under the prefix. */
   known = 0;
   readonly #source: WatchSource;
   /** Position in the snapshot; null: the snapshot is complete. */
@@ -82,7 +78,8 @@ export class WatchedPrefix implements LockWatch {
       const update = this.#snapshot ? await this.#page(this.#snapshot) : await this.#changes();
       if (!update) continue;
       this.#hasSent = true;
-      this.#source.sent(update);
+      const { locks, deleted } = update;
+      this.#source.report({ kind: "watch_sent", locks: locks.length, deleted: deleted.length });
       return update;
     }
   }
@@ -107,10 +104,7 @@ export class WatchedPrefix implements LockWatch {
   changed(lock: DecidedLock): void {
     this.#gone.delete(lock.name);
     this.#pending.set(lock.name, lock);
-    // During the snapshot, all changes are kept and reported after it, however many they are.
-    if (this.#snapshot || this.#pending.size <= WATCH_PENDING_MAX) return;
-    this.#source.fellBehind();
-    this.beginAnew();
+    this.#keepBound(this.#pending.size);
   }
 
   /** The row is gone: drops the pending change, unless the name now belongs to another row. */
@@ -121,8 +115,13 @@ export class WatchedPrefix implements LockWatch {
   gone(name: string): void {
     this.#pending.delete(name);
     this.#gone.add(name);
-    if (this.#snapshot || this.#gone.size <= WATCH_PENDING_MAX) return;
-    this.#source.fellBehind();
+    this.#keepBound(this.#gone.size);
+  }
+
+  #keepBound(unread: number): void {
+    // During the snapshot, all changes are kept and reported after it, however many they are.
+    if (this.#snapshot || unread <= WATCH_PENDING_MAX) return;
+    this.#source.report({ kind: "watch_began_anew", cause: "slow_reader" });
     this.beginAnew();
   }
 
@@ -157,7 +156,7 @@ export class WatchedPrefix implements LockWatch {
   #changes(): Promise<WatchUpdate | null> {
     return new Promise((resolve) => {
       this.#wake = resolve;
-      this.#source.hungry();
+      this.#source.sendSoon();
     });
   }
 
@@ -174,58 +173,42 @@ export class WatchedPrefix implements LockWatch {
   }
 }
 
-export class ReportedLocks {
-  readonly #byName = new Map<string, DecidedLock>();
+/** By name. */
+export class ReportedLocks extends Map<string, DecidedLock> {
   /** The rest of the present round over all locks. `take` leaves it open, as a Map's iterator cannot be closed. */
   #rest: IteratorObject<DecidedLock> | undefined;
 
-  get size(): number {
-    return this.#byName.size;
-  }
-
-  has(name: string): boolean {
-    return this.#byName.has(name);
-  }
-
   countUnder(prefix: string): number {
-    let count = 0;
-    for (const name of this.#byName.keys()) if (name.startsWith(prefix)) count += 1;
-    return count;
+    return this.keys().reduce((count, name) => count + Number(name.startsWith(prefix)), 0);
   }
 
   /** Records the lock. Returns whether that is news. */
   see(lock: DecidedLock): boolean {
-    const before = this.#byName.get(lock.name);
+    const before = this.get(lock.name);
     if (before && before.id === lock.id && before.revision === lock.revision) return false;
-    this.#byName.set(lock.name, lock);
+    this.set(lock.name, lock);
     return true;
   }
 
-  /**
-   * Forgets the name if it belonged to this guard row; returns whether it did. A lock that came back has another id.
-   */
+  /** Forgets the name if it belonged to this guard row; returns whether it did. A lock that came back has another id. */
   gone({ id, name }: Pick<DecidedLock, "id" | "name">): boolean {
-    return this.#byName.get(name)?.id === id && this.#byName.delete(name);
-  }
-
-  values(): Iterable<DecidedLock> {
-    return this.#byName.values();
+    return this.get(name)?.id === id && this.delete(name);
   }
 
   /** The next locks of a round over all of them. */
   nextOf(max: number): DecidedLock[] {
-    this.#rest ??= this.#byName.values();
+    this.#rest ??= this.values();
     const part = [...this.#rest.take(max)];
     if (part.length < max) this.#rest = undefined;
     return part;
   }
 
   keepOnly(isKept: (name: string) => boolean): void {
-    for (const name of this.#byName.keys()) if (!isKept(name)) this.#byName.delete(name);
+    for (const name of this.keys()) if (!isKept(name)) this.delete(name);
   }
 
-  clear(): void {
-    this.#byName.clear();
+  override clear(): void {
+    super.clear();
     this.#rest = undefined;
   }
 }

@@ -30,10 +30,7 @@ export class Advances {
     this.#options = options;
   }
 
-  /**
-   * Starts an advance, unless one is under way or the database failed a moment ago. Resolves when the advance is over,
-   * with any result; never rejects.
-   */
+  /** Does nothing if one is under way or the database failed a moment ago. Resolves when it is over; never rejects. */
   start(lockId: bigint, command = ADVANCE): Promise<void> {
     const underWay = this.#underWay.get(lockId);
     if (underWay) return underWay;

@@ -30,7 +30,6 @@ export class CheckedStore {
   #draining: { readonly upTo: number; readonly resolve: () => void }[] = [];
   #highestEpoch = 0n;
   #grantsFromUs = 0;
-  /** With the last token of each lock. */
   readonly #locks: Locks;
   /** The latest end of a lease that this replica has granted or renewed. */
   #latestEndUs = 0;

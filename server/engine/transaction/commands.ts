@@ -7,37 +7,33 @@ import { makesLock } from "../../core/decide.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Answer, AnswerTo, Asker, Follower } from "../answers.ts";
 import { STALE_ID_TRIES_MAX, UNAVAILABLE_RETRY_AFTER_MS } from "../engine-bounds.ts";
-import { Fault } from "../faults.ts";
-import { Ask, promised } from "./ask.ts";
-import { withoutRepeating } from "./attempts.ts";
+import { Fault, withoutRepeating } from "../faults.ts";
 import type { Lanes } from "./lanes.ts";
 import type { LockIds } from "./lock-ids.ts";
 import type { Locks } from "./locks.ts";
+import { Ask, promised } from "./transaction.ts";
 
 export interface CommandsOptions {
-  readonly lanes: Pick<Lanes, "add" | "addTo" | "submit">;
-  readonly locks: Pick<Locks, "named">;
-  readonly lockIds: Pick<LockIds, "lookUp" | "known" | "forget">;
+  readonly lanes: Pick<Lanes, "add" | "submit">;
+  readonly locks: Pick<Locks, "named" | "forgetName">;
+  readonly lockIds: Pick<LockIds, "lookUp">;
   readonly store: Pick<Store, "find">;
   readonly detachments: { add(lockId: bigint, command: Withdraw): void };
 }
 
 export class Commands {
-  readonly #options: CommandsOptions;
+  readonly options: CommandsOptions;
 
   constructor(options: CommandsOptions) {
-    this.#options = options;
+    this.options = options;
   }
 
-  /**
-   * Runs a command for the lock that it names, or that its claim belongs to. Calls the asker back, and throws nothing. An
-   * Acquire or an Attach may have a follower.
-   */
+  /** Calls the asker back, and throws nothing. An Acquire or an Attach may have a follower. */
   begin(command: Acquire | Attach | Asked, follower: Follower | null, asker: Asker<never>): void {
     if ("ref" in command)
-      addTo(this.#options.lanes, command.ref.lockId, new ClaimAsk(command, follower, asker));
+      addTo(this.options.lanes, command.ref.lockId, new ClaimAsk(command, follower, asker));
     else if (command.verb === "acquire" || makesLock(command))
-      new NamedAsk(command, follower, asker, this.#options, this).begin();
+      new NamedAsk(command, follower, asker, this).begin();
     else {
       const asked = asker as Asker<unknown>;
       this.#byNameIfThere(command).then(
@@ -50,7 +46,7 @@ export class Commands {
   /** Finds a lock by its name without making it. */
   async #byNameIfThere(command: Change): Promise<Answer> {
     // Looked up without the cache, which would make the row.
-    const { lanes, store } = this.#options;
+    const { lanes, store } = this.options;
     const found = await withoutRepeating(() => store.find([command.name]));
     const lockId = found.get(command.name);
     const answer = lockId === undefined ? null : await lanes.submit(lockId, command);
@@ -59,11 +55,10 @@ export class Commands {
 
   /** Asks for one of many locks; null: the lock is no longer what it was when it was found. `id` null: it was new. */
   async oneOf(id: bigint | null, command: Acquire): Promise<AnswerTo<"acquire"> | null> {
-    if (id !== null) return await this.#options.lanes.submit(id, command);
+    if (id !== null) return await this.options.lanes.submit(id, command);
     return await promised<AnswerTo<"acquire">>((asker) => this.begin(command, null, asker));
   }
 
-  /** Runs a command for a claim known by its id. */
   byRef<Asking extends Attach | Renew | Release>(
     command: Asking,
     follower: Follower | null = null,
@@ -73,14 +68,13 @@ export class Commands {
 
   /** Ends the claim that an Acquire may have made; null: the id of its lock is unknown. */
   withdraw(lockId: bigint | null, { name, requestId, secret }: Acquire): void {
-    const { lockIds, detachments } = this.#options;
+    const { locks, detachments } = this.options;
     // The id of a new name is known by now, unless the row was never made.
-    const id = lockId ?? lockIds.known(name);
+    const id = lockId ?? locks.named(name)?.id;
     if (id !== undefined) detachments.add(id, { verb: "withdraw", requestId, secret });
   }
 }
 
-/** What the lanes refuse fails the ask. */
 function addTo(lanes: Pick<Lanes, "add">, lockId: bigint, ask: Ask): void {
   try {
     lanes.add(lockId, ask);
@@ -89,39 +83,29 @@ function addTo(lanes: Pick<Lanes, "add">, lockId: bigint, ask: Ask): void {
   }
 }
 
-/** Asks about a claim. */
 class ClaimAsk extends Ask {
-  gone(): void {
+  override gone(): void {
     this.asker.settle({ outcome: { kind: "unknown_claim" }, nowUs: 0, lockId: this.lockId, lockName: "" });
   }
 }
 
-/** Asks for a lock by its name. */
 class NamedAsk extends Ask {
   declare readonly command: Acquire | Change;
-  readonly #options: CommandsOptions;
-  readonly #commands: Pick<Commands, "withdraw">;
+  readonly #commands: Commands;
   #tries = 0;
 
-  constructor(
-    command: Acquire | Change,
-    follower: Follower | null,
-    asker: Asker<never>,
-    options: CommandsOptions,
-    commands: Pick<Commands, "withdraw">,
-  ) {
+  constructor(command: Acquire | Change, follower: Follower | null, asker: Asker<never>, commands: Commands) {
     super(command, follower, asker);
-    this.#options = options;
     this.#commands = commands;
   }
 
   begin(): void {
     this.#tries += 1;
-    const { lanes, locks, lockIds } = this.#options;
+    const { lanes, locks, lockIds } = this.#commands.options;
     const { name, caller } = this.command;
     try {
       const lock = locks.named(name);
-      if (lock) lanes.addTo(lock, this);
+      if (lock) lanes.add(lock, this);
       else
         lockIds.lookUp(name, caller).then(
           (id) => addTo(lanes, id, this),
@@ -132,10 +116,15 @@ class NamedAsk extends Ask {
     }
   }
 
-  gone(): void {
-    this.#options.lockIds.forget(this.command.name);
-    if (this.#tries < STALE_ID_TRIES_MAX) this.begin();
-    else this.asker.fail(vanishes());
+  override gone(): void {
+    this.#commands.options.locks.forgetName(this.command.name);
+    if (this.#tries < STALE_ID_TRIES_MAX) {
+      this.begin();
+      return;
+    }
+    const message = "The clean-up of idle locks kept deleting the lock's row.";
+    const retryAfterMs = UNAVAILABLE_RETRY_AFTER_MS;
+    this.asker.fail(new Fault("unavailable", "lock_row_vanishes", message, { retryAfterMs }));
   }
 
   override fail(error: unknown): void {
@@ -146,10 +135,4 @@ class NamedAsk extends Ask {
       this.#commands.withdraw(this.lockId, command);
     super.fail(error);
   }
-}
-
-function vanishes(): Fault {
-  const message = "The clean-up of idle locks kept deleting the lock's row.";
-  const retryAfterMs = UNAVAILABLE_RETRY_AFTER_MS;
-  return new Fault("unavailable", "lock_row_vanishes", message, { retryAfterMs });
 }

@@ -1,46 +1,9 @@
-// Locks whose rows other transactions hold, and the few slots for transactions that wait for such rows. A lock is held
-// up "in passing" if it is held briefly, for example by another replica's transaction, and "stuck" after a failed wait.
+// The few slots for transactions that wait for rows which other transactions hold.
 
 import type { BoundUse } from "../../core/bound-use.ts";
-import { HELD_UP_GROWTH, HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../engine-bounds.ts";
+import type { Hold } from "./locks.ts";
 import type { TransactionAsks } from "./transaction.ts";
 
-/** How other transactions hold a lock. */
-export type Hold = "passing" | "stuck";
-
-/**
- * Whether another transaction held a lock's rows lately. Such a lock stays out of the lanes for a time, which grows each
- * time it is found held again.
- */
-export class HeldUp {
-  #hold: Hold = "passing";
-  #forMs = 0;
-  #untilMs = Number.NEGATIVE_INFINITY;
-
-  /** Another transaction held the lock just now. */
-  met(): void {
-    const nowMs = performance.now();
-    const isAgain = nowMs < this.#untilMs + HELD_UP_MS_MAX;
-    this.#keepOut("passing", isAgain ? Math.min(HELD_UP_GROWTH * this.#forMs, HELD_UP_MS_MAX) : HELD_UP_MS);
-  }
-
-  /** A wait for the lock has failed. */
-  stuck(): void {
-    this.#keepOut("stuck", STUCK_MS);
-  }
-
-  get state(): "free" | Hold {
-    return performance.now() < this.#untilMs ? this.#hold : "free";
-  }
-
-  #keepOut(hold: Hold, forMs: number): void {
-    this.#hold = hold;
-    this.#forMs = forMs;
-    this.#untilMs = performance.now() + forMs;
-  }
-}
-
-/** Work that waits for row locks. */
 export interface HeldUpAsks {
   readonly asks: TransactionAsks;
   readonly hold: Hold;

@@ -12,20 +12,14 @@ import type { ClaimKey } from "../../core/claim.ts";
 import type { Command } from "../../core/command.ts";
 import { ROLLED_BACK } from "../../storage/retry.ts";
 import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";
-import type { AnswerTo, Follower } from "../answers.ts";
-import {
-  BATCH_COMMANDS_MAX,
-  BATCH_LOCKS_MAX,
-  CROWDED_BATCH_LOCKS_MAX,
-  CROWDED_FOR_MS,
-  RETURNED_AFTER_MS,
-} from "../engine-bounds.ts";
-import { FairQueue, sourceOf } from "../fair-queue.ts";
+import type { AnswerTo } from "../answers.ts";
+import * as bounds from "../engine-bounds.ts";
+import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
-import { type Ask, PlainAsk, promised } from "./ask.ts";
-import { HeldUp, type HeldUpAsks, PatientSlots } from "./held-up.ts";
+import { type HeldUpAsks, PatientSlots } from "./held-up.ts";
 import type { LockEntry, Locks, UnderWay } from "./locks.ts";
 import {
+  Ask,
   type AsksByLock,
   type Attempt,
   claimsMadeBy,
@@ -33,6 +27,7 @@ import {
   type Deciding,
   giveUp,
   parts,
+  promised,
   type TransactionAsks,
 } from "./transaction.ts";
 
@@ -42,13 +37,10 @@ export interface LanesOptions extends Deciding {
   readonly patientSlots: number;
   /** At most this many queued commands; twice as many with renewals and releases. */
   readonly queuedMax: number;
-  /**
-   * Learns of each command that waits long because another transaction holds its lock, with the claims that earlier
-   * attempts made for it; perhaps twice of one.
-   */
+  /** Learns of each command that waits long, perhaps twice, with the claims that earlier attempts made for it. */
   readonly returned: { heldUp(ask: Ask, made?: readonly ClaimKey[]): void };
   /** Answers the commands after the commit. Must not throw. */
-  readonly afterCommit: { answer(asks: AsksByLock, attempt: Attempt): void };
+  readonly subscribers: { answer(asks: AsksByLock, attempt: Attempt): void };
   /** Learns of the commits, and of the asks that are given up with the error that their callers get. Must not throw. */
   readonly health: {
     committed(asks: AsksByLock): void;
@@ -78,29 +70,17 @@ export class Lanes {
   }
 
   /**
-   * Queues the ask. Throws a Fault when the lanes are stopped, when the queue is full, and when another transaction holds
-   * the lock of an optional command: an `advance`, which its sender repeats anyway, or an `acquire` that is one of many.
+   * Queues the ask for a lock of the table, or for the lock with an id. Throws a Fault when the lanes are stopped, when the
+   * queue is full, and when another transaction holds the lock of an optional command: an `advance`, which its sender
+   * repeats anyway, or an `acquire` that is one of many.
    */
-  add(lockId: bigint, ask: Ask): void {
-    this.#mayAdd(ask);
-    this.#add(this.#options.locks.get(lockId), ask);
-  }
-
-  /** As `add`, for a lock of the table. */
-  addTo(lock: LockEntry, ask: Ask): void {
-    this.#mayAdd(ask);
-    this.#add(lock, ask);
-  }
-
-  #mayAdd({ command }: Ask): void {
+  add(to: LockEntry | bigint, ask: Ask): void {
     this.refuseWhenStopped();
-    const { queuedMax } = this.#options;
+    const { command } = ask;
+    const { queuedMax, locks } = this.#options;
     if (this.#queuedCount >= (isUrgent(command) ? 2 * queuedMax : queuedMax))
       throw overloaded("commands_queued", "Too many calls are waiting for the database.");
-  }
-
-  #add(lock: LockEntry, ask: Ask): void {
-    const { command } = ask;
+    const lock = typeof to === "bigint" ? locks.get(to) : to;
     const isWaitedFor = lock.underWay !== null && lock.underWay !== IN_LANE;
     if (isOptional(command) && (isWaitedFor || isHeldUpFor(command, lock))) throw heldUp();
     ask.lockId = lock.id;
@@ -116,12 +96,8 @@ export class Lanes {
   }
 
   /** The same for a command of which few are made. Resolves after the commit; null: the guard row is gone. */
-  submit<Asked extends Command>(
-    lockId: bigint,
-    command: Asked,
-    follower: Follower | null = null,
-  ): Promise<AnswerTo<Asked["verb"]> | null> {
-    return promised((asker) => this.add(lockId, new PlainAsk(command, follower, asker)));
+  submit<Asked extends Command>(lockId: bigint, command: Asked): Promise<AnswerTo<Asked["verb"]> | null> {
+    return promised((asker) => this.add(lockId, new Ask(command, null, asker)));
   }
 
   get bounds(): readonly BoundUse[] {
@@ -133,7 +109,6 @@ export class Lanes {
     ];
   }
 
-  /** Throws a Fault if no commands are taken any more. */
   refuseWhenStopped(): void {
     if (this.#isStopped) throw shuttingDown();
   }
@@ -179,17 +154,18 @@ export class Lanes {
 
   #goOn(): void {
     if (this.#queuedCount > 0) this.#schedule();
-    else if (this.#isDrained()) for (const resolve of this.#idle.splice(0)) resolve();
+    else if (this.#idle.length > 0 && this.#isDrained())
+      for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   /** Takes the asks for one lane. Sends the locks that are held up to the patient slots. */
   #take(): Map<bigint, Ask[]> {
     const taken = new Map<bigint, Ask[]>();
     const passing = new Map<bigint, Ask[]>();
-    const canPass = this.#slots.hasRoom;
-    let room = BATCH_COMMANDS_MAX;
+    let room = bounds.BATCH_COMMANDS_MAX;
     const inTurns = this.#inTurns();
-    const locksMax = this.#locksMax();
+    const isCrowded = performance.now() - this.#crowdedMs < bounds.CROWDED_FOR_MS;
+    const locksMax = isCrowded ? bounds.CROWDED_BATCH_LOCKS_MAX : bounds.BATCH_LOCKS_MAX;
     for (const lock of inTurns) {
       if (room === 0 || taken.size >= locksMax) break;
       if (lock.underWay !== null) continue;
@@ -205,7 +181,8 @@ export class Lanes {
         if (taken.size > 0) continue;
         taken.set(lock.id, this.#takeOf(lock));
         break;
-      } else if (canPass && passing.size < BATCH_LOCKS_MAX) passing.set(lock.id, this.#takeOf(lock));
+      } else if (passing.size < bounds.BATCH_LOCKS_MAX && this.#slots.hasRoom)
+        passing.set(lock.id, this.#takeOf(lock));
     }
     if (passing.size > 0) this.#wait({ byLock: passing, earlier: [] }, "passing");
     return taken;
@@ -218,29 +195,23 @@ export class Lanes {
   #inTurns(): readonly LockEntry[] {
     const urgent: LockEntry[] = [];
     const others: LockEntry[] = [];
-    for (const lock of this.#queued) (isUrgentLock(lock) ? urgent : others).push(lock);
+    for (const lock of this.#queued) {
+      const first = lock.queued[0];
+      (first && isUrgent(first.command) ? urgent : others).push(lock);
+    }
     return alternating(this.#inTurnsOf(urgent), this.#inTurnsOf(others));
   }
 
-  /**
-   * If not all locks fit into one transaction, those of each client in turn: who asks for one lock need not wait for
-   * all locks that somebody else has asked for before.
-   */
+  /** If not all locks fit, clients take turns: who wants one need not wait for all that another one wants. */
   #inTurnsOf(queued: readonly LockEntry[]): readonly LockEntry[] {
-    if (this.#queued.size <= BATCH_LOCKS_MAX) return queued;
+    if (this.#queued.size <= bounds.BATCH_LOCKS_MAX) return queued;
     const inTurns = new FairQueue<LockEntry>(queued.length);
-    for (const lock of queued) inTurns.add(clientOf(lock.queued[0]), lock);
-    if (inTurns.isCrowded(BATCH_LOCKS_MAX)) this.#crowdedMs = performance.now();
+    for (const lock of queued) inTurns.add(sourceOf(lock.queued[0]?.caller), lock);
+    if (inTurns.isCrowded(bounds.BATCH_LOCKS_MAX)) this.#crowdedMs = performance.now();
     return [...inTurns.all()];
   }
 
-  /** At most this many locks in the next transaction. */
-  #locksMax(): number {
-    const isCrowded = performance.now() - this.#crowdedMs < CROWDED_FOR_MS;
-    return isCrowded ? CROWDED_BATCH_LOCKS_MAX : BATCH_LOCKS_MAX;
-  }
-
-  #takeOf(lock: LockEntry, max: number = BATCH_COMMANDS_MAX): Ask[] {
+  #takeOf(lock: LockEntry, max: number = bounds.BATCH_COMMANDS_MAX): Ask[] {
     let part = lock.queued;
     if (part.length > max) part = someOf(part, max);
     else lock.queued = [];
@@ -264,7 +235,6 @@ export class Lanes {
     this.#goOn();
   }
 
-  /** Handles a transaction that was not committed. */
   async #failedWith(all: TransactionAsks, error: unknown): Promise<void> {
     const locks = all.byLock.size;
     if (isRowLocked(error)) await this.#meet(all);
@@ -279,7 +249,7 @@ export class Lanes {
       for (const half of parts(asks, 2)) await this.#run(half);
       return;
     }
-    for (const lock of this.#locksOf(asks)) heldUpOf(lock).met();
+    for (const lock of this.#locksOf(asks)) lock.met();
     // If an earlier attempt may have made an Acquire's change, the outcome must be found out.
     const isOpen = ({ command }: Ask) => asks.earlier.length > 0 && command.verb === "acquire";
     const isWorthIt = [...asks.byLock.values()].flat().some((ask) => !isOptional(ask.command) || isOpen(ask));
@@ -296,7 +266,7 @@ export class Lanes {
       this.#queuedCount += asks.length;
       const lock = this.#options.locks.get(lockId);
       const onLong = () => this.#waitForLong(lock, asks, left.earlier, sinceMs);
-      lock.underWay = { kind: "patient", timer: setTimeout(onLong, RETURNED_AFTER_MS), sinceMs };
+      lock.underWay = { kind: "patient", timer: setTimeout(onLong, bounds.RETURNED_AFTER_MS), sinceMs };
     }
     this.#slots.add({ asks: left, hold, sinceMs });
     this.#fillSlots();
@@ -319,7 +289,7 @@ export class Lanes {
       for (const part of parts(asks, asks.byLock.size)) this.#slots.add({ ...waiting, asks: part });
     } else if (!isRowLocked(ended.error)) this.#failed(asks, ended.error);
     else {
-      for (const lock of this.#locksOf(asks)) heldUpOf(lock).stuck();
+      for (const lock of this.#locksOf(asks)) lock.stuck();
       if (performance.now() - sinceMs > ROLLED_BACK.longestMs) this.#failed(asks, unavailable(ended.error));
       else this.#slots.add({ asks, sinceMs, hold: "stuck" });
     }
@@ -360,7 +330,7 @@ export class Lanes {
   #done(asks: TransactionAsks, attempt: Attempt): void {
     this.#release(asks);
     this.#options.health.committed(asks.byLock);
-    this.#options.afterCommit.answer(asks.byLock, attempt);
+    this.#options.subscribers.answer(asks.byLock, attempt);
   }
 
   #failed(asks: TransactionAsks, error: unknown): void {
@@ -398,18 +368,9 @@ function isHeldUpFor({ verb }: Command, { hold }: LockEntry): boolean {
   return hold === "stuck" || (verb === "acquire" && hold === "passing");
 }
 
-function heldUpOf(lock: LockEntry): HeldUp {
-  lock.heldUp ??= new HeldUp();
-  return lock.heldUp;
-}
-
 /** Goes before what was queued earlier. */
 function isUrgent({ verb }: Command): boolean {
   return verb === "renew" || verb === "release";
-}
-
-function isUrgentLock({ queued: [first] }: LockEntry): boolean {
-  return first !== undefined && isUrgent(first.command);
 }
 
 /** In turn one of each, and then what is left of the longer list. */
@@ -436,7 +397,6 @@ function someOf(asks: Ask[], max: number): Ask[] {
   return [...asks.splice(0, max - others), ...asks.splice(urgent - (max - others), others)];
 }
 
-/** Refuses the optional asks and returns the others. */
 function refuseOptional(asks: readonly Ask[]): Ask[] {
   return asks.filter((ask) => {
     if (!isOptional(ask.command)) return true;
@@ -449,11 +409,4 @@ function refuseOptional(asks: readonly Ask[]): Ask[] {
 
 function heldUp(): Fault {
   return unavailable(new StoreError("transient", ROW_LOCKED, "Another transaction holds the lock's rows."));
-}
-
-/** Whose command it is: those of the server itself have one line together. */
-function clientOf(ask: Ask | undefined): unknown {
-  const command = ask?.command;
-  const caller = command && "caller" in command ? command.caller : undefined;
-  return sourceOf(caller);
 }

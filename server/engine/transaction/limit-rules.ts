@@ -9,7 +9,6 @@ import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
 import { byOf, limitText, type NotedChange } from "../../core/noted-change.ts";
 import type { Policy } from "../../core/rows.ts";
 import type { Span } from "../../core/span.ts";
-import { ROLLED_BACK } from "../../storage/retry.ts";
 import {
   isInDoubt,
   isRowLocked,
@@ -23,10 +22,9 @@ import { Fault, outcomeUnknown } from "../faults.ts";
 import { newMark } from "../secrets.ts";
 import { lockSteps } from "../views/views.ts";
 import type { Advances } from "./advances.ts";
-import { UNLESS_ROW_LOCKED, withAttempts } from "./attempts.ts";
 import type { CheckedStore } from "./checked-store.ts";
 import type { RulesInForce } from "./rules-in-force.ts";
-import { Attempt } from "./transaction.ts";
+import { Attempt, withAttempts } from "./transaction.ts";
 import { TransactionSpan } from "./transaction-span.ts";
 
 export interface RuleChange {
@@ -44,11 +42,12 @@ export interface LimitRulesOptions {
   readonly rulesInForce: Pick<RulesInForce, "everywhereAfter">;
   readonly observer: EngineObserver;
   /** Wakes waiters and advances what one transaction left over. */
-  readonly afterCommit: { wake(attempt: Attempt): void };
+  readonly subscribers: { wake(attempt: Attempt): void };
   readonly advances: Pick<Advances, "owe">;
 }
 
-/** Changes a rule and grants what it makes room for. */
+type Refused = Extract<LimitRuleAnswer, { kind: "version_mismatch" }>;
+
 export async function changeLimitRule(
   change: RuleChange,
   options: LimitRulesOptions,
@@ -67,9 +66,9 @@ export async function changeLimitRule(
     if (reached === "held_up") await advanceUnder(prefix, options);
     const { changedAfter } = changing;
     const { rulesInForce, store, observer } = options;
-    let behind = 0;
-    if (changedAfter !== undefined)
-      behind = await withAttempts(() => rulesInForce.everywhereAfter(changedAfter), observer);
+    const awaited = async () =>
+      changedAfter === undefined ? 0 : await rulesInForce.everywhereAfter(changedAfter);
+    const behind = await withAttempts(awaited, observer);
     return await withAttempts(() => describe(answer, behind, store), observer);
   } catch (error) {
     throw error instanceof Fault && changing.mayBeDone ? outcomeUnknown(error) : error;
@@ -92,10 +91,7 @@ class ChangingRule {
     this.#change = change;
   }
 
-  /**
-   * Returns the rule to write, and the note of it; undefined: none. Throws a Fault if it is unknown whether the rule was
-   * written before.
-   */
+  /** The rule to write, and its note; undefined: none. Throws a Fault if it may have been written before. */
   decide({ limitRules, rulesRevision }: Loaded): { rule: LimitRule; noted: NotedChange[] } | undefined {
     const { prefix, limit, expectedVersion, reason, caller } = this.#change;
     const now = limitRules.find((candidate) => candidate.prefix === prefix);
@@ -119,7 +115,6 @@ class ChangingRule {
     return { rule, noted: [note] };
   }
 
-  /** Call after an attempt that failed. */
   failed(error: unknown): void {
     // An attempt that wrote no rule has changed nothing, and any other failure rolls the attempt back.
     if (isInDoubt(error) && this.#answer && !("kind" in this.#answer))
@@ -131,19 +126,15 @@ class ChangingRule {
     return this.#markFoundInDoubt !== undefined || (this.#answer !== undefined && !("kind" in this.#answer));
   }
 
-  /** The answer of the committed attempt. */
   get answer(): (LimitRule & { readonly kind?: undefined }) | Refused {
     if (!this.#answer) throw new Error("A limit rule was changed without a decision.");
     return this.#answer;
   }
 }
 
-type Refused = Extract<LimitRuleAnswer, { kind: "version_mismatch" }>;
-
 /**
- * Runs one transaction: changes the rule, if `changing` says how, and grants to waiters of locks under the prefix.
- * Returns the id of the last lock that it reached, or null if no lock is left; `held_up` if it did nothing because
- * another transaction holds some of the rows.
+ * Runs one transaction: changes the rule, if `changing` says how, and grants under the prefix. Resolves with the last
+ * lock that it reached, null if none is left, or `held_up` if it did nothing because another one holds rows.
  */
 async function grantUnder(
   rule: NonNullable<LoadPlan["rule"]>,
@@ -152,9 +143,9 @@ async function grantUnder(
   changing: ChangingRule | null = null,
 ): Promise<bigint | null | "held_up"> {
   const impatient = !rule.rulesOnly;
-  const traced = TransactionSpan.ofCall(span);
+  const traced = span && new TransactionSpan([span]);
   const plan = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule, span: traced?.span };
-  const { checked, afterCommit, observer } = options;
+  const { checked, subscribers, observer } = options;
   try {
     const granting = withAttempts(
       async () => {
@@ -174,11 +165,11 @@ async function grantUnder(
           changing?.failed(error);
           throw error;
         });
-        afterCommit.wake(attempt);
+        subscribers.wake(attempt);
         return reached ?? null;
       },
       observer,
-      impatient ? UNLESS_ROW_LOCKED : ROLLED_BACK,
+      impatient,
     );
     return await (traced ? traced.until(granting) : granting);
   } catch (error) {
@@ -188,9 +179,8 @@ async function grantUnder(
 }
 
 async function advanceUnder(prefix: string, { store, advances }: LimitRulesOptions): Promise<void> {
-  for await (const locks of busyUnder(prefix, store)) {
+  for await (const locks of busyUnder(prefix, store))
     await Promise.all(locks.filter(({ waiting }) => waiting > 0).map(({ id }) => advances.owe(id)));
-  }
 }
 
 function busyUnder(prefix: string, store: LimitRulesOptions["store"]): AsyncIterable<readonly GuardRow[]> {

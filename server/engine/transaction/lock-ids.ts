@@ -1,5 +1,5 @@
 // Resolves a lock's name to the id of its guard row. The table of locks remembers ids, because they rarely change. A user
-// of an id checks the name under the guard row's lock; if the id was stale, it calls `forget` and asks again.
+// of an id checks the name under the guard row's lock; if the id was stale, it calls `forgetName` and asks again.
 
 import { Allowance } from "../../core/allowance.ts";
 import type { BoundUse } from "../../core/bound-use.ts";
@@ -8,14 +8,13 @@ import type { Store } from "../../storage/store.ts";
 import type { EngineObserver } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Fault, overloaded } from "../faults.ts";
-import { withAttempts } from "./attempts.ts";
 import type { Locks } from "./locks.ts";
+import { withAttempts } from "./transaction.ts";
 
 export interface LockIdsOptions {
   readonly locks: Locks;
   readonly store: Pick<Store, "resolve">;
   readonly observer: EngineObserver;
-  /** Learns of failed look-ups. */
   readonly health: { failed(error: unknown): void };
   /** New names of locks that this server may create per second; unset: any number. */
   readonly namesPerSecond?: number | undefined;
@@ -29,18 +28,21 @@ interface AskedName extends PromiseWithResolvers<bigint> {
 export class LockIds {
   readonly #options: LockIdsOptions;
   readonly #asked = new Map<string, AskedName>();
-  readonly #newNames: NewNames;
+  /** Each new name leaves a row in the database for days, and an entry in this server's caches. */
+  readonly #newNames = new Allowance();
+  readonly #namesPerSecond: number;
   #busy = false;
 
   constructor(options: LockIdsOptions) {
     this.#options = options;
-    this.#newNames = new NewNames(options.namesPerSecond ?? Number.POSITIVE_INFINITY);
+    this.#namesPerSecond = options.namesPerSecond ?? Number.POSITIVE_INFINITY;
   }
 
   get bounds(): readonly BoundUse[] {
+    const created = this.#newNames.taken(performance.now());
     return [
       { bound: "names_queued", kind: "room", used: this.#asked.size, max: bounds.RESOLVE_QUEUED_MAX },
-      { bound: "names_created", kind: "room", used: this.#newNames.taken, max: this.#newNames.most },
+      { bound: "names_created", kind: "room", used: created, max: this.#namesAtOnce },
     ];
   }
 
@@ -52,16 +54,6 @@ export class LockIds {
     const asked = this.#asked.get(name) ?? this.#ask(name);
     asked.callers.push(caller);
     return asked.promise;
-  }
-
-  /** The id, if it is known. */
-  known(name: string): bigint | undefined {
-    return this.#options.locks.named(name)?.id;
-  }
-
-  /** Call when the guard row with this id is gone or has another name. */
-  forget(name: string): void {
-    this.#options.locks.forgetName(name);
   }
 
   #ask(name: string): AskedName {
@@ -112,6 +104,11 @@ export class LockIds {
     this.#busy = false;
   }
 
+  /** How many new names may be created at once after a while without any. */
+  get #namesAtOnce(): number {
+    return this.#namesPerSecond * bounds.NEW_NAMES_BURST_S;
+  }
+
   /** Why a new name is not made; undefined: it is, for the first of these callers that may make one. */
   #refusal(callers: readonly (Caller | undefined)[]): Fault | undefined {
     if (callers.every((caller) => caller?.mayMakeName?.() === false)) {
@@ -119,45 +116,16 @@ export class LockIds {
         "The policy of this server gives this caller no more new names of locks in this minute.";
       return overloaded("quota_names", message, bounds.NEW_NAMES_RETRY_AFTER_MS);
     }
-    if (this.#newNames.take(1) === 1) return undefined;
-    const message = `This server creates at most ${this.#newNames.perSecond} new names of locks a second.`;
+    const perSecond = this.#namesPerSecond;
+    const allowed = { most: this.#namesAtOnce, spanMs: bounds.NEW_NAMES_BURST_S * 1_000 };
+    if (perSecond === Number.POSITIVE_INFINITY) return undefined;
+    if (this.#newNames.take(1, allowed, performance.now()) === 1) return undefined;
+    const message = `This server creates at most ${perSecond} new names of locks a second.`;
     return overloaded("names_created", message, bounds.NEW_NAMES_RETRY_AFTER_MS);
   }
 
   #refuseAll(fault: Fault): void {
     for (const asked of this.#asked.values()) asked.reject(fault);
     this.#asked.clear();
-  }
-}
-
-/**
- * Bounds how many new names of locks this server creates per second: each one leaves a row in the database for days,
- * and an entry in the server's caches. Names that exist already do not count.
- */
-export class NewNames {
-  readonly perSecond: number;
-  readonly #nowMs: () => number;
-  readonly #allowance = new Allowance();
-
-  constructor(perSecond: number, nowMs: () => number = () => performance.now()) {
-    this.perSecond = perSecond;
-    this.#nowMs = nowMs;
-  }
-
-  /** Returns how many of `wanted` new names may be created now, and counts these as created. */
-  take(wanted: number): number {
-    if (this.perSecond === Number.POSITIVE_INFINITY) return wanted;
-    const spanMs = bounds.NEW_NAMES_BURST_S * 1_000;
-    return this.#allowance.take(wanted, { most: this.most, spanMs }, this.#nowMs());
-  }
-
-  /** How many may be created at once after a while without any. */
-  get most(): number {
-    return this.perSecond * bounds.NEW_NAMES_BURST_S;
-  }
-
-  /** How many of these were created lately. */
-  get taken(): number {
-    return this.#allowance.taken(this.#nowMs());
   }
 }

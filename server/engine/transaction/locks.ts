@@ -3,9 +3,8 @@
 // nothing and reads nothing.
 
 import { type Linked, RecentList } from "../../core/recent-list.ts";
-import { LOCKS_REMEMBERED_MAX } from "../engine-bounds.ts";
-import type { Ask } from "./ask.ts";
-import type { HeldUp, Hold } from "./held-up.ts";
+import * as bounds from "../engine-bounds.ts";
+import type { Ask } from "./transaction.ts";
 
 /** What happens to the commands of a lock that were taken from the queue. */
 export type UnderWay =
@@ -15,6 +14,9 @@ export type UnderWay =
   | { readonly kind: "patient"; readonly timer: NodeJS.Timeout; readonly sinceMs: number }
   /** They have waited for a row lock for long. */
   | { readonly kind: "held_up"; readonly sinceMs: number };
+
+/** How other transactions hold a lock: briefly, as those of other replicas do, or so long that a wait has failed. */
+export type Hold = "passing" | "stuck";
 
 export class LockEntry implements Linked<LockEntry> {
   readonly id: bigint;
@@ -27,8 +29,10 @@ export class LockEntry implements Linked<LockEntry> {
   queued: Ask[] = [];
   /** null: all commands that were taken from the queue have their answers. */
   underWay: UnderWay | null = null;
-  /** How another transaction held its rows; null: none has. */
-  heldUp: HeldUp | null = null;
+  /** How another transaction held its rows, and for how long and until when the lock stays out of the lanes for that. */
+  #hold: Hold = "passing";
+  #outForMs = 0;
+  #outUntilMs = Number.NEGATIVE_INFINITY;
   older: LockEntry | undefined;
   newer: LockEntry | undefined;
 
@@ -36,9 +40,27 @@ export class LockEntry implements Linked<LockEntry> {
     this.id = id;
   }
 
-  /** Whether another transaction held its rows lately. */
   get hold(): Hold | "free" {
-    return this.heldUp === null ? "free" : this.heldUp.state;
+    const isFree = this.#outForMs === 0 || performance.now() >= this.#outUntilMs;
+    return isFree ? "free" : this.#hold;
+  }
+
+  /** Another transaction held the lock just now. It stays out for longer each time that it is found held again. */
+  met(): void {
+    const isAgain = performance.now() < this.#outUntilMs + bounds.HELD_UP_MS_MAX;
+    const againMs = Math.min(bounds.HELD_UP_GROWTH * this.#outForMs, bounds.HELD_UP_MS_MAX);
+    this.#keepOut("passing", isAgain ? againMs : bounds.HELD_UP_MS);
+  }
+
+  /** A wait for the lock has failed. */
+  stuck(): void {
+    this.#keepOut("stuck", bounds.STUCK_MS);
+  }
+
+  #keepOut(hold: Hold, forMs: number): void {
+    this.#hold = hold;
+    this.#outForMs = forMs;
+    this.#outUntilMs = performance.now() + forMs;
   }
 
   get isAsked(): boolean {
@@ -53,7 +75,7 @@ export class Locks {
   readonly #max: number;
   readonly #inOrder = new RecentList<LockEntry>();
 
-  constructor(max = LOCKS_REMEMBERED_MAX) {
+  constructor(max = bounds.LOCKS_REMEMBERED_MAX) {
     this.#max = max;
   }
 

@@ -10,7 +10,6 @@ import type { CheckedStore } from "./checked-store.ts";
 export interface RulesInForceOptions {
   readonly store: Pick<Store, "replicas" | "register">;
   readonly checked: Pick<CheckedStore, "drained">;
-  /** This replica's entry in the register. */
   readonly entry: ReplicaRow;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
@@ -30,10 +29,7 @@ export class RulesInForce {
     this.#options = options;
   }
 
-  /**
-   * Renews this replica's entry in the register, with the rules that are in force. This proves that the database can be
-   * written. Throws StoreErrors.
-   */
+  /** Renews this replica's entry in the register, which proves that the database can be written. Throws StoreErrors. */
   async register(): Promise<void> {
     const { store, entry } = this.#options;
     const says = () => `${entry.address} ${this.#revision}`;
@@ -60,9 +56,8 @@ export class RulesInForce {
   }
 
   /**
-   * Call after rules of this revision were changed. Resolves with 0 when no server decides by rules of this revision or
-   * an earlier one any more. After RULES_AWAITED_MS, resolves with the number of servers that have not yet reported.
-   * Throws StoreErrors.
+   * Call after a change of rules of this revision. Resolves when no server decides by it any more, with 0, or after
+   * RULES_AWAITED_MS with the number of those that have not yet reported. Throws StoreErrors.
    */
   async everywhereAfter(revision: bigint): Promise<number> {
     const { store, checked, entry } = this.#options;

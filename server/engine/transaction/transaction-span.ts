@@ -10,7 +10,7 @@ export class TransactionSpan {
   readonly #others: readonly Span[];
   #attempts = 0;
 
-  private constructor([first, ...others]: readonly [Span, ...Span[]], attributes: SpanAttributes = {}) {
+  constructor([first, ...others]: readonly [Span, ...Span[]], attributes: SpanAttributes = {}) {
     this.span = first.part("transaction", attributes);
     this.#others = others.map((call) => call.part("transaction", attributes));
     for (const call of others) this.span.link(call);
@@ -31,12 +31,6 @@ export class TransactionSpan {
     return first && new TransactionSpan([first, ...others], attributes);
   }
 
-  /** Begins the span of a transaction for this call alone. */
-  static ofCall(call: Span | undefined): TransactionSpan | undefined {
-    return call && new TransactionSpan([call]);
-  }
-
-  /** An attempt begins. */
   tried(): void {
     this.#attempts += 1;
   }

@@ -1,10 +1,11 @@
 // One transaction, from its asks to its commit: what each attempt reads for them, and what it decides over all rounds of
 // reading. Each attempt begins anew; one whose outcome is unknown is kept, so that the next one recognises its work. The
-// asks of a transaction stay together over its attempts.
+// asks of a transaction stay together over its attempts. Whoever submits a command makes its Ask, which is called back in
+// the tick of the commit.
 
 import { partsOf, QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
 import { type ClaimKey, isServerMade } from "../../core/claim.ts";
-import type { Outcome } from "../../core/command.ts";
+import type { Caller, Command, Outcome } from "../../core/command.ts";
 import { hasChanged } from "../../core/decide.ts";
 import {
   type BatchEvent,
@@ -16,19 +17,98 @@ import {
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Policy } from "../../core/rows.ts";
-import type { Loaded, LoadPlan, Store, Writes } from "../../storage/store.ts";
-import { isInDoubt } from "../../storage/store.ts";
-import type { EngineObserver } from "../answers.ts";
+import { type RetryPolicy, ROLLED_BACK, retry } from "../../storage/retry.ts";
+import {
+  isInDoubt,
+  isRowLocked,
+  type Loaded,
+  type LoadPlan,
+  type Store,
+  StoreError,
+  type Writes,
+} from "../../storage/store.ts";
+import type { Answer, Asker, EngineObserver, Follower } from "../answers.ts";
 import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
-import { mayBeDone, outcomeUnknown } from "../faults.ts";
+import { mayBeDone, outcomeUnknown, unavailable, withoutRepeating } from "../faults.ts";
 import { newMark } from "../secrets.ts";
-import type { Ask } from "./ask.ts";
-import { UNLESS_ROW_LOCKED, withAttempts, withoutRepeating } from "./attempts.ts";
 import { TransactionSpan } from "./transaction-span.ts";
+
+/** Exactly one of `settle`, `gone` and `fail` is called each time that it is given to the lanes. They must not throw. */
+export class Ask {
+  readonly command: Command;
+  /** Registered if the claim waits; null: nobody follows the claim from here. */
+  readonly follower: Follower | null;
+  protected readonly asker: Asker<Answer | null>;
+  /** Set by the lanes, with performance.now(). */
+  lockId = 0n;
+  submittedMs = 0;
+  /** Whether the lanes are done with it. */
+  isOver = false;
+
+  constructor(command: Command, follower: Follower | null, asker: Asker<never>) {
+    this.command = command;
+    this.follower = follower;
+    // Whoever makes an ask ties the verb to the answers: OutcomeKinds says which outcomes each verb can have.
+    this.asker = asker as Asker<unknown>;
+  }
+
+  /** Whose call it is; undefined: the server's own, or unknown. */
+  get caller(): Caller | undefined {
+    return "caller" in this.command ? this.command.caller : undefined;
+  }
+
+  /** The command was decided, and the decision committed. */
+  settle(answer: Answer): void {
+    this.asker.settle(answer);
+  }
+
+  /** The guard row is gone, or belongs to another name. */
+  gone(): void {
+    this.asker.settle(null);
+  }
+
+  fail(error: unknown): void {
+    this.asker.fail(error);
+  }
+}
+
+/** The answer as a promise, for those who ask seldom. `begin` may throw instead of calling `fail`. */
+export function promised<Given>(begin: (asker: Asker<Given>) => void): Promise<Given> {
+  const { promise, resolve, reject } = Promise.withResolvers<Given>();
+  begin({ settle: resolve, fail: reject });
+  return promise;
+}
+
+const UNLESS_ROW_LOCKED: RetryPolicy<StoreError> = {
+  ...ROLLED_BACK,
+  isWorthIt: (error): error is StoreError => ROLLED_BACK.isWorthIt(error) && !isRowLocked(error),
+};
+
+/**
+ * Runs `attempt` until it succeeds or is not worth repeating. Throws Faults for what the database cannot do, and bugs
+ * as they are; `unlessRowLocked`: also, at once, that a row is held, for callers with a better way on.
+ */
+export function withAttempts<Result>(
+  attempt: () => Promise<Result>,
+  observer: EngineObserver,
+  unlessRowLocked = false,
+): Promise<Result> {
+  let isDoubtful = false;
+  const failed = (error: StoreError) => {
+    isDoubtful ||= isInDoubt(error);
+    observer({ kind: "retried", cause: error.reason });
+  };
+  const givenUp = (error: unknown) => {
+    if (!(error instanceof StoreError)) return error;
+    if (!unlessRowLocked || !isRowLocked(error)) return unavailable(error, isDoubtful);
+    failed(error);
+    return error;
+  };
+  return retry(unlessRowLocked ? UNLESS_ROW_LOCKED : ROLLED_BACK, attempt, failed, givenUp);
+}
 
 export type AsksByLock = ReadonlyMap<bigint, readonly Ask[]>;
 
-/** Asks of one transaction. */
 export interface TransactionAsks {
   readonly byLock: AsksByLock;
   /** Attempts with an unknown outcome that included these asks. */
@@ -41,25 +121,20 @@ export interface Deciding {
   readonly observer: EngineObserver;
   /** A lock with followers here probably has a queue. */
   readonly followers: { follows(lockId: bigint): boolean };
-  /** Heartbeats that must precede a decision, if any are late. Each attempt asks again. */
-  readonly background: { lateHeartbeat(): Promise<void> | null };
+  /** From `lateFromMs` on, by performance.now(), heartbeats are late and must precede each attempt. */
+  readonly background: { readonly lateFromMs: number; lateHeartbeat(): Promise<void> };
   /** Whether calls may have spans; unset: none has. */
   readonly isTraced?: boolean | undefined;
 }
 
-/**
- * Decides and commits. Throws a Fault for what the database cannot do, and rethrows bugs unchanged. If another
- * transaction holds a row, throws an error that `isRowLocked` recognises: at once if `impatient`, otherwise after some
- * seconds.
- */
+/** Throws as `withAttempts` does, also that another one holds a row: at once if `impatient`, else after seconds. */
 export function commitAsks(asks: TransactionAsks, impatient: boolean, by: Deciding): Promise<Attempt> {
-  const { store, policy, observer, followers, background } = by;
-  const traced = by.isTraced ? TransactionSpan.of(asks.byLock) : undefined;
+  const { store, policy, observer, followers, background, isTraced } = by;
+  const traced = isTraced ? TransactionSpan.of(asks.byLock) : undefined;
   const once = async () => {
     traced?.tried();
-    const late = background.lateHeartbeat();
     // The heartbeats are repeated by themselves, so their failure ends the decision.
-    if (late) await withoutRepeating(() => late);
+    if (performance.now() >= background.lateFromMs) await withoutRepeating(() => background.lateHeartbeat());
     const attempt = new Attempt(asks.byLock, policy, asks.earlier);
     try {
       const plan = attempt.plan((lockId) => followers.follows(lockId), impatient);
@@ -72,7 +147,7 @@ export function commitAsks(asks: TransactionAsks, impatient: boolean, by: Decidi
     }
     return attempt;
   };
-  const deciding = withAttempts(once, observer, UNLESS_ROW_LOCKED);
+  const deciding = withAttempts(once, observer, true);
   return traced ? traced.until(deciding) : deciding;
 }
 
@@ -118,11 +193,9 @@ export class Attempt {
 
   /** Results by lock; a lock whose guard row is gone has none. */
   decided: ReadonlyMap<bigint, Decided> = NOTHING_DECIDED;
-  /** What happened, in order. */
   events: BatchEvent[] = [];
   /** Guard rows as written, each with its revision before. */
   readonly locks = new Map<bigint, { readonly lock: Lock; readonly revisionBefore: bigint }>();
-  /** The limit rules that decided. */
   limitRules: readonly LimitRule[] = [];
   /** Locks with more to grant than one transaction should grant: the next transaction advances them. */
   leftOver: readonly bigint[] = [];
@@ -175,12 +248,7 @@ export class Attempt {
     this.#round += 1;
     const isFirst = this.#round === 1;
     this.limitRules = loaded.limitRules;
-    const context = {
-      policy: this.#policy,
-      nowMs: performance.now(),
-      attempt: this,
-      earlier: this.#earlier,
-    };
+    const context = { policy: this.#policy, nowMs: performance.now(), attempt: this, earlier: this.#earlier };
     const decision = decideBatch(loaded, isFirst ? this.#asked : NO_COMMANDS, context);
     if (isFirst) {
       this.decided = decision.decided;
@@ -214,10 +282,7 @@ export class Attempt {
   }
 }
 
-/**
- * The claims that these attempts made for an Acquire, if they were committed. No client can repeat a request id that the
- * server made, so only these claims can have it.
- */
+/** The claims that these attempts made for an Acquire whose request id no client can repeat, if they were committed. */
 export function claimsMadeBy(attempts: readonly Attempt[], lockId: bigint, index: number): ClaimKey[] {
   return attempts.flatMap(({ decided }) => {
     const outcome = decided.get(lockId)?.outcomes[index];

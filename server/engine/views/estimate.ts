@@ -43,16 +43,11 @@ export function estimate(wait: PlayedWait): WaitEstimate | null {
   return { lowUs: at(0.1), medianUs: at(0.5), highUs: at(0.9), leases: times.length };
 }
 
-interface Holder {
-  readonly asked: Wanted;
-  readonly endsUs: number;
-}
-
 /** Time until the claim is granted, in one play that begins at time 0. */
 function played({ nowUs, lock, limit, holders, waiters, ahead, asked }: PlayedWait, draws: Draws): number {
   const counted = { ...lock };
   const share = weightOf(lock, holders);
-  const holding: Holder[] = holders.map(({ mode, permits, grantedAtUs }) => ({
+  const holding = holders.map(({ mode, permits, grantedAtUs }) => ({
     asked: { mode, permits: mode === "permit" ? share * permits : permits },
     endsUs: draws.leftUs(Math.max(0, nowUs - (grantedAtUs ?? nowUs))),
   }));

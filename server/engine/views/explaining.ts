@@ -8,18 +8,11 @@ import type { Caller, Place } from "../../core/command.ts";
 import { type EffectiveLimit, effectiveLimit, fits, neverFits } from "../../core/limit.ts";
 import { isDraining, type Lock } from "../../core/lock.ts";
 import { isExhausted, isInWantedStatus, statusOf } from "../../core/record.ts";
-import type { KeptChange, LockView, RowHolder, Store } from "../../storage/store.ts";
-import {
-  ESTIMATED_FROM_MAX,
-  LIMIT_CHANGES_READ,
-  RECENT_CLAIMS_READ,
-  ROWS_HELD_MS_MIN,
-  ROWS_LOOKED_AGAIN_MS,
-} from "../engine-bounds.ts";
+import type { KeptChange, LockView, Store } from "../../storage/store.ts";
+import * as bounds from "../engine-bounds.ts";
 import type { Explanation, WaitCause, WaitTarget } from "../history.ts";
 import { estimate, heldTimesUs } from "./estimate.ts";
-import type { ListingTurns } from "./listing-turns.ts";
-import { inOwnTick, unused } from "./views.ts";
+import { inOwnTick, type ListingTurns, viewOrUnused } from "./views.ts";
 
 export interface ExplainingOptions {
   readonly store: Pick<
@@ -29,131 +22,119 @@ export interface ExplainingOptions {
   readonly turns: ListingTurns;
   /** The latest time that the database's clock may show. */
   readonly nowUs: () => number;
-  /** The place of a waiter; null: it does not wait. */
-  readonly place: (key: ClaimKey, caller: Caller | undefined) => Promise<Place | null>;
+  readonly subscribers: {
+    /** The place of a waiter; null: it does not wait. */
+    readonly places: { of(key: ClaimKey, caller: Caller | undefined): Promise<Place | null> };
+  };
   /** Nothing is granted before this time, because of a fail-over. */
-  readonly grantsFromUs: () => number;
+  readonly checked: { readonly grantsFromUs: number };
   /** How long commands of this server have waited for the lock's rows. */
-  readonly heldUpForMs: (lockId: bigint) => number;
+  readonly lanes: { heldUpForMs(lockId: bigint): number };
 }
 
 type RowsHeld = Extract<WaitCause, { kind: "rows_held" }>;
 
-export class Explaining {
-  readonly #options: ExplainingOptions;
-
-  constructor(options: ExplainingOptions) {
-    this.#options = options;
-  }
-
-  /** null: the claim does not wait, or there is none with that id. Throws Faults. */
-  async explain(target: WaitTarget, caller?: Caller): Promise<Explanation | null> {
-    const { turns } = this.#options;
-    const basis = await turns.run(caller, () => this.#read(target, caller));
-    return basis && inOwnTick(async () => explain(basis));
-  }
-
-  async #read(target: WaitTarget, caller: Caller | undefined): Promise<Basis | null> {
-    const { store, nowUs, grantsFromUs, place } = this.#options;
-    const view = await this.#view(target);
-    if (!view) return null;
-    const { lock, holders, waiters } = view;
-    const claim = target.kind === "name" ? null : await this.#waiter(target, lock.id);
-    if (target.kind !== "name" && !claim) return null;
-    const ownPlace = claim
-      ? await place(claim, caller)
-      : { ahead: lock.waiting, permitsAhead: lock.waitingPermits };
-    if (!ownPlace) return null;
-    const limit = effectiveLimit(lock, await inOwnTick(() => store.limitRules()));
-    return {
-      ...{ lock, holders, waiters, claim, limit, place: ownPlace },
-      limitSet: await this.#limitSet(lock, limit),
-      rowsHeld: await this.#rowsHeld(lock),
-      recent: await this.#recent(lock.id),
-      grantsFromUs: grantsFromUs(),
-      nowUs: nowUs(),
-    };
-  }
-
-  async #view(target: WaitTarget): Promise<LockView | null> {
-    const { store } = this.#options;
-    if (target.kind === "ticket") {
-      const { lockId } = target.ref;
-      return (await inOwnTick(() => store.views([lockId], SHOWN_BY_GET_MAX)))[0] ?? null;
-    }
-    const { name } = target;
-    const view = await inOwnTick(() => store.view(name, SHOWN_BY_GET_MAX));
-    return view ?? { lock: unused(name), holders: [], waiters: [] };
-  }
-
-  async #waiter(target: Exclude<WaitTarget, { kind: "name" }>, lockId: bigint): Promise<Claim | null> {
-    const { ticketNumber } = target.kind === "ticket" ? target.ref : target;
-    const { claims } = await inOwnTick(() => this.#options.store.claims([{ lockId, ticketNumber }]));
-    const [claim] = claims;
-    if (claim?.state !== "waiting") return null;
-    return target.kind === "claim" || sameSecret(claim.secret, target.ref.secret) ? claim : null;
-  }
-
-  /** How the limit in force was set. */
-  async #limitSet({ name }: Lock, { limit, source, pattern }: EffectiveLimit): Promise<KeptChange | null> {
-    if (source === "default") return null;
-    const { store } = this.#options;
-    const target = source === "name" ? name : pattern;
-    const changes = await inOwnTick(() => store.changes([target], null, LIMIT_CHANGES_READ));
-    const last = changes.find(
-      ({ kind, isPattern }) => kind === "limit" && isPattern === (source === "pattern"),
-    );
-    return last?.to === String(limit) ? last : null;
-  }
-
-  /** A transaction that holds the rows now and for longer than decisions do. */
-  async #rowsHeld({ id, revision }: Lock): Promise<RowsHeld | null> {
-    const forMs = this.#options.heldUpForMs(id);
-    const first = await this.#rowHolder(id);
-    if (forMs >= ROWS_HELD_MS_MIN) return { kind: "rows_held", holder: first, forUs: forMs * 1_000 };
-    if (!first) return null;
-    // It may be a decision of another server, which is over soon and writes the lock.
-    await sleep(ROWS_LOOKED_AGAIN_MS);
-    const again = await this.#rowHolder(id);
-    if (again?.connectionId !== first.connectionId) return null;
-    const [now] = await inOwnTick(() => this.#options.store.views([id], 0));
-    return now?.lock.revision === revision ? { kind: "rows_held", holder: again, forUs: null } : null;
-  }
-
-  #rowHolder(lockId: bigint): Promise<RowHolder | null> {
-    return inOwnTick(() => this.#options.store.rowHolder(lockId));
-  }
-
-  /** Recent ended claims, as many as make an estimate. */
-  async #recent(lockId: bigint): Promise<readonly Claim[]> {
-    const { store } = this.#options;
-    const found: Claim[] = [];
-    while (found.length < RECENT_CLAIMS_READ && heldTimesUs(found).length < ESTIMATED_FROM_MAX) {
-      const below = found.at(-1)?.ticketNumber ?? null;
-      const step = await inOwnTick(() => store.endedClaimsOf(lockId, below, ESTIMATED_FROM_MAX));
-      found.push(...step);
-      if (step.length < ESTIMATED_FROM_MAX) break;
-    }
-    return found;
-  }
+/** null: the claim does not wait, or there is none with that id. Throws Faults. */
+export async function explainWait(
+  target: WaitTarget,
+  caller: Caller | undefined,
+  options: ExplainingOptions,
+): Promise<Explanation | null> {
+  const basis = await options.turns.run(() => read(target, caller, options), caller);
+  return basis && inOwnTick(async () => explain(basis));
 }
 
-/** What an explanation rests on. */
-export interface Basis {
-  readonly nowUs: number;
-  readonly lock: Lock;
-  readonly limit: EffectiveLimit;
-  /** How the limit was set, if the history still has that. */
-  readonly limitSet: KeptChange | null;
+async function read(
+  target: WaitTarget,
+  caller: Caller | undefined,
+  { store, nowUs, checked, subscribers, lanes }: ExplainingOptions,
+): Promise<Basis | null> {
+  const view = await inOwnTick(() => viewOf(target, store));
+  if (!view) return null;
+  const { lock, holders, waiters } = view;
+  const claim = target.kind === "name" ? null : await waiterOf(target, lock.id, store);
+  if (target.kind !== "name" && !claim) return null;
+  const place = claim
+    ? await subscribers.places.of(claim, caller)
+    : { ahead: lock.waiting, permitsAhead: lock.waitingPermits };
+  if (!place) return null;
+  const limit = effectiveLimit(lock, await inOwnTick(() => store.limitRules()));
+  return {
+    ...{ lock, holders, waiters, claim, limit, place },
+    limitSet: await limitSetOf(lock, limit, store),
+    rowsHeld: await rowsHeldOf(lock, lanes.heldUpForMs(lock.id), store),
+    recent: await recentOf(lock.id, store),
+    grantsFromUs: checked.grantsFromUs,
+    nowUs: nowUs(),
+  };
+}
+
+type Source = ExplainingOptions["store"];
+
+async function viewOf(target: WaitTarget, store: Source): Promise<LockView | undefined> {
+  if (target.kind !== "ticket") return await viewOrUnused(store, target.name, SHOWN_BY_GET_MAX);
+  return (await store.views([target.ref.lockId], SHOWN_BY_GET_MAX))[0];
+}
+
+async function waiterOf(
+  target: Exclude<WaitTarget, { kind: "name" }>,
+  lockId: bigint,
+  store: Source,
+): Promise<Claim | null> {
+  const { ticketNumber } = target.kind === "ticket" ? target.ref : target;
+  const { claims } = await inOwnTick(() => store.claims([{ lockId, ticketNumber }]));
+  const [claim] = claims;
+  if (claim?.state !== "waiting") return null;
+  return target.kind === "claim" || sameSecret(claim.secret, target.ref.secret) ? claim : null;
+}
+
+/** How the limit in force was set. */
+async function limitSetOf(
+  { name }: Lock,
+  { limit, source, pattern }: EffectiveLimit,
+  store: Source,
+): Promise<KeptChange | null> {
+  if (source === "default") return null;
+  const target = source === "name" ? name : pattern;
+  const changes = await inOwnTick(() => store.changes([target], null, bounds.LIMIT_CHANGES_READ));
+  const isOfPattern = source === "pattern";
+  const last = changes.find(({ kind, isPattern }) => kind === "limit" && isPattern === isOfPattern);
+  return last?.to === String(limit) ? last : null;
+}
+
+/** A transaction that holds the rows now and for longer than decisions do. `forMs`: how long commands have waited. */
+async function rowsHeldOf({ id, revision }: Lock, forMs: number, store: Source): Promise<RowsHeld | null> {
+  const first = await inOwnTick(() => store.rowHolder(id));
+  if (forMs >= bounds.ROWS_HELD_MS_MIN) return { kind: "rows_held", holder: first, forUs: forMs * 1_000 };
+  if (!first) return null;
+  // It may be a decision of another server, which is over soon and writes the lock.
+  await sleep(bounds.ROWS_LOOKED_AGAIN_MS);
+  const again = await inOwnTick(() => store.rowHolder(id));
+  if (again?.connectionId !== first.connectionId) return null;
+  const [now] = await inOwnTick(() => store.views([id], 0));
+  return now?.lock.revision === revision ? { kind: "rows_held", holder: again, forUs: null } : null;
+}
+
+/** Recent ended claims, as many as make an estimate. */
+async function recentOf(lockId: bigint, store: Source): Promise<readonly Claim[]> {
+  const atOnce = bounds.ESTIMATED_FROM_MAX;
+  const found: Claim[] = [];
+  while (found.length < bounds.RECENT_CLAIMS_READ && heldTimesUs(found).length < atOnce) {
+    const below = found.at(-1)?.ticketNumber ?? null;
+    const step = await inOwnTick(() => store.endedClaimsOf(lockId, below, atOnce));
+    found.push(...step);
+    if (step.length < atOnce) break;
+  }
+  return found;
+}
+
+export interface Basis extends Omit<Explanation, "causes" | "estimate"> {
   /** The oldest holders, and the first waiters. */
   readonly holders: readonly Claim[];
   readonly waiters: readonly Claim[];
-  /** The waiter; null: a request for one permit that would come now. */
-  readonly claim: Claim | null;
-  readonly place: Pick<Place, "ahead" | "permitsAhead">;
   /** Nothing is granted before this time, because of a fail-over. */
   readonly grantsFromUs: number;
-  readonly rowsHeld: Extract<WaitCause, { kind: "rows_held" }> | null;
+  readonly rowsHeld: RowsHeld | null;
   /** Ended claims of the lock, newest first. */
   readonly recent: readonly Claim[];
 }
@@ -180,7 +161,9 @@ function* causesOf(basis: Basis): Generator<WaitCause, void, void> {
   if (!isInWantedStatus(lock, asked.terms)) yield { kind: "status", status: statusOf(lock) };
   // A limit of 0 is a cause of its own: who would be in the way of any limit is named, too.
   if (lock.holders > 0 && !fits(lock, Math.max(1, limit), asked)) yield heldBy(basis);
-  if (place.ahead > 0) yield { kind: "queued", ...aheadOf(basis) };
+  const { ahead, permitsAhead } = place;
+  const first = waitersAhead(basis).slice(0, SHOWN_BY_REFUSAL_MAX);
+  if (ahead > 0) yield { kind: "queued", ahead, permitsAhead, first };
 }
 
 function heldBy({ lock, holders }: Basis): WaitCause {
@@ -191,11 +174,6 @@ function heldBy({ lock, holders }: Basis): WaitCause {
     holderCount: lock.holders,
     firstEndsAtUs: ends.length === 0 ? null : Math.min(...ends),
   };
-}
-
-function aheadOf(basis: Basis) {
-  const { ahead, permitsAhead } = basis.place;
-  return { ahead, permitsAhead, first: waitersAhead(basis).slice(0, SHOWN_BY_REFUSAL_MAX) };
 }
 
 function waitersAhead({ waiters, claim }: Basis): readonly Claim[] {

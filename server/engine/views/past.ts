@@ -7,12 +7,7 @@ import { type Claim, inOrder } from "../../core/claim.ts";
 import { type LimitRule, patternOf } from "../../core/limit.ts";
 import { isOwnName } from "../../core/lock.ts";
 import type { EndedClaim, EndedPosition, KeptChange, Store } from "../../storage/store.ts";
-import {
-  CHANGES_SEARCHED_MAX,
-  CLAIMS_PER_STEP_MAX,
-  CLAIMS_SEARCHED_MAX,
-  SEARCHED_PER_STEP,
-} from "../engine-bounds.ts";
+import * as bounds from "../engine-bounds.ts";
 import type {
   ChangePosition,
   ChangesQuery,
@@ -24,7 +19,7 @@ import type {
 } from "../history.ts";
 import { inOwnTick, viewSteps } from "./views.ts";
 
-export interface Search<Item, Position> {
+interface Search<Item, Position> {
   readonly isWanted: (item: Item) => boolean;
   /** Whether neither this item nor any after it is wanted. */
   readonly isOver?: (item: Item) => boolean;
@@ -57,7 +52,7 @@ export async function* search<Item, Position>(
 }
 
 /** Steps of up to `max` items, each in its own tick, and each after the last item of the one before. */
-export async function* stepsAfter<Item, Position>(
+async function* stepsAfter<Item, Position>(
   first: Position,
   max: number,
   read: (after: Position) => Promise<readonly Item[]>,
@@ -90,22 +85,24 @@ export async function* listedClaims(
   nowUs: number,
 ): AsyncGenerator<ListedClaim, void, void> {
   const { lockName, after } = query;
-  const lockId = lockName === null ? null : await idOf(store, lockName);
+  const lockId = lockName === null ? null : (await inOwnTick(() => store.view(lockName, 0)))?.lock.id;
+  // There is no such lock.
   if (lockId === undefined) return;
-  const wanted = { isWanted: (named: Named) => isWanted(query, named), max: CLAIMS_SEARCHED_MAX };
+  const wanted = { isWanted: (named: Named) => isWanted(query, named), max: bounds.CLAIMS_SEARCHED_MAX };
   if (after?.kind !== "ended" && wantsLive(query, nowUs)) {
-    const steps = lockId === null ? liveSteps(store, query, after) : liveStepsOf(store, query, lockId, after);
-    const at = ({ claim: { ticketNumber }, lockName }: Named): Live => ({
-      kind: "live",
-      lockName,
-      ticketNumber,
+    const steps =
+      lockName === null || lockId === null
+        ? liveSteps(store, query, after)
+        : liveClaims(store, lockId, lockName, after?.ticketNumber ?? 0n);
+    const at = ({ claim, lockName }: Named): Live => ({
+      ...{ kind: "live", lockName, ticketNumber: claim.ticketNumber },
     });
     for await (const listed of search(steps, { ...wanted, at, backToUs: () => null })) {
       yield listed;
       if (listed.kind === "stopped") return;
     }
   }
-  if (!wantsEnded(query)) return;
+  if (query.states.length > 0 && !query.states.includes("ended")) return;
   const from = after?.kind === "ended" ? after : null;
   const steps = lockId === null ? endedSteps(store, query, from) : endedStepsOf(store, query, lockId, from);
   yield* search(steps, {
@@ -116,18 +113,9 @@ export async function* listedClaims(
   });
 }
 
-/** undefined: there is no such lock. */
-async function idOf(store: ClaimsSource, lockName: string): Promise<bigint | undefined> {
-  return (await inOwnTick(() => store.view(lockName, 0)))?.lock.id;
-}
-
 function wantsLive({ states, endReasons, untilUs }: ClaimsQuery, nowUs: number): boolean {
   if (endReasons.length > 0 || (untilUs !== null && untilUs <= nowUs)) return false;
   return states.length === 0 || states.some((state) => state !== "ended");
-}
-
-function wantsEnded({ states }: ClaimsQuery): boolean {
-  return states.length === 0 || states.includes("ended");
 }
 
 function isWanted(query: ClaimsQuery, { claim, lockName }: Named): boolean {
@@ -170,7 +158,7 @@ async function* liveSteps(store: ClaimsSource, { prefix, isSeen }: ClaimsQuery, 
   }
   let afterName = after?.lockName ?? null;
   do {
-    const query = { prefix, afterName, max: SEARCHED_PER_STEP, which: "busy" as const };
+    const query = { prefix, afterName, max: bounds.SEARCHED_PER_STEP, which: "busy" as const };
     const { locks, next } = await inOwnTick(() => store.list(query));
     const seen = locks.filter(({ name }) => isSeen?.(name) ?? true);
     for await (const { lock, holders, waiters } of viewSteps(store, seen)) {
@@ -182,20 +170,11 @@ async function* liveSteps(store: ClaimsSource, { prefix, isSeen }: ClaimsQuery, 
   } while (afterName !== null);
 }
 
-function liveStepsOf(
-  store: ClaimsSource,
-  { lockName }: ClaimsQuery,
-  lockId: bigint,
-  after: Live | null,
-): Steps {
-  return liveClaims(store, lockId, lockName as string, after?.ticketNumber ?? 0n);
-}
-
 function liveClaims(store: ClaimsSource, lockId: bigint, lockName: string, afterTicket: bigint): Steps {
   return stepsAfter(
     afterTicket,
-    CLAIMS_PER_STEP_MAX,
-    async (after) => named(await store.liveClaimsOf(lockId, after, CLAIMS_PER_STEP_MAX), lockName),
+    bounds.CLAIMS_PER_STEP_MAX,
+    async (after) => named(await store.liveClaimsOf(lockId, after, bounds.CLAIMS_PER_STEP_MAX), lockName),
     ({ claim }) => claim.ticketNumber,
   );
 }
@@ -204,8 +183,8 @@ function liveClaims(store: ClaimsSource, lockId: bigint, lockName: string, after
 function endedSteps(store: ClaimsSource, { untilUs }: ClaimsQuery, from: Ended | null): Steps {
   return stepsAfter<Named, EndedPosition | null>(
     from ?? (untilUs === null ? null : { endedAtUs: untilUs, lockId: 0n, ticketNumber: 0n }),
-    SEARCHED_PER_STEP,
-    (after) => store.endedClaims(after, SEARCHED_PER_STEP),
+    bounds.SEARCHED_PER_STEP,
+    (after) => store.endedClaims(after, bounds.SEARCHED_PER_STEP),
     ({ claim }) => positionOf(claim),
   );
 }
@@ -222,8 +201,9 @@ async function* endedStepsOf(
   if (!from && atUs !== null) below = await inOwnTick(() => store.ticketAfter(lockId, atUs));
   yield* stepsAfter<Named, bigint | null>(
     below,
-    SEARCHED_PER_STEP,
-    async (after) => named(await store.endedClaimsOf(lockId, after, SEARCHED_PER_STEP), lockName as string),
+    bounds.SEARCHED_PER_STEP,
+    async (after) =>
+      named(await store.endedClaimsOf(lockId, after, bounds.SEARCHED_PER_STEP), lockName as string),
     ({ claim }) => claim.ticketNumber,
   );
 }
@@ -232,25 +212,23 @@ function named(claims: readonly Claim[], lockName: string): readonly Named[] {
   return claims.map((claim) => ({ claim, lockName }));
 }
 
-export type ChangesSource = Pick<Store, "changes" | "limitRules">;
-
 /** Throws StoreErrors. */
 export async function* listedChanges(
-  store: ChangesSource,
+  store: Pick<Store, "changes" | "limitRules">,
   query: ChangesQuery,
 ): AsyncGenerator<ListedChange, void, void> {
   const { lockName, fromUs, untilUs, after } = query;
   const targets = lockName === null ? null : targetsOf(lockName, await inOwnTick(() => store.limitRules()));
   const steps = stepsAfter<KeptChange, ChangePosition | null>(
     after ?? (untilUs === null ? null : { atUs: untilUs, id: 0n }),
-    SEARCHED_PER_STEP,
-    (before) => store.changes(targets, before, SEARCHED_PER_STEP),
+    bounds.SEARCHED_PER_STEP,
+    (before) => store.changes(targets, before, bounds.SEARCHED_PER_STEP),
     (last) => last,
   );
   yield* search(steps, {
     isWanted: (change) => isWantedChange(query, change),
     isOver: ({ atUs }) => fromUs !== null && atUs < fromUs,
-    max: CHANGES_SEARCHED_MAX,
+    max: bounds.CHANGES_SEARCHED_MAX,
     at: ({ atUs, id }) => ({ atUs, id }),
     backToUs: ({ atUs }) => atUs,
   });

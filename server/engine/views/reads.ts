@@ -4,11 +4,11 @@
 import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";
 import type { Caller } from "../../core/command.ts";
-import type { EffectiveLimit } from "../../core/limit.ts";
+import { type EffectiveLimit, effectiveLimit } from "../../core/limit.ts";
 import type { LockView, Store } from "../../storage/store.ts";
 import { ANSWERS_QUEUED_MAX, LISTINGS_AT_ONCE_MAX } from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
-import { inOwnTick, limitFor } from "./views.ts";
+import { inOwnTick, viewOrUnused } from "./views.ts";
 
 /** What feeds and searches read. */
 type InTurn = Pick<Store, "decidedSince" | "poll" | "limitRules" | "freeLocks" | "claimsByRequest">;
@@ -61,7 +61,10 @@ export class Reads {
 
   /** The limit in force for a name. */
   limit(name: string, caller?: Caller): Promise<EffectiveLimit> {
-    return this.#gate.run(() => limitFor(this.#store, name), caller);
+    return this.#gate.run(async () => {
+      const rules = await this.#store.limitRules();
+      return effectiveLimit((await viewOrUnused(this.#store, name, 0)).lock, rules);
+    }, caller);
   }
 }
 
@@ -77,9 +80,7 @@ export class SharedRead<Key, Value> {
     this.#read = read;
   }
 
-  /**
-   * Reads the key, or shares the next read of it. A shared read counts as that of the first `caller` who asked for it.
-   */
+  /** A shared read counts as that of the first `caller` who asked for it. */
   get(key: Key, caller?: Caller): Promise<Value> {
     const start = () => this.#start(key, caller);
     const running = this.#running.get(key);

@@ -5,14 +5,44 @@
 import { setImmediate as anotherTick } from "node:timers/promises";
 import { SHOWN_BY_GET_MAX, SHOWN_BY_LIST_MAX } from "../../core/bounds.ts";
 import type { Caller } from "../../core/command.ts";
-import { type EffectiveLimit, effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
+import { effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { GuardRow, Lock } from "../../core/lock.ts";
 import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../answers.ts";
-import { CLAIMS_PER_STEP_MAX, SEARCHED_PER_STEP, WAITED_LOCKS_MAX } from "../engine-bounds.ts";
-import type { ListingTurns } from "./listing-turns.ts";
+import * as bounds from "../engine-bounds.ts";
+import { FairGate } from "../fair-gate.ts";
+import { asFault, withoutRepeating } from "../faults.ts";
 
 type Source = Pick<Store, "view" | "list" | "views" | "waitedLocks" | "limitRules">;
+
+/** The turns of listings: only a few read at once, so that the database stays free for decisions. Throws Faults. */
+export class ListingTurns extends FairGate {
+  /** `readers`: how many reads for display the store allows at once. */
+  constructor(readers: number) {
+    const atOnce = Math.min(bounds.LISTINGS_AT_ONCE_MAX, readers);
+    super({ atOnce, queuedMax: bounds.LISTINGS_QUEUED_MAX, bound: "listings_queued" });
+  }
+
+  /** Holds a turn from the first item to the last one taken. `isOver`: whether nobody wants any item by then. */
+  async *each<Item>(
+    caller: Caller | undefined,
+    read: () => AsyncIterable<Item>,
+    isOver?: () => boolean,
+  ): AsyncGenerator<Item, void, void> {
+    if (!(await this.begin(caller, isOver))) return;
+    try {
+      yield* read();
+    } catch (error) {
+      throw asFault(error);
+    } finally {
+      this.end();
+    }
+  }
+
+  override run<Answer>(read: () => Promise<Answer>, caller?: Caller): Promise<Answer> {
+    return super.run(() => withoutRepeating(read), caller);
+  }
+}
 
 /** Throws Faults. */
 export class Views {
@@ -25,23 +55,21 @@ export class Views {
   }
 
   /** Shows an unused name as it would be, without making a row. */
-  async view(name: string, caller?: Caller): Promise<ViewedLock> {
-    const shown = this.#inTurn(caller, async function* (store, rules) {
-      const view = await inOwnTick(() => store.view(name, SHOWN_BY_GET_MAX));
-      yield described(view ?? { lock: unused(name), holders: [], waiters: [] }, rules);
-    });
-    for await (const lock of shown) return lock;
-    throw new Error(`Nothing was read of the lock ${name}.`);
+  view(name: string, caller?: Caller): Promise<ViewedLock> {
+    const store = this.#store;
+    return this.#turns.run(async () => {
+      const rules = await inOwnTick(() => store.limitRules());
+      return described(await inOwnTick(() => viewOrUnused(store, name, SHOWN_BY_GET_MAX)), rules);
+    }, caller);
   }
 
   /** `isOver`: whether nobody wants more; the reading then stops. */
   views(query: LocksQuery, caller?: Caller, isOver = () => false): AsyncIterable<ViewedLock> {
     const read = async function* (store: Source, rules: readonly LimitRule[]) {
-      const isSeen = query.isSeen ?? (() => true);
       for await (const locks of listed(store, query)) {
         if (isOver()) return;
         for await (const view of viewSteps(store, locks))
-          if (isSeen(view.lock.name)) yield described(view, rules);
+          if (query.isSeen?.(view.lock.name) ?? true) yield described(view, rules);
       }
     };
     return this.#inTurn(caller, read, isOver);
@@ -72,18 +100,8 @@ export class Views {
   }
 }
 
-/** The limit in force for a name. Throws StoreErrors. */
-export async function limitFor(
-  store: Pick<Store, "view" | "limitRules">,
-  name: string,
-): Promise<EffectiveLimit> {
-  const rules = await store.limitRules();
-  const view = await store.view(name, 0);
-  return effectiveLimit(view?.lock ?? unused(name), rules);
-}
-
 /** The limits that were set: those of patterns, then those of names, each in byte order. */
-export async function* limitSettings(
+async function* limitSettings(
   store: Pick<Store, "list">,
   rules: readonly LimitRule[],
   { prefix, after, max, isSeen }: LimitsQuery,
@@ -102,22 +120,16 @@ export async function* limitSettings(
 }
 
 /** In the order of the bytes before the star. */
-function* patterns(
-  rules: readonly LimitRule[],
-  prefix: string,
-  after: string | null,
-): Generator<LimitSetting, void, void> {
-  const bytes = (text: string) => Buffer.from(text);
-  const afterBytes = after === null ? null : bytes(after.slice(0, -1));
-  const wanted = rules
+function patterns(rules: readonly LimitRule[], prefix: string, after: string | null): LimitSetting[] {
+  const compare = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return rules
     .filter((rule) => patternOf(rule).startsWith(prefix))
-    .map((rule) => ({ rule, key: bytes(rule.prefix) }))
-    .filter(({ key }) => afterBytes === null || Buffer.compare(key, afterBytes) > 0)
-    .sort((a, b) => Buffer.compare(a.key, b.key));
-  for (const { rule } of wanted) {
-    const { limit, version, reason } = rule;
-    if (limit !== null) yield { kind: "pattern", target: patternOf(rule), limit, version, reason };
-  }
+    .filter((rule) => after === null || compare(rule.prefix, after.slice(0, -1)) > 0)
+    .sort((a, b) => compare(a.prefix, b.prefix))
+    .flatMap((rule) => {
+      const { limit, version, reason } = rule;
+      return limit === null ? [] : [{ kind: "pattern", target: patternOf(rule), limit, version, reason }];
+    });
 }
 
 async function* listed(store: Source, query: LocksQuery) {
@@ -125,15 +137,23 @@ async function* listed(store: Source, query: LocksQuery) {
   if (order === "name")
     yield* lockSteps(store, { prefix, afterName, max, which: busyOnly ? "busy" : "all" }, isSeen);
   // Only their views show the names, so any of them may be one that is seen.
-  else yield await inOwnTick(() => store.waitedLocks(prefix, order, isSeen ? WAITED_LOCKS_MAX : max));
+  else yield await inOwnTick(() => store.waitedLocks(prefix, order, isSeen ? bounds.WAITED_LOCKS_MAX : max));
 }
 
 function described(view: LockView, rules: readonly LimitRule[]): ViewedLock {
   return { ...view, limit: effectiveLimit(view.lock, rules) };
 }
 
-/** The guard row that the first user of the name would find. */
-export function unused(name: string): Lock {
+/** The lock, or what the first user of the name would find. Throws StoreErrors. */
+export async function viewOrUnused(
+  store: Pick<Store, "view">,
+  name: string,
+  claimsMax: number,
+): Promise<LockView> {
+  return (await store.view(name, claimsMax)) ?? { lock: unused(name), holders: [], waiters: [] };
+}
+
+function unused(name: string): Lock {
   return {
     id: 0n,
     name,
@@ -170,7 +190,7 @@ export async function* lockSteps(
 ): AsyncGenerator<readonly GuardRow[], void, void> {
   let { afterName, max } = query;
   do {
-    const atOnce = isSeen ? Math.max(max, SEARCHED_PER_STEP) : max;
+    const atOnce = isSeen ? Math.max(max, bounds.SEARCHED_PER_STEP) : max;
     const { locks, next } = await inOwnTick(() => store.list({ ...query, afterName, max: atOnce }));
     const seen = isSeen ? locks.filter(({ name }) => isSeen(name)).slice(0, max) : locks;
     yield seen;
@@ -179,9 +199,7 @@ export async function* lockSteps(
   } while (afterName !== null && max > 0);
 }
 
-/**
- * The locks, in this order, with their first claims; leaves out locks that are gone by then. Throws StoreErrors.
- */
+/** The locks, in this order, with their first claims; leaves out locks that are gone by then. Throws StoreErrors. */
 export async function* viewSteps(
   store: Pick<Store, "views">,
   locks: readonly (GuardRow | WaitedLock)[],
@@ -191,7 +209,7 @@ export async function* viewSteps(
     const read = ids.length === 0 ? [] : await inOwnTick(() => store.views(ids, SHOWN_BY_LIST_MAX));
     const views = new Map(read.map((view) => [view.lock.id, view]));
     for (const lock of part) {
-      const view = isIdle(lock) ? idle(lock) : views.get(lock.id);
+      const view = isIdle(lock) ? viewOfIdle(lock) : views.get(lock.id);
       if (view) yield view;
     }
   }
@@ -202,19 +220,17 @@ function isIdle(lock: GuardRow | WaitedLock): lock is GuardRow {
   return lock.holders + lock.waiting === 0 && "name" in lock && !lock.hasRecord;
 }
 
-function idle({ hasRecord: _none, ...counters }: GuardRow): LockView {
+function viewOfIdle({ hasRecord: _none, ...counters }: GuardRow): LockView {
   return { lock: { ...counters, record: null }, holders: [], waiters: [] };
 }
 
 /** Parts of as many locks as have no more claims to show than one step reads, but at least one lock. */
-function* stepsOf(
-  locks: readonly (GuardRow | WaitedLock)[],
-): Generator<(GuardRow | WaitedLock)[], void, void> {
-  let part: (GuardRow | WaitedLock)[] = [];
+function* stepsOf<Counted extends WaitedLock>(locks: readonly Counted[]): Generator<Counted[], void, void> {
+  let part: Counted[] = [];
   let claims = 0;
   for (const lock of locks) {
     const own = Math.min(lock.holders, SHOWN_BY_LIST_MAX) + Math.min(lock.waiting, SHOWN_BY_LIST_MAX);
-    if (claims + own > CLAIMS_PER_STEP_MAX) {
+    if (claims + own > bounds.CLAIMS_PER_STEP_MAX) {
       yield part;
       part = [];
       claims = 0;

@@ -31,7 +31,7 @@ function scene(check: () => Promise<Finding[] | null> = async () => [ERROR, WARN
         },
       },
       turns: {
-        run: (_caller, read) => {
+        run: (read) => {
           turns += 1;
           return read();
         },

@@ -6,7 +6,7 @@ import { type Claim, type ClaimKey, type ClaimRef, SERVER_MADE_PREFIX } from "..
 import type { Command } from "../../../server/core/command.ts";
 import { ReturnedWaiters } from "../../../server/engine/background/returned-waiters.ts";
 import { RETURNED_READ_MAX } from "../../../server/engine/engine-bounds.ts";
-import { PlainAsk } from "../../../server/engine/transaction/ask.ts";
+import { Ask } from "../../../server/engine/transaction/transaction.ts";
 import { ACQUIRE, CLAIM } from "../../support/claims.ts";
 
 const NOW_US = 1_000_000_000;
@@ -57,7 +57,7 @@ function scene(...claims: Claim[]) {
     onFailure: (_loop, error) => expect.unreachable(String(error)),
   });
   const comesBack = (command: Command, lockId = CLAIM.lockId, made?: readonly ClaimKey[]) => {
-    const ask = new PlainAsk(command, null, { settle() {}, fail() {} });
+    const ask = new Ask(command, null, { settle() {}, fail() {} });
     returned.heldUp(Object.assign(ask, { lockId, submittedMs: ARRIVED_MS }), made);
     return ask;
   };

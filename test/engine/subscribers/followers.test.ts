@@ -20,7 +20,7 @@ describe("the followers of a replica", () => {
     followers.add(claim(1n), follower(), 5n);
     // Revision 6 adds waiter 2, another replica's revision 7 grants to it, and the poll reads 7 before 6 is answered
     // here.
-    followers.saw(LOCK, 7n, followers.lastAddition(LOCK));
+    followers.saw(LOCK, 7n, followers.additions);
     followers.add(claim(2n), follower(), 6n);
     followers.decided({ ...OWN, revision: 6n }, 5n, []);
     expect(followers.isStale(LOCK, 7n)).toBe(true);

@@ -162,13 +162,13 @@ test("nothing is kept of closed watches", async () => {
   watch.close(new Error("gone"));
   watch.close(new Error("gone"));
   expect(begun).toBe(0);
-  expect(watches.known).toBe(0);
+  expect(watches.bounds[1]?.used).toBe(0);
   // Beside another watch, which knows some of the same locks.
   const [all, some] = [watching("", 0, "one"), watching("s/", 10, "two")];
   await snapshotOf(all);
   await snapshotOf(some);
   some.close(new Error("gone"));
-  expect(watches.known).toBe(10);
+  expect(watches.bounds[1]?.used).toBe(10);
   all.close(new Error("gone"));
-  expect(watches.known).toBe(0);
+  expect(watches.bounds[1]?.used).toBe(0);
 });

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { Event } from "../../../server/core/command.ts";
 import { OWN_GRANT_AWAITED_MS, QUEUE_SPANS_MAX } from "../../../server/engine/engine-bounds.ts";
-import { QueueSpans } from "../../../server/engine/subscribers/queue-spans.ts";
+import { QueueSpans } from "../../../server/engine/subscribers/followers.ts";
 import { CLAIM } from "../../support/claims.ts";
 import { KeptSpan } from "../../support/kept-span.ts";
 

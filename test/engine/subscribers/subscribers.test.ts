@@ -97,7 +97,9 @@ async function scene() {
         yield* await read("views", () => [...rows.values()].filter(({ id }) => ids.has(id)).map(viewOf));
       },
     },
-    advances: { start: async (lockId) => void advanced.push(lockId) },
+    advances: { start: async (lockId) => void advanced.push(lockId), async owe() {} },
+    replica: 1n,
+    poke() {},
     rulesInForce: { saw() {} },
     pollIntervalMs: TICK_MS,
     observer() {},
@@ -123,10 +125,11 @@ async function scene() {
     const revisionBefore = rows.get(id)?.revision ?? 0n;
     const lock = write(id, claim);
     const event = { kind: "granted", claim, queued: true, waitedUs: 0 };
-    subscribers.committed({
+    subscribers.wake({
       locks: new Map([[id, { lock, revisionBefore }]]),
       events: claim ? [{ event, lockName: lock.name, nowUs: 1 }] : [],
       limitRules: database.rules,
+      leftOver: [],
     } as unknown as Attempt);
   };
   return { subscribers, rows, database, statements, advanced, failures, write, commit };

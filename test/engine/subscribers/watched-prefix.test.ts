@@ -1,7 +1,7 @@
 // A single watch: what it reports, and in which order, whatever arrives while nothing reads it.
 
 import { describe, expect, test } from "vitest";
-import type { ViewedLock, WatchUpdate } from "../../../server/engine/answers.ts";
+import type { ViewedLock, WatchEvent } from "../../../server/engine/answers.ts";
 import { WATCH_PENDING_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import {
@@ -20,7 +20,7 @@ const page = (next: string | null, ...names: string[]): SnapshotPage => ({
 
 /** A source whose pages the test supplies, one for each request. */
 function scene(...pages: (SnapshotPage | Error | Promise<SnapshotPage>)[]) {
-  const told: WatchUpdate[] = [];
+  const told: WatchEvent[] = [];
   let behind = 0;
   const source: WatchSource = {
     async page() {
@@ -28,14 +28,14 @@ function scene(...pages: (SnapshotPage | Error | Promise<SnapshotPage>)[]) {
       if (!next || next instanceof Error) throw next ?? new Error("no more pages were expected");
       return next;
     },
-    hungry() {},
+    sendSoon() {},
     again: async (error) => {
       if (!(error instanceof Fault)) throw error;
     },
-    fellBehind() {
-      behind += 1;
+    report(event) {
+      if (event.kind === "watch_began_anew") behind += 1;
+      else told.push(event);
     },
-    sent: (update) => void told.push(update),
     closed() {},
   };
   const watch = new WatchedPrefix("", source);
@@ -125,7 +125,7 @@ describe("a watch", () => {
     expect(watch.isHungry).toBe(true);
     watch.gone("d");
     watch.send([], 2);
-    expect(told.at(-1)).toMatchObject({ deleted: ["c"] });
+    expect(told.at(-1)).toMatchObject({ kind: "watch_sent", deleted: 1 });
     expect(await third).toMatchObject({ deleted: ["d"] });
     expect(told).toHaveLength(4);
     expect(watch.isHungry).toBe(false);

@@ -3,12 +3,12 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { EngineEvent } from "../../../server/engine/answers.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import type { Ask } from "../../../server/engine/transaction/ask.ts";
-import { UNLESS_ROW_LOCKED, withAttempts } from "../../../server/engine/transaction/attempts.ts";
 import {
+  type Ask,
   type AsksByLock,
   commitAsks,
   type Deciding,
+  withAttempts,
 } from "../../../server/engine/transaction/transaction.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
 import { CHANGED, ROW_LOCKED, type Store, StoreError } from "../../../server/storage/store.ts";
@@ -19,7 +19,7 @@ const unlucky = (kind: StoreError["kind"] = "transient") => new StoreError(kind,
 afterEach(() => void vi.useRealTimers());
 
 /** What becomes of a transaction whose attempts take `eachMs` each and fail as `failure` says, if it says anything. */
-async function transacted(failure: (attempt: number) => unknown, eachMs = 0, policy = ROLLED_BACK) {
+async function transacted(failure: (attempt: number) => unknown, eachMs = 0, unlessRowLocked = false) {
   vi.useFakeTimers({ toFake: ["performance", "setTimeout"] });
   const causes: string[] = [];
   let tries = 0;
@@ -30,7 +30,7 @@ async function transacted(failure: (attempt: number) => unknown, eachMs = 0, pol
     return "done";
   };
   const observer = (event: EngineEvent) => void (event.kind === "retried" && causes.push(event.cause));
-  const ending = withAttempts(attempt, observer, policy).catch((error: unknown) => error);
+  const ending = withAttempts(attempt, observer, unlessRowLocked).catch((error: unknown) => error);
   await vi.runAllTimersAsync();
   const took = { tries, ended: await ending, causes, passedMs: performance.now() };
   vi.useRealTimers();
@@ -70,9 +70,9 @@ describe("a transaction", () => {
   });
 
   const oneLock = new Map([[1n, [{ command: { verb: "advance" } } as Ask]]]) as AsksByLock;
-  const by = (store: Pick<Store, "transact">, lateHeartbeat: () => Promise<void> | null): Deciding => ({
+  const by = (store: Pick<Store, "transact">, lateHeartbeat: () => Promise<void>): Deciding => ({
     ...{ policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 }, store, observer() {} },
-    ...{ followers: { follows: () => false }, background: { lateHeartbeat } },
+    ...{ followers: { follows: () => false }, background: { lateFromMs: 0, lateHeartbeat } },
   });
 
   test("is not begun again and again if the heartbeat before it has failed, which was retried by itself", async () => {
@@ -91,8 +91,9 @@ describe("a transaction", () => {
     const store = new ScriptedTransactions(1n);
     const heartbeats: PromiseWithResolvers<void>[] = [];
     const lateHeartbeat = () => {
-      heartbeats.push(Promise.withResolvers());
-      return heartbeats.at(-1)?.promise ?? null;
+      const heartbeat = Promise.withResolvers<void>();
+      heartbeats.push(heartbeat);
+      return heartbeat.promise;
     };
     const deciding = commitAsks({ byLock: oneLock, earlier: [] }, true, by(store, lateHeartbeat));
     for (const attempt of [1, 2]) {
@@ -131,10 +132,10 @@ describe("a transaction that is repeated", () => {
 
   test("fails at once if its caller has a better way on", async () => {
     const locked = held();
-    expect(await transacted(inOrder(unlucky(), locked), 0, UNLESS_ROW_LOCKED)).toMatchObject({
+    expect(await transacted(inOrder(unlucky(), locked), 0, true)).toMatchObject({
       ...{ ended: locked, causes: ["deadlock", ROW_LOCKED], tries: 2 },
     });
-    const { ended } = await transacted(inOrder(unlucky("unavailable")), 0, UNLESS_ROW_LOCKED);
+    const { ended } = await transacted(inOrder(unlucky("unavailable")), 0, true);
     expect(ended).toBeInstanceOf(Fault);
   });
 });

@@ -3,23 +3,24 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../../../server/engine/engine-bounds.ts";
-import { HeldUp, type HeldUpAsks, PatientSlots } from "../../../server/engine/transaction/held-up.ts";
+import { type HeldUpAsks, PatientSlots } from "../../../server/engine/transaction/held-up.ts";
+import { LockEntry } from "../../../server/engine/transaction/locks.ts";
 import type { AsksByLock } from "../../../server/engine/transaction/transaction.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
 /** Expects the lock to be kept out for exactly `forMs` from now on. */
-function isKeptOut(lock: HeldUp, forMs: number): void {
+function isKeptOut(lock: LockEntry, forMs: number): void {
   vi.advanceTimersByTime(forMs - 1);
-  expect(lock.state).not.toBe("free");
+  expect(lock.hold).not.toBe("free");
   vi.advanceTimersByTime(1);
-  expect(lock.state).toBe("free");
+  expect(lock.hold).toBe("free");
 }
 
 describe("a lock", () => {
   test("is excluded for longer each time it is found held again, up to a bound", () => {
-    const lock = new HeldUp();
+    const lock = new LockEntry(1n);
     for (const forMs of [50, 200, 800, 3_200, HELD_UP_MS_MAX, HELD_UP_MS_MAX]) {
       lock.met();
       isKeptOut(lock, forMs);
@@ -27,7 +28,7 @@ describe("a lock", () => {
   });
 
   test("is excluded for the first, short time if it was free for long", () => {
-    const lock = new HeldUp();
+    const lock = new LockEntry(1n);
     lock.met();
     isKeptOut(lock, HELD_UP_MS);
     vi.advanceTimersByTime(HELD_UP_MS_MAX - 1);
@@ -39,13 +40,13 @@ describe("a lock", () => {
   });
 
   test("whose wait failed is stuck for a while, until it is found held briefly", () => {
-    const lock = new HeldUp();
+    const lock = new LockEntry(1n);
     lock.stuck();
-    expect(lock.state).toBe("stuck");
+    expect(lock.hold).toBe("stuck");
     isKeptOut(lock, STUCK_MS);
     lock.stuck();
     lock.met();
-    expect(lock.state).toBe("passing");
+    expect(lock.hold).toBe("passing");
     isKeptOut(lock, 4 * STUCK_MS);
   });
 });

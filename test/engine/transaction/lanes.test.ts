@@ -2,7 +2,6 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Acquire, Command } from "../../../server/core/command.ts";
-import { AfterCommit, type AfterCommitOptions } from "../../../server/engine/after-commit.ts";
 import {
   BATCH_COMMANDS_MAX,
   BATCH_LOCKS_MAX,
@@ -12,6 +11,7 @@ import {
   RETURNED_AFTER_MS,
   STUCK_MS,
 } from "../../../server/engine/engine-bounds.ts";
+import { Subscribers, type SubscribersOptions } from "../../../server/engine/subscribers/subscribers.ts";
 import { Lanes, type LanesOptions } from "../../../server/engine/transaction/lanes.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
@@ -59,22 +59,22 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
   const heldUp: bigint[] = [];
   const failed: unknown[] = [];
   const committed: bigint[][] = [];
-  const after = new AfterCommit({
-    subscribers: { followers: {}, committed() {} },
+  const subscribers = new Subscribers({
+    ...{ reads: { inTurn: {} }, views: {}, pollIntervalMs: 1_000 },
     observer() {},
-  } as unknown as AfterCommitOptions);
+  } as unknown as SubscribersOptions);
   const lanes = new Lanes({
     locks: new Locks(),
     policy: { graceUs: 1_000, attachedForUs: 1_000, keptForUs: () => 1_000, queueMax: 10 },
     store,
     ...{ lanes: 2, patientSlots: 2, queuedMax: 10_000 },
     followers: { follows: () => false },
-    background: { lateHeartbeat: () => null },
+    background: { lateFromMs: Number.POSITIVE_INFINITY, lateHeartbeat: async () => {} },
     returned: { heldUp: (job) => heldUp.push(job.lockId) },
-    afterCommit: {
+    subscribers: {
       answer(jobs, batch) {
         committed.push([...jobs.keys()]);
-        after.answer(jobs, batch);
+        subscribers.answer(jobs, batch);
       },
     },
     health: { committed: () => {}, failed: (error) => failed.push(error) },

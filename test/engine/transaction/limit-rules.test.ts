@@ -43,7 +43,7 @@ function scene() {
         return store.limitRules;
       },
     },
-    afterCommit: {
+    subscribers: {
       wake({ events }: Attempt) {
         for (const { event } of events) if (event.kind === "granted") granted.push(event.claim.lockId);
       },

@@ -15,20 +15,22 @@ import type { Store } from "../../../server/storage/store.ts";
 import { away, turn } from "../../support/scripted-transactions.ts";
 
 /** As a command finds it. */
-const idOf = (ids: LockIds, name: string, caller?: Caller) => ids.known(name) ?? ids.lookUp(name, caller);
+const idOf = (ids: LockIds & { readonly locks: Locks }, name: string, caller?: Caller) =>
+  ids.locks.named(name)?.id ?? ids.lookUp(name, caller);
 
 /** Ids that are looked up by `resolve`; `failures`: of look-ups. */
 function idsBy(resolve: Store["resolve"], namesPerSecond?: number) {
   const failures: unknown[] = [];
   const health = { failed: (error: unknown) => void failures.push(error) };
+  const locks = new Locks();
   const ids = new LockIds({
-    locks: new Locks(),
+    locks,
     store: { resolve },
     health,
     observer: () => {},
     namesPerSecond,
   });
-  return Object.assign(ids, { failures });
+  return Object.assign(ids, { failures, locks });
 }
 const names = (count: number) => Array.from({ length: count }, (_, index) => `name ${index}`);
 
@@ -137,8 +139,8 @@ describe("the ids of locks", () => {
       await Promise.all(all.slice(from, from + RESOLVE_QUEUED_MAX).map((name) => idOf(ids, name)));
     expect(idOf(ids, "name 0")).toBe(1n);
     await idOf(ids, "one more");
-    expect(ids.known("name 0")).toBe(1n);
-    expect(ids.known("name 1")).toBeUndefined();
+    expect(ids.locks.named("name 0")?.id).toBe(1n);
+    expect(ids.locks.named("name 1")).toBeUndefined();
   });
 
   test("are not awaited for ever if a read leaves one out", async () => {

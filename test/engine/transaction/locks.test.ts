@@ -1,7 +1,6 @@
 // The table of what a server knows of locks forgets what nothing is known of.
 
 import { expect, test } from "vitest";
-import { HeldUp } from "../../../server/engine/transaction/held-up.ts";
 import { Locks } from "../../../server/engine/transaction/locks.ts";
 
 test("the table of locks keeps no lock of which it knows nothing, however many ids are guessed", () => {
@@ -10,9 +9,7 @@ test("the table of locks keeps no lock of which it knows nothing, however many i
   for (let id = 2n; id < 100n; id++) locks.leave(locks.get(id));
   expect(locks.size).toBe(1);
   locks.leave(locks.get(1n));
-  const heldUp = new HeldUp();
-  heldUp.met();
-  locks.get(2n).heldUp = heldUp;
+  locks.get(2n).met();
   locks.leave(locks.get(2n));
   expect(locks.size).toBe(2);
 });

@@ -1,8 +1,7 @@
 // The span of a transaction that fails: what it says of the reason. Others: test/tracing/traced-calls.test.ts.
 
 import { expect, test } from "vitest";
-import { PlainAsk } from "../../../server/engine/transaction/ask.ts";
-import { commitAsks } from "../../../server/engine/transaction/transaction.ts";
+import { Ask, commitAsks } from "../../../server/engine/transaction/transaction.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { ACQUIRE } from "../../support/claims.ts";
 import { KeptSpan } from "../../support/kept-span.ts";
@@ -20,12 +19,12 @@ test.each([
       error,
     ];
     const caller = { getPeer: () => "peer", span };
-    const ask = new PlainAsk({ ...ACQUIRE, caller }, null, { settle() {}, fail() {} });
+    const ask = new Ask({ ...ACQUIRE, caller }, null, { settle() {}, fail() {} });
     const deciding = commitAsks({ byLock: new Map([[1n, [ask]]]), earlier: [] }, false, {
       policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 0, queueMax: 1 },
       store: { transact: () => Promise.reject(left.shift()) },
       followers: { follows: () => false },
-      background: { lateHeartbeat: () => null },
+      background: { lateFromMs: Number.POSITIVE_INFINITY, lateHeartbeat: async () => {} },
       observer() {},
       isTraced: true,
     });

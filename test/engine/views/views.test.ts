@@ -8,8 +8,7 @@ import type { Lock } from "../../../server/core/lock.ts";
 import type { ViewedLock } from "../../../server/engine/answers.ts";
 import { CLAIMS_PER_STEP_MAX, LISTINGS_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import { ListingTurns } from "../../../server/engine/views/listing-turns.ts";
-import { Views } from "../../../server/engine/views/views.ts";
+import { ListingTurns, Views } from "../../../server/engine/views/views.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { FREE_LOCK, RECORD } from "../../support/claims.ts";
 

@@ -1,52 +1,47 @@
 // What follows a commit: what callers hear of their leases, and which locks are looked at again.
 
 import { expect, test } from "vitest";
-import type { Claim } from "../../server/core/claim.ts";
-import type { Command } from "../../server/core/command.ts";
-import { AfterCommit, type AfterCommitOptions } from "../../server/engine/after-commit.ts";
-import { Subscribers, type SubscribersOptions } from "../../server/engine/subscribers/subscribers.ts";
-import { PlainAsk } from "../../server/engine/transaction/ask.ts";
-import { Attempt } from "../../server/engine/transaction/transaction.ts";
-import { ACQUIRE } from "../support/claims.ts";
-import { ScriptedTransactions } from "../support/scripted-transactions.ts";
+import type { Claim } from "../../../server/core/claim.ts";
+import type { Command } from "../../../server/core/command.ts";
+import { Subscribers, type SubscribersOptions } from "../../../server/engine/subscribers/subscribers.ts";
+import { Ask, Attempt } from "../../../server/engine/transaction/transaction.ts";
+import { ACQUIRE } from "../../support/claims.ts";
+import { ScriptedTransactions } from "../../support/scripted-transactions.ts";
 
 const OWN = 1n;
 const policy = { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 };
 const FORCE: Command = { verb: "force_release", name: "lock 5", ticketNumber: 1n, reason: "" };
 
 function scene() {
+  const owed: bigint[] = [];
+  const seen: unknown[] = [];
   const subscribers = new Subscribers({
     store: {},
     reads: { inTurn: {} },
     views: {},
     pollIntervalMs: 86_400_000,
-    observer() {},
+    observer: (event: { kind: string }) => void seen.push(event.kind),
+    poke() {},
+    replica: OWN,
+    advances: { owe: async (lockId: bigint) => void owed.push(lockId) },
     onFailure() {},
   } as unknown as SubscribersOptions);
-  const owed: bigint[] = [];
-  const seen: unknown[] = [];
-  const options = {
-    observer: (event: { kind: string }) => void seen.push(event.kind),
-    replica: OWN,
-    subscribers,
-    advances: { owe: async (lockId: bigint) => void owed.push(lockId) },
-  } as unknown as AfterCommitOptions;
   const batch = new Attempt(new Map(), policy, []);
-  return { after: new AfterCommit(options), batch, leases: subscribers.leases, owed, seen };
+  return { subscribers, batch, leases: subscribers.leases, owed, seen };
 }
 
 test("locks at which a large grant has left waiters are looked at again", () => {
-  const { after, batch, owed } = scene();
+  const { subscribers, batch, owed } = scene();
   batch.leftOver = [5n, 6n];
-  after.wake(batch);
+  subscribers.wake(batch);
   expect(owed).toEqual([5n, 6n]);
 });
 
 /** Commits one transaction with these commands for one lock, and does what follows it. */
-async function answered({ after }: ReturnType<typeof scene>, ...commands: readonly Command[]) {
+async function answered({ subscribers }: ReturnType<typeof scene>, ...commands: readonly Command[]) {
   const store = new ScriptedTransactions(5n);
   const own = commands.map((command) =>
-    Object.assign(new PlainAsk(command, null, { settle() {}, fail() {} }), { lockId: 5n, submittedMs: 0 }),
+    Object.assign(new Ask(command, null, { settle() {}, fail() {} }), { lockId: 5n, submittedMs: 0 }),
   );
   const asks = new Map([[5n, own]]);
   const roomy = { ...policy, queueMax: 10, graceUs: 1_000_000, attachedForUs: 1_000_000 };
@@ -57,7 +52,7 @@ async function answered({ after }: ReturnType<typeof scene>, ...commands: readon
   );
   await store.at(0).commit();
   await transacting;
-  after.answer(asks, batch);
+  subscribers.answer(asks, batch);
 }
 const acquire = (requestId: string, caller?: object): Command =>
   ({
