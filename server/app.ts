@@ -5,13 +5,12 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { formatListenAddress, isLoopback, type ListenAddress } from "./config/addresses.ts";
-import { databaseEnds, listenerEnds } from "./config/certificate-ends.ts";
 import type { Config } from "./config/config.ts";
+import { databaseEnds } from "./config/database-login.ts";
 import { type FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
-import { tlsFiles } from "./config/tls-files.ts";
+import { listenerEnds, tlsFiles } from "./config/tls-files.ts";
 import { metricsTokenFile } from "./config/token-file.ts";
 import { keptForBy, USUALLY_KEPT_US } from "./core/kept-for.ts";
-import type { EngineObserver } from "./engine/answers.ts";
 import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
 import { Loop } from "./engine/loop.ts";
@@ -100,37 +99,13 @@ async function startParts(
   { log, version, nodeVersion, memoryMax, env = {} }: AppOptions,
   stops: AsyncDisposableStack,
 ): Promise<Omit<App, "stop">> {
+  const { metricsListen, listen } = config;
   const metrics = new Metrics({
     classes: config.metricsClasses,
     label: config.metricsLabel,
     nodeMetrics: true,
   });
   const outage = new OutageLog(log);
-  const events = new EventLog(log, { audit: config.auditLog, outage });
-  const onOutcome = (outcome: FilesOutcome) => {
-    metrics.filesRead(outcome);
-    logFiles(outcome, log);
-  };
-  const files = new ReloadedFiles({ onOutcome });
-  const callers =
-    config.access &&
-    startAccess(
-      config.access,
-      files,
-      () => store,
-      () => engine.replica,
-      onOutcome,
-      log,
-    );
-  const { metricsListen, listen } = config;
-  const rates = config.page && metricsListen ? new Rates() : null;
-  const observer: EngineObserver = (event) => {
-    metrics.engine(event);
-    rates?.observe(event);
-    callers?.observe(event);
-    events.observe(event);
-  };
-
   const heapMax = heapMaxIn(memoryMax);
   const capacity = capacityIn(heapMax, config);
   const store = await openReadyStore({ ...config, ...capacity, version }, metrics.store, log).catch(
@@ -159,13 +134,26 @@ async function startParts(
   const sender = new PokeSender({ register, tls: () => tls, observer: metrics.calls });
   stops.defer(() => sender.close());
 
+  const onOutcome = (outcome: FilesOutcome) => {
+    metrics.filesRead(outcome);
+    const { kind, what } = outcome;
+    if (kind === "failed") log.warn({ files: what, faults: outcome.faults }, outcome.holds);
+    else if (kind === "new") log.info({ files: what }, "changed files are in force");
+  };
+  const files = new ReloadedFiles({ onOutcome });
+  const callers =
+    config.access && startAccess(config.access, { files, store, replica: replica.id, onOutcome, log });
+  const rates = config.page && metricsListen ? new Rates() : null;
+  const events = new EventLog(log, { audit: config.auditLog, outage });
+  const observers = [metrics.engine, rates?.observe, callers?.observe, events.observe];
+
   const graceUs = config.graceMs * 1_000;
   const retentionUs = config.retentionMs * 1_000;
   const keptFor = keptForBy(retentionUs, config.history);
   const engine = new Engine({
     store,
     leastKeptUs: keptFor.least,
-    observer,
+    observers: observers.filter((each) => each !== undefined),
     pollIntervalMs: config.pollIntervalMs,
     poke: (granted) => sender.send(granted),
     policy: {
@@ -197,12 +185,12 @@ async function startParts(
     ...config,
     engine,
     ...(callers && { gate: callers.access, usage: callers.usage }),
-    replica: String(engine.replica),
+    replica: String(replica.id),
     observer: metrics.calls,
     tracer,
     logger: log,
     outage,
-    capacity: { ...capacity, isShort: () => memory.isShort },
+    capacity: { ...capacity, isShort: memory.isShort },
     pokes: {
       secret: replica.secret,
       onPoke: (claims) => engine.poked(claims),
@@ -210,24 +198,21 @@ async function startParts(
     },
   });
 
-  // Once, with the first decision: a fail-over from before the start is no event here.
-  let tellOfPause = () => {
-    tellOfPause = () => {};
-    const { pausedForUs } = engine;
-    if (pausedForUs > 0)
-      log.warn(
-        { forMs: Math.round(pausedForUs / 1_000) },
-        "nothing is granted yet, because the database has failed over or was restored",
-      );
-  };
-  const others = new OtherServers({ own: engine.replica, register, tls: () => tls });
+  let isPauseTold = false;
+  const others = new OtherServers({ own: replica.id, register, tls: () => tls });
   const readiness = new Readiness({
     probe: (heard) => engine.probe(heard),
     recent: () => engine.recent,
     onAnswer(cause) {
       if (cause !== null) return outage.probeFailed(cause);
       outage.probeWorked();
-      tellOfPause();
+      // Once, with the first decision: a fail-over from before the start is no event here.
+      if (!isPauseTold && engine.pausedForUs > 0)
+        log.warn(
+          { forMs: Math.round(engine.pausedForUs / 1_000) },
+          "nothing is granted yet, because the database has failed over or was restored",
+        );
+      isPauseTold = true;
     },
     graceMs: config.graceMs,
     othersDecide: (withinMs) => others.decide(withinMs),
@@ -249,7 +234,7 @@ async function startParts(
       listenHost: metricsListen.host,
       rates,
       readiness,
-      server: { version, database: store.product, replica: String(engine.replica) },
+      server: { version, database: store.product, replica: String(replica.id) },
       files: pageFiles(),
     });
   const http = new MetricsHttp({
@@ -270,28 +255,18 @@ async function startParts(
   ]);
   // The files may hold a certificate that is not valid today, which counts only at the start.
   if (tls) metrics.certificatesInForce(listenerEnds(tls));
-  const certificate = tlsFiles(config);
-  if (certificate)
-    files.add({
-      ...certificate,
-      onNew(renewed) {
-        tls = renewed;
-        grpc.setTls(renewed);
-        http.setTls(renewed);
-        sender.reconnect();
-        metrics.certificatesInForce(listenerEnds(renewed));
-      },
-    });
   metrics.certificatesInForce(databaseEnds(config.databaseLogin.tls));
-  const tokens = metricsTokenFile(config);
-  if (tokens)
-    files.add({
-      ...tokens,
-      onNew(renewed) {
-        metricsTokens.replace(renewed);
-        grpc.endLost((identity) => identity.ended(Date.now()));
-      },
-    });
+  files.add(tlsFiles(config), (renewed) => {
+    tls = renewed;
+    grpc.setTls(renewed);
+    http.setTls(renewed);
+    sender.reconnect();
+    metrics.certificatesInForce(listenerEnds(renewed));
+  });
+  files.add(metricsTokenFile(config), (renewed) => {
+    metricsTokens.replace(renewed);
+    grpc.endLost((identity) => identity.ended(Date.now()));
+  });
   stops.defer(() => files.stop());
   stops.defer(() => callers?.stop());
   await files.start();
@@ -339,12 +314,6 @@ async function startParts(
     metricsAddress: httpAddress && formatListenAddress(httpAddress),
     databaseProduct: store.product,
   };
-}
-
-function logFiles(outcome: FilesOutcome, log: Log): void {
-  const { kind, what } = outcome;
-  if (kind === "failed") log.warn({ files: what, faults: outcome.faults }, outcome.holds);
-  else if (kind === "new") log.info({ files: what }, "changed files are in force");
 }
 
 /** What an operator should know of a server that others can reach. */

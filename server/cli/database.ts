@@ -6,7 +6,8 @@ import type { Declare } from "../../clients/shell/command.ts";
 import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
 import { localTime } from "../../clients/shell/past-times.ts";
 import { counted, shown } from "../../clients/shell/print.ts";
-import { type CheckedFiles, type DatabaseConfig, FILE_KEYS, loadCheckedFiles } from "../config/config.ts";
+import { type DatabaseConfig, FILE_KEYS, loadCheckedFiles } from "../config/config.ts";
+import type { Watched } from "../config/reloaded-files.ts";
 import { duration, Refusal } from "../config/setting-kinds.ts";
 import { firstNumber } from "../core/fail-over.ts";
 import { whyTooOld } from "../core/level.ts";
@@ -144,7 +145,7 @@ const NO_MEMBER = ["cluster_not_ready", "no_usable_server"];
 
 export const doctor: Declare = (command, context) => {
   const run = async (config: DatabaseConfig) => {
-    const files = await fileFindings(loadCheckedFiles(configInput(command, context)), context);
+    const files = fileFindings(loadCheckedFiles(configInput(command, context)), context);
     try {
       return await check(config, context, files);
     } catch (error) {
@@ -159,10 +160,10 @@ export const doctor: Declare = (command, context) => {
 };
 
 /** Checks the files as a server does that reads them again. */
-async function fileFindings(groups: readonly CheckedFiles[], context: CliContext): Promise<Finding[]> {
+function fileFindings(watched: readonly Watched<unknown>[], context: CliContext): Finding[] {
   const found: Finding[] = [];
-  for (const { what, paths, load } of groups) {
-    const loaded = await load(context.readFile);
+  for (const { what, paths, load } of watched) {
+    const loaded = load(context.readFile);
     if ("faults" in loaded)
       for (const message of loaded.faults) found.push({ severity: "error", check: "files", message });
     else context.out(`ok       files: ${what} (${paths.map(shown).join(", ")})\n`);

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type AccessFiles, accessConfig, keysFile, policyFile, tokensFile } from "./access-config.ts";
 import { formatListenAddress, isLoopback } from "./addresses.ts";
 import { type DatabaseLogin, type DatabasePlace, readDatabaseLogin } from "./database-login.ts";
-import type { FileGroup } from "./reloaded-files.ts";
+import type { Watched } from "./reloaded-files.ts";
 import { Refusal } from "./setting-kinds.ts";
 import {
   type Checked,
@@ -21,8 +21,6 @@ import { readSources, type SourcesInput } from "./sources.ts";
 import { readTlsMaterial, type TlsMaterial, tlsFiles } from "./tls-files.ts";
 import { metricsTokenFile } from "./token-file.ts";
 
-export type CheckedFiles = Omit<FileGroup<unknown>, "onNew">;
-
 /** The settings that name them. */
 export const FILE_KEYS = [
   "tlsCert",
@@ -35,7 +33,7 @@ export const FILE_KEYS = [
   "jwtKeys",
 ] as const satisfies readonly SettingKey[];
 
-export function checkedFiles(values: Partial<SettingValues>): CheckedFiles[] {
+export function checkedFiles(values: Checked): Watched<unknown>[] {
   const files = [tlsFiles, metricsTokenFile, tokensFile, policyFile, keysFile].map((of) => of(values));
   return files.filter((each) => each !== null);
 }
@@ -70,11 +68,12 @@ export type Loaded<Value> = { readonly config: Value } | { readonly faults: read
 export function loadConfig(input: ConfigInput): Loaded<Config> {
   const { values, place, faults } = valuesOf(Object.keys(SETTINGS) as SettingKey[], input);
   const { databaseCa, databaseCert, databaseKey, databaseVerifyName, databasePasswordFile, ...rest } = values;
-  const databaseLogin = readDatabaseLogin(values, place, input.readFile, faults);
-  const tls = readTlsMaterial(values, input.readFile, faults);
+  const reading = { readFile: input.readFile, faults };
+  const databaseLogin = readDatabaseLogin(values, place, reading);
+  const tls = readTlsMaterial(values, reading);
   const tokens = metricsTokenFile(values)?.load(input.readFile) ?? { value: null };
   if ("faults" in tokens) faults.push(...tokens.faults);
-  const access = accessConfig(values, input.readFile, faults);
+  const access = accessConfig(values, reading);
   faults.push(...contradictions(values));
   if (faults.length > 0 || "faults" in tokens) return { faults };
   const { reflection, ...checked } = rest as SettingValues;
@@ -86,24 +85,18 @@ export function loadConfig(input: ConfigInput): Loaded<Config> {
 /** Returns only what commands need that work on the database and serve nothing. */
 export function loadDatabaseConfig(input: ConfigInput): Loaded<DatabaseConfig> {
   const { values, place, faults } = valuesOf(DATABASE_KEYS, input);
-  const databaseLogin = readDatabaseLogin(values, place, input.readFile, faults);
+  const databaseLogin = readDatabaseLogin(values, place, { readFile: input.readFile, faults });
   if (faults.length > 0) return { faults };
   return { config: { databaseUrl: values.databaseUrl as string, databaseLogin } };
 }
 
-interface Values {
-  readonly values: Checked;
-  /** null: the URL cannot be used. */
-  readonly place: DatabasePlace | null;
-  readonly faults: string[];
-}
-
 /** Returns the files that a server over these settings reads again; values with faults are left out. */
-export function loadCheckedFiles(input: ConfigInput): CheckedFiles[] {
+export function loadCheckedFiles(input: ConfigInput): Watched<unknown>[] {
   return checkedFiles(valuesOf(FILE_KEYS, input).values);
 }
 
-function valuesOf(keys: readonly SettingKey[], input: ConfigInput): Values {
+/** `place`: null if the URL cannot be used. */
+function valuesOf(keys: readonly SettingKey[], input: ConfigInput) {
   const faults: string[] = [];
   const written = readSources(input, faults);
   const values: Partial<Record<SettingKey, unknown>> = {};

@@ -33,7 +33,7 @@ export interface EngineOptions {
   readonly pollIntervalMs: number;
   /** Notifies another replica of a grant. Never waits, never fails. */
   readonly poke: (granted: GrantedElsewhere) => void;
-  readonly observer: EngineObserver;
+  readonly observers: readonly EngineObserver[];
   readonly policy: Policy;
   readonly replica: ReplicaRow;
   readonly lanes: number;
@@ -58,7 +58,7 @@ export type Parts = ReturnType<typeof connect>;
 /** Makes the parts of an engine. Each takes what it needs of the parts before it, under the same name. */
 export function connect(options: EngineOptions) {
   const { policy, poke, pollIntervalMs } = options;
-  const observer = withoutOwnLocks(options.observer);
+  const observer = withoutOwnLocks(options.observers);
   // Nothing here decides past the checks.
   const store: Omit<Store, "transact" | "failOver"> = options.store;
   const locks = new Locks();
@@ -126,10 +126,10 @@ export function connect(options: EngineOptions) {
   return { ...acting, turns, nowUs, grantsFromUs, explaining };
 }
 
-/** Hides events about the servers' own locks, which do not interest users and operators. */
-function withoutOwnLocks(observer: EngineObserver): EngineObserver {
+/** Tells all, but hides events about the servers' own locks, which do not interest users and operators. */
+function withoutOwnLocks(observers: readonly EngineObserver[]): EngineObserver {
   return (event) => {
     if ("lockName" in event && isOwnName(event.lockName)) return;
-    observer(event);
+    for (const observer of observers) observer(event);
   };
 }

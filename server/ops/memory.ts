@@ -122,9 +122,7 @@ export class Memory {
     return { bound: "heap_bytes", kind: "room", used: this.#usedBytes, max };
   }
 
-  get isShort(): boolean {
-    return this.#isShort;
-  }
+  readonly isShort = (): boolean => this.#isShort;
 
   start(): void {
     this.#collections.observe({ entryTypes: ["gc"] });

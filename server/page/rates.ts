@@ -1,7 +1,7 @@
 // What happened at this server in the last minutes, in steps: for charts that must not wait for a collector of metrics.
 // On the hot path, an event is an addition to the present step.
 
-import type { EngineEvent } from "../engine/answers.ts";
+import type { EngineObserver } from "../engine/answers.ts";
 import { RATES_STEP_MS, RATES_STEPS } from "./page-bounds.ts";
 
 /** Each has one value for each step, oldest first. */
@@ -60,7 +60,7 @@ export class Rates {
   }
 
   /** Hears of everything that the engine does. Does not throw. */
-  observe(reported: EngineEvent): void {
+  readonly observe: EngineObserver = (reported) => {
     if (reported.kind === "answered") {
       if (reported.command.verb !== "acquire" || reported.outcome.kind !== "refused") return;
       this.#turn();
@@ -76,7 +76,7 @@ export class Rates {
         this.#lost += 1;
       }
     }
-  }
+  };
 
   /** The steps that are over. */
   body(): RatesBody {
