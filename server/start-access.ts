@@ -105,7 +105,7 @@ export function startAccess(
       const { record, isNewRecord = false } = event;
       const isDeleted = event.kind === "record_changed" && event.change === "deleted";
       if (record && (isNewRecord || isDeleted) && access.boundsRecords)
-        usage.recordsDecided(record.principal, isDeleted ? -1 : 1);
+        usage.decided(record.principal, 0, 0, isDeleted ? -1 : 1);
     },
     /** From now on, calls `endLost` when callers have lost what they came with. */
     watch(endLost: (loss: Loss) => void): void {

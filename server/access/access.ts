@@ -132,15 +132,17 @@ export class Access implements Gate {
   }
 
   #byCertificate(certificate: Credentials["certificate"]): Identity {
-    const raw = this.#certificates ? certificate() : null;
-    if (raw === null) throw credentialsMissing(this.#accepted);
+    const names = this.#certificates;
+    const raw = names ? certificate() : null;
+    if (!names || raw === null) throw credentialsMissing(this.#accepted);
     const hash = hashOf(raw);
     const known = this.#known(hash);
     if (known) return known;
-    const identity = this.#identityOf(principalOfCertificate(raw, this.#certificates as CertificateNames));
+    const identity = this.#identityOf(principalOfCertificate(raw, names));
     const ended = identity.ended(Date.now());
     if (ended) throw ended;
-    return this.#remembered(hash, identity);
+    this.#verified.set(hash, identity);
+    return identity;
   }
 
   #byToken(token: string): Identity | Promise<Identity> {
@@ -151,15 +153,15 @@ export class Access implements Gate {
     const name = this.#tokens?.get(hash);
     if (name === undefined) throw credentialsWrong("the server does not know the token");
     const isKnown = () => this.#tokens?.get(hash) === name;
-    return this.#remembered(hash, this.#identityOf({ name, endsMs: null, isKnown }));
+    const identity = this.#identityOf({ name, endsMs: null, isKnown });
+    this.#verified.set(hash, identity);
+    return identity;
   }
 
-  async #byJwt(
-    token: string,
-    hash: string,
-    { rules, keys }: NonNullable<AccessOptions["jwt"]>,
-  ): Promise<Identity> {
-    return this.#remembered(hash, this.#identityOf(await principalOfJwt(token, rules, keys)));
+  async #byJwt(token: string, hash: string, { rules, keys }: NonNullable<AccessOptions["jwt"]>) {
+    const identity = this.#identityOf(await principalOfJwt(token, rules, keys));
+    this.#verified.set(hash, identity);
+    return identity;
   }
 
   /** Whoever came with these credentials before, if they still count. */
@@ -168,11 +170,6 @@ export class Access implements Gate {
     if (known && !known.ended(Date.now())) return known;
     this.#verified.delete(hash);
     return undefined;
-  }
-
-  #remembered(hash: string, identity: Identity): Identity {
-    this.#verified.set(hash, identity);
-    return identity;
   }
 
   #identityOf({ name, endsMs, isKnown }: Principal): Identity {

@@ -30,11 +30,9 @@ export function readKeys(text: string): ReadKeys {
   if (!Array.isArray(keys) || keys.length === 0)
     return { faults: ['it has no keys: save the issuer\'s key set, which begins {"keys": [...]}'] };
   const secret = keys.findIndex((key) => key?.kty === "oct" || key?.d !== undefined);
-  if (secret >= 0)
-    return {
-      faults: [`key ${secret + 1} of the set is secret: put only public keys into it, and replace that key`],
-    };
-  return { value: { keys } };
+  if (secret < 0) return { value: { keys } };
+  const fault = `key ${secret + 1} of the set is secret: put only public keys into it, and replace that key`;
+  return { faults: [fault] };
 }
 
 /** The keys of a file, which its watcher replaces. */

@@ -118,39 +118,15 @@ export class Usage {
     const used = this.#ofUser(principal, quota);
     check("claims", used.claims + used.claimsAsked + claims, quota);
     check("waiters", used.waiters + used.waitersAsked + waiters, quota);
-    used.claimsAsked += claims;
-    used.waitersAsked += waiters;
-    return () => {
-      used.claimsAsked -= claims;
-      used.waitersAsked -= waiters;
-      this.#forget(principal, used);
-    };
+    return this.#keep(principal, used, claims, waiters, 0);
   }
 
   /** Keeps room for leases, as `ask` does. null: there is none; undefined: the caller has no such quota. */
-  roomForLeases(user: User, claims: number): (() => void) | null | undefined {
-    const { quota, principal } = user;
+  roomForLeases({ principal, quota }: User, claims: number): (() => void) | null | undefined {
     if (quota.claims === undefined) return undefined;
     const used = this.#ofUser(principal, quota);
     if (used.claims + used.claimsAsked + claims > quota.claims) return null;
-    return this.ask(user, { claims, waiters: 0 });
-  }
-
-  /** This server has decided about a claim: how many claims and waiters there are more than before. */
-  decided(principal: string, claims: number, waiters: number): void {
-    if (principal === "") return;
-    const used = this.#of(principal);
-    used.claims += claims;
-    used.waiters += waiters;
-    this.#forget(principal, used);
-  }
-
-  /** The database has counted all live claims. */
-  counted(counts: readonly ClaimsOfPrincipal[]): void {
-    this.#take(counts, (used, count) => {
-      used.claims = count?.claims ?? 0;
-      used.waiters = count?.waiters ?? 0;
-    });
+    return this.#keep(principal, used, claims, 0, 0);
   }
 
   /**
@@ -163,20 +139,25 @@ export class Usage {
     const used = this.#ofUser(principal, quota);
     if (used.records + used.recordsAsked >= records)
       return { refusal: full("quota_records", `${records} records of locks`), done: () => {} };
-    used.recordsAsked += 1;
-    const done = () => {
-      used.recordsAsked -= 1;
-      this.#forget(principal, used);
-    };
-    return { refusal: null, done };
+    return { refusal: null, done: this.#keep(principal, used, 0, 0, 1) };
   }
 
-  /** This server has decided: there are so many more records that belong to this principal. */
-  recordsDecided(principal: string, records: number): void {
+  /** This server has decided: how many claims, waiters and records of this principal there are more than before. */
+  decided(principal: string, claims: number, waiters: number, records = 0): void {
     if (principal === "") return;
     const used = this.#of(principal);
+    used.claims += claims;
+    used.waiters += waiters;
     used.records += records;
     this.#forget(principal, used);
+  }
+
+  /** The database has counted all live claims. */
+  counted(counts: readonly ClaimsOfPrincipal[]): void {
+    this.#take(counts, (used, count) => {
+      used.claims = count?.claims ?? 0;
+      used.waiters = count?.waiters ?? 0;
+    });
   }
 
   /** The database has counted all records. */
@@ -213,6 +194,18 @@ export class Usage {
     }
   }
 
+  #keep(principal: string, used: Used, claims: number, waiters: number, records: number): () => void {
+    used.claimsAsked += claims;
+    used.waitersAsked += waiters;
+    used.recordsAsked += records;
+    return () => {
+      used.claimsAsked -= claims;
+      used.waitersAsked -= waiters;
+      used.recordsAsked -= records;
+      this.#forget(principal, used);
+    };
+  }
+
   #ofUser(principal: string, quota: Quota): Used {
     const used = this.#of(principal);
     used.quota = quota;
@@ -235,11 +228,11 @@ export class Usage {
 
   /** Keeps nothing of principals that use nothing. */
   #forget(principal: string, used: Used): void {
-    const { sessions, claims, waiters, records, claimsAsked, waitersAsked, recordsAsked, calls, names } =
-      used;
-    const isAsking = claimsAsked > 0 || waitersAsked > 0 || recordsAsked > 0;
-    const isIdle = sessions === 0 && claims === 0 && waiters === 0 && records === 0 && !isAsking;
-    if (isIdle && calls.isWhole(this.#nowMs()) && names.isWhole(this.#nowMs())) this.#used.delete(principal);
+    const { calls, names } = used;
+    const isAsking = used.claimsAsked > 0 || used.waitersAsked > 0 || used.recordsAsked > 0;
+    const hasAny = used.sessions !== 0 || used.claims !== 0 || used.waiters !== 0 || used.records !== 0;
+    if (isAsking || hasAny) return;
+    if (calls.isWhole(this.#nowMs()) && names.isWhole(this.#nowMs())) this.#used.delete(principal);
   }
 }
 

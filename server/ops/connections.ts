@@ -49,17 +49,14 @@ export class Connections<Key> {
   /** Enters a new connection. Returns the one that must be closed for it, which has left; null: there is room. */
   enter(key: Key, address: string): Key | null {
     const network = networkOf(address);
-    const ofNetwork = (this.#counts.get(network) ?? 0) + 1;
     const { max, ofNetworkMax } = this.#bounds;
-    const isOver = ofNetwork > ofNetworkMax;
-    const victim =
-      isOver || this.#open.size >= max
-        ? this.#victim(isOver ? network : null, isOver ? ofNetworkMax : max)
-        : null;
+    let victim: Key | null = null;
+    if (this.#count(network) >= ofNetworkMax) victim = this.#victim(network, ofNetworkMax);
+    else if (this.#open.size >= max) victim = this.#victim(null, max);
     if (victim !== null) this.leave(victim);
     const came = this.#turns++;
     this.#open.set(key, { network, came, asked: came, requests: 0, isKnown: false });
-    this.#counts.set(network, (this.#counts.get(network) ?? 0) + 1);
+    this.#counts.set(network, this.#count(network) + 1);
     return victim;
   }
 
@@ -68,7 +65,7 @@ export class Connections<Key> {
     const entry = this.#open.get(key);
     if (!entry) return;
     this.#open.delete(key);
-    const rest = (this.#counts.get(entry.network) ?? 0) - 1;
+    const rest = this.#count(entry.network) - 1;
     if (rest > 0) this.#counts.set(entry.network, rest);
     else this.#counts.delete(entry.network);
   }
@@ -112,9 +109,13 @@ export class Connections<Key> {
     return chosen ? chosen[0] : null;
   }
 
+  #count(network: string): number {
+    return this.#counts.get(network) ?? 0;
+  }
+
   /** The connections of its network; 0: few. */
   #excess({ network }: Entry): number {
-    const count = this.#counts.get(network) ?? 0;
+    const count = this.#count(network);
     return count > this.#bounds.few ? count : 0;
   }
 }

@@ -74,12 +74,7 @@ export function heapMaxIn(processMax: number): number {
 }
 
 /** What there is room for in such a heap. Settings that are not null replace what would be computed. */
-export function capacityIn(
-  heapMax: number,
-  set: Partial<
-    Pick<Config, "waitsMax" | "principalWaitsMax" | "sessionsMax" | "connectionsMax" | "namesPerSecond">
-  > = {},
-): Capacity {
+export function capacityIn(heapMax: number, set: Partial<Config> = {}): Capacity {
   const rest = Math.max(0, heapMax - AT_REST_BYTES);
   const count = (share: number, bytes: number) => Math.max(ROOM_MIN, Math.floor((rest * share) / bytes));
   const waits = set.waitsMax ?? count(WAITS_SHARE, WAIT_BYTES);
@@ -132,7 +127,7 @@ export class Memory {
     this.#collections.disconnect();
   }
 
-  /** Compares the memory in use with the shares. Called after a full collection. */
+  /** Called after a full collection. */
   look(): void {
     const { heapMax, onChange, usedBytes = () => getHeapStatistics().used_heap_size } = this.#options;
     const used = usedBytes();

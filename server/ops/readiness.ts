@@ -14,19 +14,14 @@ const TROUBLE_FRESH_MS = 1_000;
 /** The same while there is no trouble: as a share of the grace period, and the most. */
 const QUIET_FRESH_PER_GRACE = 0.15;
 const QUIET_FRESH_MS_MAX = 1_500;
-/**
- * A probe is late after this time without a step forward: the server then asks other servers whether they can decide.
- */
+/** A probe is late after this time without a step forward: the server then asks whether other servers can decide. */
 const LATE_PER_GRACE = 0.1;
 const LATE_MS_MAX = 1_000;
 /** The time until a probe is late passes in steps, so that one long pause of this process counts as only one step. */
 const LATE_STEPS = 4;
 /** Longest wait for a probe's answer. */
 const PROBE_MS_MAX = 2_000;
-/**
- * Interval at which an app calls `check`: as a share of the grace period, and the most. A call with a fresh answer
- * costs nothing.
- */
+/** How often an app calls `check`: as a share of the grace period, and the most. A fresh answer costs nothing. */
 const ASKED_PER_GRACE = 0.025;
 const ASKED_MS_MAX = 250;
 
@@ -84,7 +79,7 @@ export class Readiness {
   readonly #lateMs: number;
   /** Longest interval between calls of `check`. */
   readonly intervalMs: number;
-  readonly #listeners = new Set<(ready: Ready) => void>();
+  readonly #listeners: ((ready: Ready) => void)[] = [];
   #draining = false;
   #answer: Ready = { ready: true };
   #answeredAtMs = Number.NEGATIVE_INFINITY;
@@ -108,13 +103,9 @@ export class Readiness {
     this.intervalMs = Math.min(ASKED_MS_MAX, graceMs * ASKED_PER_GRACE);
   }
 
-  /**
-   * Calls `listener` synchronously whenever the answer changes; the listener must not throw. A drain is no such
-   * change: its caller knows of it. Returns a function that removes the listener.
-   */
-  subscribe(listener: (ready: Ready) => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+  /** Calls `listener`, which must not throw, whenever the answer changes. A drain is no such change. */
+  subscribe(listener: (ready: Ready) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Makes the server not ready from now on, so that load balancers look elsewhere. */
@@ -194,11 +185,7 @@ export class Readiness {
 
   /** The probe under way, or a new one. */
   #underWay(): Probing {
-    this.#probing ??= this.#probe();
-    return this.#probing;
-  }
-
-  #probe(): Probing {
+    if (this.#probing) return this.#probing;
     const sinceMs = performance.now();
     const heard = () => {
       probing.heardMs = performance.now();
@@ -211,6 +198,7 @@ export class Readiness {
       this.#probing = undefined;
     });
     const probing: Probing = { sinceMs, heardMs: sinceMs, cause };
+    this.#probing = probing;
     return probing;
   }
 
@@ -223,7 +211,7 @@ export class Readiness {
     this.#answer = answer;
     this.#answeredAtMs = Math.max(this.#answeredAtMs, atMs);
     this.#options.onAnswer(cause);
-    if (isOther) for (const listener of [...this.#listeners]) listener(answer);
+    if (isOther) for (const listener of this.#listeners) listener(answer);
     return answer;
   }
 }
@@ -262,10 +250,13 @@ function didNotAnswer(withinMs: number, more = ""): Ready {
   return { ready: false, reason: `the database did not answer within ${Math.round(withinMs)} ms${more}` };
 }
 
+/** Callers see only the stable label of a fault; its message is for the log. */
 function cannotWrite(cause: unknown): Ready {
-  if (cause instanceof Error && "reason" in cause && cause.reason === TOO_OLD)
+  const label = cause instanceof Error && "reason" in cause ? cause.reason : undefined;
+  if (label === TOO_OLD)
     return { ready: false, reason: "this server is too old for the database, which a later version uses" };
-  return { ready: false, reason: `the database cannot be written${labelOf(cause)}` };
+  const more = typeof label === "string" ? `: ${label}` : "";
+  return { ready: false, reason: `the database cannot be written${more}` };
 }
 
 /** Has the same properties as faults of the database. */
@@ -276,10 +267,4 @@ class LateAnswer extends Error {
   constructor(timeoutMs: number) {
     super(`The database did not answer within ${Math.round(timeoutMs)} ms.`);
   }
-}
-
-/** Callers see only the stable label of a fault; its message is for the log. */
-function labelOf(error: unknown): string {
-  const reason = error instanceof Error && "reason" in error ? error.reason : undefined;
-  return typeof reason === "string" ? `: ${reason}` : "";
 }

@@ -36,13 +36,6 @@ export interface CallersOptions {
   readonly listenHost: string;
 }
 
-/** What the page says of signing in. */
-export interface SignIn {
-  readonly signIn: "none" | "token";
-  /** Why nobody can sign in over this connection; null: with a token. */
-  readonly mayNotSignIn: string | null;
-}
-
 const NO_TOKENS =
   "This server knows its callers by their certificates only, and the page needs a token: set ROWLOCK_TOKENS_FILE, too.";
 const NO_TLS =
@@ -67,7 +60,8 @@ export class Callers {
     return this.#options.gate !== null || this.#options.metricsTokens.areAsked;
   }
 
-  signIn(request: Request): SignIn {
+  /** What the page says of signing in. `mayNotSignIn`: why nobody can over this connection; null: with a token. */
+  signIn(request: Request) {
     if (!this.areAsked) return { signIn: "none", mayNotSignIn: null };
     return { signIn: "token", mayNotSignIn: this.#mayNotSignIn(request) };
   }

@@ -22,23 +22,22 @@ export const PAGE_VERBS = [
   ...[setLimit, forceRelease, updateRecord],
 ] as unknown as readonly AnyVerb[];
 
-export interface VerbCallsOptions {
-  readonly served: Served;
-  readonly callers: Pick<Callers, "identify">;
-  readonly watches: OpenPages;
-  readonly calls: OpenPages;
-}
-
 /** A request of which its caller, the place that it takes and its body are known; or why it is refused. */
 type Admitted = { readonly identity: Identity; readonly body: Buffer } | { readonly refusal: unknown };
 
 type Prepared = Omit<Carrier<never>, "encode" | "end">;
 
 export class VerbCalls {
-  readonly #options: VerbCallsOptions;
+  readonly #served: Served;
+  readonly #callers: Callers;
+  readonly #watches: OpenPages;
+  readonly #calls: OpenPages;
 
-  constructor(options: VerbCallsOptions) {
-    this.#options = options;
+  constructor(served: Served, callers: Callers, watches: OpenPages, calls: OpenPages) {
+    this.#served = served;
+    this.#callers = callers;
+    this.#watches = watches;
+    this.#calls = calls;
   }
 
   /**
@@ -85,23 +84,24 @@ export class VerbCalls {
     response: ServerResponse,
     identified: () => void,
   ): Promise<Admitted> {
-    const { callers, watches, calls } = this.#options;
-    const caller = await identityOf(() => callers.identify(request, verb.needs.right));
-    if ("refusal" in caller) return caller;
-    const { identity } = caller;
+    let identity: Identity;
+    try {
+      identity = await this.#callers.identify(request, verb.needs.right);
+    } catch (refusal) {
+      return { refusal };
+    }
     if (identity.principal !== "") identified();
     const body = await bodyOf(request, response);
     if (body instanceof CallError) return { refusal: body };
-    const full = (isWatch ? watches : calls).enter(identity, response);
+    const full = (isWatch ? this.#watches : this.#calls).enter(identity, response);
     if (full !== null) return { refusal: tooManyOfPages(isWatch ? "watches" : "calls", full) };
     return { identity, body };
   }
 
   #once(verb: AnyVerb, prepared: Prepared, response: ServerResponse): void {
-    const { output } = verb.of;
-    perform(this.#options.served, verb, {
+    perform(this.#served, verb, {
       ...prepared,
-      encode: (answer) => jsonOf(output, answer as Answer),
+      encode: (answer) => jsonOf(verb.of.output, answer as Answer),
       end(ended) {
         if (ended.failure) sendFailure(response, ended.failure);
         else sendText(response, 200, ended.result);
@@ -110,30 +110,19 @@ export class VerbCalls {
   }
 
   #watch(verb: AnyVerb, prepared: Prepared, response: ServerResponse): void {
-    const { served } = this.#options;
-    const { output } = verb.of;
+    const { observer } = this.#served;
     const events = new EventStream(response);
-    served.observer.streamOpened();
-    perform(served, verb, {
+    observer.streamOpened();
+    perform(this.#served, verb, {
       ...prepared,
       encode() {},
-      send: (message, written) => events.send(jsonOf(output, message), written),
+      send: (message, written) => events.send(jsonOf(verb.of.output, message), written),
       end({ failure }) {
         if (failure && !events.hasBegun) sendFailure(response, failure);
         else events.end(failure && failureBody(failure));
-        served.observer.streamClosed();
+        observer.streamClosed();
       },
     });
-  }
-}
-
-async function identityOf(
-  identify: () => Identity | Promise<Identity>,
-): Promise<{ readonly identity: Identity } | { readonly refusal: unknown }> {
-  try {
-    return { identity: await identify() };
-  } catch (refusal) {
-    return { refusal };
   }
 }
 
