@@ -4,12 +4,13 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { MetricsTokens } from "./access/bearer.ts";
+import { metricsTokenFile } from "./config/access-config.ts";
 import { formatListenAddress, isLoopback, type ListenAddress } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
 import { databaseEnds } from "./config/database-login.ts";
 import { type FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
 import { listenerEnds, tlsFiles } from "./config/tls-files.ts";
-import { metricsTokenFile } from "./config/token-file.ts";
 import { keptForBy, USUALLY_KEPT_US } from "./core/kept-for.ts";
 import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
@@ -23,7 +24,6 @@ import { OutageLog } from "./log/outage-log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { MetricsHttp } from "./ops/http.ts";
 import { capacityIn, heapMaxIn, Memory } from "./ops/memory.ts";
-import { MetricsTokens } from "./ops/metrics-tokens.ts";
 import { Readiness } from "./ops/readiness.ts";
 import { StateFileError, stateFile } from "./ops/state-file.ts";
 import { pageFiles } from "./page/assets.ts";
@@ -93,7 +93,6 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
   }
 }
 
-/** Starts the parts of a server, one after the other, and adds to `stops` how each of them stops. */
 async function startParts(
   config: Config,
   { log, version, nodeVersion, memoryMax, env = {} }: AppOptions,

@@ -18,9 +18,7 @@ import { type Allowed, EVERYTHING, type Policy, type Quota } from "./policy.ts";
 import type { Principal } from "./principal.ts";
 import { hashOf, type Tokens } from "./tokens-file.ts";
 
-/** What a call brings to prove who it is. */
 export interface Credentials {
-  /** Values of its `authorization` headers. */
   readonly authorization: readonly string[];
   /** The certificate of its connection, in DER; null: it has none that TLS has verified. */
   readonly certificate: () => Buffer | null;
@@ -52,7 +50,6 @@ export interface Gate {
   readonly withoutHeader?: AccessError | null;
 }
 
-/** Lets everybody in. */
 export const OPEN_GATE: Gate = { identify: () => NOBODY };
 
 export interface AccessOptions {
@@ -97,12 +94,10 @@ export class Access implements Gate {
     this.withoutHeader = certificates ? null : credentialsMissing(this.#accepted);
   }
 
-  /** Whether live claims must be counted: see Usage. */
   get boundsClaims(): boolean {
     return this.#policy?.boundsClaims ?? false;
   }
 
-  /** Whether records must be counted: see Usage. */
   get boundsRecords(): boolean {
     return this.#policy?.boundsRecords ?? false;
   }
@@ -164,7 +159,6 @@ export class Access implements Gate {
     return identity;
   }
 
-  /** Whoever came with these credentials before, if they still count. */
   #known(hash: string): Identity | undefined {
     const known = this.#verified.get(hash);
     if (known && !known.ended(Date.now())) return known;

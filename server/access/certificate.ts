@@ -9,7 +9,6 @@ export const CERTIFICATE_NAMES = ["spiffe", "dns", "cn"] as const;
 
 export type CertificateNames = (typeof CERTIFICATE_NAMES)[number];
 
-/** For people. */
 const WHAT = { spiffe: "SPIFFE URI", dns: "DNS name", cn: "common name" } as const;
 
 /** Throws CREDENTIALS_WRONG if the certificate does not name exactly one client in this way. */

@@ -15,10 +15,8 @@ export const JWT_ALGORITHMS = [
 export interface JwtRules {
   readonly issuer: string;
   readonly audience: string;
-  /** The claim that names the caller. */
   readonly nameClaim: string;
   readonly algorithms: readonly string[];
-  /** How far the clocks of the issuer and of this server may differ. */
   readonly clockSkewMs: number;
 }
 

@@ -35,7 +35,6 @@ export function readKeys(text: string): ReadKeys {
   return { faults: [fault] };
 }
 
-/** The keys of a file, which its watcher replaces. */
 export class FileKeys implements KeySet {
   #keys: JSONWebKeySet | null = null;
 
@@ -50,7 +49,6 @@ export class FileKeys implements KeySet {
   async refresh(): Promise<void> {}
 }
 
-/** How often the keys are fetched again. */
 const REFRESH_EVERY_MS = 300_000;
 /** An unknown key in a token asks for newer keys no more often than this. */
 const REFRESH_AGAIN_MS = 10_000;
@@ -66,7 +64,6 @@ export interface UrlKeysOptions {
   readonly againMs?: number;
 }
 
-/** The keys behind a URL, fetched again from time to time, and when a token names an unknown key. */
 export class UrlKeys implements KeySet {
   readonly #options: Required<UrlKeysOptions>;
   readonly #stopped = new AbortController();

@@ -33,7 +33,6 @@ export function boundsOf(quota: Quota): string[] {
   );
 }
 
-/** What a rule may allow. */
 const WORDS: readonly string[] = [...RIGHTS, ...VERB_NAMES];
 
 class Reader {
@@ -52,7 +51,6 @@ class Reader {
     return { value: new Policy(rules, quotas) };
   }
 
-  /** All faults, in the order of their lines. */
   #refused() {
     const sorted = this.#faults.toSorted((a, b) => a.line - b.line);
     return { faults: sorted.map(({ line, sentence }) => `line ${line}: ${sentence}`) };

@@ -63,7 +63,6 @@ export function commonPrefix({ text, isPrefix }: Pattern, prefix: string): strin
   return isPrefix && prefix.startsWith(text) ? prefix : null;
 }
 
-/** These principals may do this on these locks. */
 export interface Rule {
   readonly who: readonly Pattern[];
   /** Rights, and names of verbs. */
@@ -132,7 +131,6 @@ export class Policy {
   }
 }
 
-/** The rules of one principal, and its quota. */
 export class RulesOfOne implements Allowed {
   readonly quota: Quota;
   readonly #rules: readonly Rule[];
@@ -172,7 +170,6 @@ export class RulesOfOne implements Allowed {
     return found.filter((each) => each !== null).reduce(sharedStart, null);
   }
 
-  /** Whether these rules allow everything that the others do. */
   containsAll(others: RulesOfOne): boolean {
     const texts = new Set(this.#rules.flatMap(grantsOf));
     return others.#rules.flatMap(grantsOf).every((text) => texts.has(text));

@@ -8,14 +8,12 @@ import type { Identity } from "./access.ts";
 import { AccessError } from "./access-error.ts";
 import type { Quota } from "./policy.ts";
 
-/** Live claims of one principal. */
 export interface ClaimsOfPrincipal {
   readonly principal: string;
   readonly claims: number;
   readonly waiters: number;
 }
 
-/** Records that belong to one principal. */
 export interface RecordsOfPrincipal {
   readonly principal: string;
   readonly records: number;
@@ -51,7 +49,6 @@ export interface AskedFor {
 export interface RecordReservation {
   /** Why the command may not make a record; null: it may. */
   readonly refusal: AccessError | null;
-  /** The command is decided. */
   done(): void;
 }
 
@@ -152,7 +149,6 @@ export class Usage {
     this.#forget(principal, used);
   }
 
-  /** The database has counted all live claims. */
   counted(counts: readonly ClaimsOfPrincipal[]): void {
     this.#take(counts, (used, count) => {
       used.claims = count?.claims ?? 0;
@@ -160,7 +156,6 @@ export class Usage {
     });
   }
 
-  /** The database has counted all records. */
   recordsCounted(counts: readonly RecordsOfPrincipal[]): void {
     this.#take(counts, (used, count) => {
       used.records = count?.records ?? 0;

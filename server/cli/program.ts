@@ -7,7 +7,6 @@ import { helpWidth, shown } from "../../clients/shell/print.ts";
 
 interface Entry {
   readonly name: string;
-  /** What the help says of the command. */
   readonly about: string;
   /** Called only if the command is named, so that each command loads only its own file. */
   readonly load: () => Promise<Declare>;
@@ -67,7 +66,6 @@ const COMMANDS: readonly Entry[] = [
   }),
 ];
 
-/** The entries of commands that a file exports under their names. */
 function declaredBy<Name extends string>(
   load: () => Promise<Record<NoInfer<Name>, Declare>>,
   abouts: Record<Name, string>,

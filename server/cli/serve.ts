@@ -120,7 +120,6 @@ function addresses({ grpcAddress, metricsAddress }: Omit<App, "stop">): string {
   return `${JSON.stringify({ grpc: grpcAddress, metrics: `http://${metricsAddress}` })}\n`;
 }
 
-/** Where the server listens, on which database it runs, and a command to paste. */
 function banner(config: Config, running: Omit<App, "stop">, version: string): string {
   const target = parseDatabaseUrl(config.databaseUrl);
   const { metricsAddress } = running;

@@ -1,4 +1,4 @@
-// The settings about who calls and who may do what: reads their files, and checks that they fit together.
+// The settings about who calls and who may do what, at /metrics too: reads their files, and checks that they fit together.
 
 import type { CertificateNames } from "../access/certificate.ts";
 import type { JwtRules } from "../access/jwt.ts";
@@ -11,7 +11,7 @@ import type { Reading } from "./pem-files.ts";
 import type { Read, Watched } from "./reloaded-files.ts";
 import { Refusal } from "./setting-kinds.ts";
 import type { Checked } from "./settings.ts";
-import { readNamed } from "./sources.ts";
+import { readNamed, reasonOf } from "./sources.ts";
 
 /** Where callers, keys and rules are written; null: nowhere. */
 export interface AccessFiles {
@@ -117,4 +117,40 @@ function fileOf<Value>(
       return { faults: found.faults.map((fault) => `${name}, ${path}: ${fault}.`) };
     },
   };
+}
+
+/** Shorter ones can be guessed. */
+const TOKEN_CHARS_MIN = 16;
+/** What may follow `Bearer` in a header. */
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/** The tokens that open /metrics: one a line, so that a new one can be in force before the old one is withdrawn. */
+export function metricsTokenFile({ metricsTokenFile: path }: Checked): Watched<readonly string[]> | null {
+  if (!path) return null;
+  return {
+    what: "metrics_token",
+    paths: [path],
+    load(readFile) {
+      try {
+        return tokensIn(readFile(path));
+      } catch (error) {
+        const advice = "name a file that this user may read";
+        return { faults: [`ROWLOCK_METRICS_TOKEN_FILE is "${path}" (${reasonOf(error)}): ${advice}.`] };
+      }
+    },
+  };
+}
+
+function tokensIn(text: string): Read<readonly string[]> {
+  const lines = text.split("\n").map((line) => line.trim());
+  const tokens = lines.filter((line) => line !== "");
+  if (tokens.length === 0) return { faults: ["ROWLOCK_METRICS_TOKEN_FILE is empty: write a token into it."] };
+  // Never quotes a line: it may be a token with a slip.
+  const faults = lines.flatMap((line, index) =>
+    line === "" || (TOKEN.test(line) && line.length >= TOKEN_CHARS_MIN)
+      ? []
+      : `Line ${index + 1} of ROWLOCK_METRICS_TOKEN_FILE is not a token: write ${TOKEN_CHARS_MIN} or more ` +
+        "letters, digits and ._~+/-, for example from `openssl rand -hex 32`.",
+  );
+  return faults.length > 0 ? { faults } : { value: tokens };
 }

@@ -3,7 +3,14 @@
 // server reads again has an entry here, for `rowlock doctor`, which checks them without a server.
 
 import { isDeepStrictEqual } from "node:util";
-import { type AccessFiles, accessConfig, keysFile, policyFile, tokensFile } from "./access-config.ts";
+import {
+  type AccessFiles,
+  accessConfig,
+  keysFile,
+  metricsTokenFile,
+  policyFile,
+  tokensFile,
+} from "./access-config.ts";
 import { formatListenAddress, isLoopback } from "./addresses.ts";
 import { type DatabaseLogin, type DatabasePlace, readDatabaseLogin } from "./database-login.ts";
 import type { Watched } from "./reloaded-files.ts";
@@ -19,7 +26,6 @@ import {
 } from "./settings.ts";
 import { readSources, type SourcesInput } from "./sources.ts";
 import { readTlsMaterial, type TlsMaterial, tlsFiles } from "./tls-files.ts";
-import { metricsTokenFile } from "./token-file.ts";
 
 /** The settings that name them. */
 export const FILE_KEYS = [
@@ -53,7 +59,6 @@ export interface Config extends Omit<SettingValues, ReadSetting> {
 /** Settings that other fields stand for. */
 type ReadSetting = "reflection" | Exclude<(typeof DATABASE_KEYS)[number], "databaseUrl">;
 
-/** What commands need that work on the database and serve nothing. */
 export type DatabaseConfig = Pick<Config, "databaseUrl" | "databaseLogin">;
 
 export interface ConfigInput extends SourcesInput {
@@ -64,7 +69,6 @@ export interface ConfigInput extends SourcesInput {
 /** A configuration, or all of its faults, each a sentence for an operator. */
 export type Loaded<Value> = { readonly config: Value } | { readonly faults: readonly string[] };
 
-/** Returns the whole configuration of a server, or everything that is wrong with it; each fault says what to do. */
 export function loadConfig(input: ConfigInput): Loaded<Config> {
   const { values, place, faults } = valuesOf(Object.keys(SETTINGS) as SettingKey[], input);
   const { databaseCa, databaseCert, databaseKey, databaseVerifyName, databasePasswordFile, ...rest } = values;
@@ -82,7 +86,6 @@ export function loadConfig(input: ConfigInput): Loaded<Config> {
   return { config: { ...checked, ...put } };
 }
 
-/** Returns only what commands need that work on the database and serve nothing. */
 export function loadDatabaseConfig(input: ConfigInput): Loaded<DatabaseConfig> {
   const { values, place, faults } = valuesOf(DATABASE_KEYS, input);
   const databaseLogin = readDatabaseLogin(values, place, { readFile: input.readFile, faults });
@@ -122,7 +125,6 @@ function valuesOf(keys: readonly SettingKey[], input: ConfigInput) {
 /** Log levels at which lines of level info are written. */
 const AUDIBLE_LEVELS: readonly string[] = ["trace", "debug", "info"];
 
-/** Returns the faults of settings that contradict each other. */
 function contradictions(values: Checked): string[] {
   const faults: string[] = [];
   const { listen, metricsListen, lanes, poolSize, tlsCert, allowPlaintext, auditLog, logLevel } = values;

@@ -32,12 +32,10 @@ export type FilesOutcome =
       readonly holds: string;
     };
 
-/** What holds if files cannot be used that could be used before. */
 export const STAYS = "files cannot be used, so what was in force stays";
 
 export interface ReloadedFilesOptions {
   readonly onOutcome: (outcome: FilesOutcome) => void;
-  /** Default: reads from the disk. */
   readonly readFile?: (path: string) => Promise<string>;
   readonly intervalMs?: number;
   readonly readMsMax?: number;
@@ -83,7 +81,6 @@ export class ReloadedFiles {
     };
   }
 
-  /** The words of all files. */
   get names(): readonly string[] {
     return this.#entries.map(({ watched }) => watched.what);
   }

@@ -21,7 +21,6 @@ import {
   text,
 } from "./setting-kinds.ts";
 
-/** The prefix of all setting names. */
 export const PREFIX = "ROWLOCK_";
 /** Names the file with settings; only the environment and a flag can set it. */
 export const CONFIG_NAME = "ROWLOCK_CONFIG";
@@ -36,7 +35,6 @@ export interface Setting<Value> {
   /** Written as a person would write it; absent: an empty text. */
   readonly default?: string;
   readonly kind: Kind<Value>;
-  /** What it is for, in a sentence or two. */
   readonly about: string;
   /** The value is never shown, neither in logs nor in faults, and a file can hold it: see FILE_FORMS. */
   readonly secret?: true;

@@ -19,7 +19,6 @@ export type ReadFile = (path: string) => string;
 
 type Values = Readonly<Record<string, string | undefined>>;
 
-/** What takes effect for a setting. */
 export interface Written {
   /** null: it could not be read, which is a fault. */
   readonly text: string | null;
@@ -106,7 +105,6 @@ export function readNamed(
   }
 }
 
-/** Reads a file of NAME=value lines. If it cannot be read, this adds a fault and returns no values. */
 function valuesOf(path: string, readFile: ReadFile, faults: string[]): Values {
   const text = readNamed(CONFIG_NAME, path, readFile, "name a readable file of NAME=value lines");
   if (text instanceof Refusal) {
@@ -123,7 +121,6 @@ function valuesOf(path: string, readFile: ReadFile, faults: string[]): Values {
   return parseEnv(text);
 }
 
-/** The fault of a name that is no setting, with the nearest setting if one is near. */
 function unknown(name: string, where: string): string {
   const nearest = nearestName(name);
   const advice = nearest

@@ -79,13 +79,11 @@ export class Connections<Key> {
     return entry.requests;
   }
 
-  /** A request was answered, or given up. */
   ended(key: Key): void {
     const entry = this.#open.get(key);
     if (entry) entry.requests -= 1;
   }
 
-  /** The client of the connection has proved who it is. */
   known(key: Key): void {
     const entry = this.#open.get(key);
     if (entry) entry.isKnown = true;

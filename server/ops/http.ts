@@ -14,11 +14,11 @@ import {
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
+import type { MetricsTokens } from "../access/bearer.ts";
 import type { ListenAddress } from "../config/addresses.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import { Connections } from "./connections.ts";
-import type { MetricsTokens } from "./metrics-tokens.ts";
 import {
   CONNECTIONS_FEW,
   CONNECTIONS_MAX,
@@ -40,8 +40,7 @@ export interface MetricsHttpOptions {
   readonly readiness: { check(): Promise<Ready> };
   /** null: plain HTTP. Clients need no certificate. */
   readonly tls: TlsMaterial | null;
-  /** What opens /metrics. */
-  readonly tokens: Pick<MetricsTokens, "areAsked" | "knows">;
+  readonly tokens: MetricsTokens;
   /** Answers more paths than this listener's own; null: there are no more. */
   readonly page: {
     has(path: string): boolean;

@@ -48,21 +48,6 @@ const ROOM_MIN = 100;
 const SHORT_SHARE = 0.75;
 const ENOUGH_SHARE = 0.65;
 
-/** Most of each at once; for new names, most in a second. */
-export interface Capacity {
-  readonly waits: number;
-  /** Waits of one principal. */
-  readonly principalWaits: number;
-  readonly sessions: number;
-  readonly connections: number;
-  /** Bytes that open calls may take with their headers, and those of them whose requests have not arrived. */
-  readonly streamBytes: number;
-  readonly pendingStreamBytes: number;
-  readonly namesPerSecond: number;
-  /** Locks whose rows the store remembers. */
-  readonly cachedLocks: number;
-}
-
 /**
  * The bytes that the heap may grow to. `processMax`: what the machine or its container allows the whole process, as
  * reported by Node; 0 or more than any machine has: no bound.
@@ -73,8 +58,11 @@ export function heapMaxIn(processMax: number): number {
   return Math.min(heapMax, Math.max(AT_REST_BYTES, processMax - BESIDE_HEAP_BYTES));
 }
 
-/** What there is room for in such a heap. Settings that are not null replace what would be computed. */
-export function capacityIn(heapMax: number, set: Partial<Config> = {}): Capacity {
+/**
+ * What there is room for in such a heap: most of each at once; for new names, most in a second. Settings that are not null
+ * replace what would be computed.
+ */
+export function capacityIn(heapMax: number, set: Partial<Config> = {}) {
   const rest = Math.max(0, heapMax - AT_REST_BYTES);
   const count = (share: number, bytes: number) => Math.max(ROOM_MIN, Math.floor((rest * share) / bytes));
   const waits = set.waitsMax ?? count(WAITS_SHARE, WAIT_BYTES);
@@ -86,13 +74,13 @@ export function capacityIn(heapMax: number, set: Partial<Config> = {}): Capacity
     streamBytes: Math.max(2 * STREAM_BYTES_MIN, Math.floor(rest * STREAMS_SHARE)),
     pendingStreamBytes: Math.max(STREAM_BYTES_MIN, Math.floor(rest * PENDING_STREAMS_SHARE)),
     namesPerSecond: set.namesPerSecond ?? count(NAMES_SHARE, NAME_BYTES * NAMES_S),
+    /** Locks whose rows the store remembers. */
     cachedLocks: count(CACHED_LOCKS_SHARE, CACHED_LOCK_BYTES),
   };
 }
 
 export interface MemoryOptions {
   readonly heapMax: number;
-  /** Called when memory becomes short, and when it is no longer short. */
   readonly onChange: (isShort: boolean, usedBytes: number) => void;
   /** Bytes in use now; by default those of the heap. */
   readonly usedBytes?: () => number;
@@ -127,7 +115,6 @@ export class Memory {
     this.#collections.disconnect();
   }
 
-  /** Called after a full collection. */
   look(): void {
     const { heapMax, onChange, usedBytes = () => getHeapStatistics().used_heap_size } = this.#options;
     const used = usedBytes();

@@ -63,7 +63,6 @@ const NOTHING_RECENT: RecentDecisions = {
   isSuspect: false,
 };
 
-/** A probe that has not ended. */
 interface Probing {
   readonly sinceMs: number;
   /** When the database last answered; at first `sinceMs`. */
@@ -113,7 +112,6 @@ export class Readiness {
     this.#draining = true;
   }
 
-  /** The last answer, for callers that must not wait for one. */
   get latest(): Ready {
     return this.#draining ? DRAINING : this.#answer;
   }

@@ -7,7 +7,6 @@ import { open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../core/rows.ts";
 
-/** What the file says. */
 interface State {
   readonly witness: bigint;
   readonly marks: readonly bigint[];

@@ -11,7 +11,6 @@ import { gzipSync } from "node:zlib";
 /** Contents by name, such as `index.html`. */
 export type Files = ReadonlyMap<string, Buffer>;
 
-/** What a browser lets the page do. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -61,7 +60,6 @@ export class Assets {
     return this.#byPath.has(path);
   }
 
-  /** Sends the file of a path that it has. */
   send(path: string, { method, headers }: IncomingMessage, response: ServerResponse): void {
     const { content, compressed, type, etag } = this.#byPath.get(path) as Asset;
     response.setHeader("etag", etag);

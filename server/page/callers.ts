@@ -13,16 +13,10 @@ import {
   credentialsWrong,
   severalCredentials,
 } from "../access/access-error.ts";
+import type { MetricsTokens } from "../access/bearer.ts";
 import { EVERYTHING } from "../access/policy.ts";
 import type { Right } from "../access/rights.ts";
 import { isLoopback } from "../config/addresses.ts";
-
-/** The tokens that open the metrics. */
-export interface MetricsTokens {
-  /** Whether there are any. */
-  readonly areAsked: boolean;
-  knows(authorization: string | undefined): boolean;
-}
 
 export interface CallersOptions {
   /** null: the server asks nobody who calls. */
