@@ -66,10 +66,7 @@ export interface App {
 
 /** How often the server reads in the register which other servers could serve its clients. */
 const LEARN_INTERVAL_MS = 1_000;
-/**
- * Time after the drain to write the last rows to the database. With the time that the process takes to exit, a stop
- * takes at most 10 s by default.
- */
+/** For the last rows, after the drain. With the exit of the process, a stop takes at most 10 s by default. */
 const RETIRE_MS = 1_000;
 
 /** Starts a server. Throws a StartupError for what an operator can fix; everything is stopped again by then. */
@@ -323,10 +320,7 @@ function sayWhoMayCall({ access, listen }: Config, log: Log): void {
     log.warn("everybody with credentials may do everything: set ROWLOCK_POLICY_FILE, see docs/security.md");
 }
 
-/**
- * A database that is away must not keep a server from stopping. What the server does not write then lapses by itself:
- * places, transactions, the entry in the register.
- */
+/** A database that is away must not keep a server from stopping: what it does not write then lapses by itself. */
 async function stopInTime(stops: AsyncDisposableStack, timeMs: number, log: Log): Promise<void> {
   const timeOver = Promise.withResolvers<never>();
   const late = new StoreError("unavailable", "timeout", "The database did not answer in time.");
@@ -354,10 +348,7 @@ function cannotStart(error: unknown): never {
     : error;
 }
 
-/**
- * Binds the addresses, by their settings, and releases them again. An address that is held but not served would look to
- * load balancers like a server that takes calls.
- */
+/** Binds the addresses, and releases them: one that is held but not served would look like a server that takes calls. */
 async function refuseTaken(addresses: Readonly<Record<string, ListenAddress | null>>): Promise<void> {
   const faults: unknown[] = [];
   for (const [setting, address] of Object.entries(addresses)) {
@@ -385,19 +376,12 @@ function cannotListen(setting: string, address: ListenAddress): (error: unknown)
 }
 
 function howToListen(code: string | undefined, setting: string): string {
-  switch (code) {
-    case "EADDRINUSE":
-      return `Stop whatever uses that address, or set ${setting}.`;
-    case "EADDRNOTAVAIL":
-      return `This machine does not have that address: set ${setting} to one that it has.`;
-    case "EACCES":
-      return `This user may not take that port: set ${setting} to a port above 1023.`;
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return `That name has no address: correct ${setting}.`;
-    default:
-      return `Set ${setting} to an address where it can listen.`;
-  }
+  if (code === "EADDRINUSE") return `Stop whatever uses that address, or set ${setting}.`;
+  if (code === "EADDRNOTAVAIL")
+    return `This machine does not have that address: set ${setting} to one that it has.`;
+  if (code === "EACCES") return `This user may not take that port: set ${setting} to a port above 1023.`;
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `That name has no address: correct ${setting}.`;
+  return `Set ${setting} to an address where it can listen.`;
 }
 
 function hashOf(settings: readonly unknown[]): string {

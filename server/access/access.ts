@@ -43,10 +43,7 @@ export const NOBODY: Identity = { principal: "", allowed: EVERYTHING, quota: NO_
 export interface Gate {
   /** Throws, or rejects with, an AccessError. */
   identify(credentials: Credentials): Identity | Promise<Identity>;
-  /**
-   * What each call without an `authorization` header fails with, whatever it asks for; null or unset: its certificate
-   * may be enough.
-   */
+  /** What each call without an `authorization` header fails with; null or unset: its certificate may be enough. */
   readonly withoutHeader?: AccessError | null;
 }
 

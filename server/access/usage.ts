@@ -106,10 +106,7 @@ export class Usage {
     };
   }
 
-  /**
-   * Keeps room for what a command asks for, until the function that it returns is called. null: the caller has no such
-   * quota. Throws OVERLOADED.
-   */
+  /** Keeps room until the function that it returns is called; null: the caller has no such quota. Throws OVERLOADED. */
   ask({ principal, quota }: User, { claims, waiters }: AskedFor): (() => void) | null {
     if (quota.claims === undefined && quota.waiters === undefined) return null;
     const used = this.#ofUser(principal, quota);
@@ -126,10 +123,7 @@ export class Usage {
     return this.#keep(principal, used, claims, 0, 0);
   }
 
-  /**
-   * Keeps room for a record, for a command that makes one if its lock has none. Whether the lock has one shows only when
-   * the command is decided, so a caller without room is refused only then.
-   */
+  /** Whether a command makes a record shows only when it is decided: a caller without room is refused only then. */
   roomForRecord({ principal, quota }: User): RecordReservation {
     const { records } = quota;
     if (records === undefined) return ANY_ROOM;

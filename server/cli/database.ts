@@ -220,10 +220,7 @@ function behindText(behindS: number): string {
   return behindS <= BEAT_S ? "its rows are up to date" : `its rows are about ${behindS} s behind`;
 }
 
-/**
- * Lists the servers in the register, and returns what is wrong with them. A server that has died stays there until another
- * server finds it.
- */
+/** Returns what is wrong with the servers in the register. One that died stays there until another one finds it. */
 async function listReplicas(store: Store, context: CliContext): Promise<Finding[]> {
   const { nowUs, replicas } = await store.replicas(REPLICAS_MAX);
   if (replicas.length === 0) context.out("replica  none is registered\n");

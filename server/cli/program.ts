@@ -92,9 +92,7 @@ Examples:
   rowlock history etl/load      who held it, and how that ended
 `;
 
-/**
- * Runs the command in `args` (without the program's own name), and resolves with the exit code. Rejects only for bugs.
- */
+/** Runs the command in `args`, without the program's own name. Rejects only for bugs. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
   const [first = "", ...rest] = args;
   if (first === COMPLETE) {

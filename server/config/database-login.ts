@@ -115,10 +115,7 @@ function readPassword(
 
 /** A file that holds the password of the database user, which may change while the server runs. */
 export class PasswordFile {
-  /**
-   * The password as last read. It is kept until a login is refused, because the file may change before the database. No
-   * message quotes it.
-   */
+  /** As last read. It stays until a login is refused, as the file may change before the database. No message quotes it. */
   current = "";
   readonly #path: string;
   readonly #readFile: ReadFile;

@@ -70,10 +70,7 @@ export interface CertificateEnd {
   readonly end: Date;
 }
 
-/**
- * The ends of the files that are there. Of several certificates in one, the one that ends first counts: a chain is as good
- * as its weakest part, and an authority that ends refuses all whom it has signed.
- */
+/** Of several certificates in a file, the one that ends first counts: a chain is as good as its weakest part. */
 export function endsOf(pems: Readonly<Record<string, string | null | undefined>>): CertificateEnd[] {
   return Object.entries(pems).flatMap(([file, pem]) => (pem ? [{ file, end: firstEnd(pem) }] : []));
 }

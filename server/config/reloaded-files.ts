@@ -153,10 +153,7 @@ export class ReloadedFiles {
     );
   }
 
-  /**
-   * Reads one file after the other, and none while a read hangs: that read occupies one of the few threads that Node
-   * has for files and for names of hosts.
-   */
+  /** None is read while a read hangs: that one occupies one of the few threads that Node has for files and for DNS. */
   async #read(path: string): Promise<Found> {
     const { readFile, readMsMax } = this.#options;
     const late: Found = { error: new Error(`no answer within ${readMsMax} ms`) };

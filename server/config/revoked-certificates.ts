@@ -45,10 +45,7 @@ export interface Certified {
   readonly serial: string;
 }
 
-/**
- * Of the certificate of a client, then its issuers, in DER: what lists name them by. null: the next one has not signed one
- * of them. Clients send their issuers, and could send another one of the same name.
- */
+/** null: one has not signed the one before it. Clients send their issuers, and could send another one of the same name. */
 export function chainOf(raws: readonly Buffer[]): readonly Certified[] | null {
   const certificates = raws.map((raw) => new X509Certificate(raw));
   const isWhole = certificates.every((certificate, at) => {
@@ -126,10 +123,7 @@ function certificateFields(der: Buffer) {
   return { serial: serial.content.toString("hex"), issuer: nameText(issuer), subject: nameText(subject) };
 }
 
-/**
- * The same text for names that TLS takes for the same: lists and certificates may write one in several kinds of text, with
- * other spaces and in another case.
- */
+/** The same text for names that TLS takes for the same: in several kinds of text, with other spaces, in another case. */
 function nameText({ content }: Part): string {
   const sets = partsOf(content).map((set) => partsOf(set.content).map(({ content }) => partsOf(content)));
   return JSON.stringify(

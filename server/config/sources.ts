@@ -29,10 +29,7 @@ export interface Written {
 /** The prefix of names for the project's own tests; a server ignores these. */
 const TEST_PREFIX = `${PREFIX}TEST_`;
 
-/**
- * Kubernetes sets these in every container beside a service whose name begins with `rowlock`: ROWLOCK_SERVICE_HOST,
- * ROWLOCK_PORT=tcp://..., ROWLOCK_PORT_50051_TCP_ADDR, ROWLOCK_MYSQL_SERVICE_PORT and so on.
- */
+/** What Kubernetes sets in every container beside a service whose name begins with `rowlock`, as ROWLOCK_PORT=tcp://... */
 const KUBERNETES_NAME =
   /_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
 const KUBERNETES_URL = /^(tcp|udp|sctp):\/\//;

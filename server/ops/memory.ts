@@ -11,10 +11,7 @@ const MIB = 2 ** 20;
 const BESIDE_HEAP_BYTES = 96 * MIB;
 /** Heap that an idle server needs, with its caches. */
 const AT_REST_BYTES = 64 * MIB;
-/**
- * Measured and rounded up: 6 to 10 KB a wait, the most for a call of its own; 13 KB a session; a connection takes
- * much the same.
- */
+/** Measured and rounded up: 6 to 10 KB a wait, the most for a call of its own; 13 KB a session or connection. */
 const WAIT_BYTES = 8 * 1_024;
 const SESSION_BYTES = 16 * 1_024;
 const CONNECTION_BYTES = 16 * 1_024;
@@ -28,10 +25,7 @@ const NAMES_S = 10;
 const WAITS_SHARE = 1 / 2;
 const SESSIONS_SHARE = 1 / 8;
 const CONNECTIONS_SHARE = 1 / 8;
-/**
- * Of open calls with their headers: the waits among them, which have their own share, count here too. Then of those
- * whose requests have not arrived.
- */
+/** Of open calls with their headers, waits among them; then of those whose requests have not arrived. */
 const STREAMS_SHARE = 3 / 4;
 const PENDING_STREAMS_SHARE = 1 / 4;
 const STREAM_BYTES_MIN = 2 * MIB;
@@ -41,17 +35,11 @@ const CACHED_LOCKS_SHARE = 1 / 16;
 const PRINCIPAL_WAITS_SHARE = 1 / 2;
 /** Even a server with next to no memory serves this many. */
 const ROOM_MIN = 100;
-/**
- * Share of the heap in use after a full collection: from the first one on memory is short, until it falls to the
- * second.
- */
+/** In use after a full collection: from the first share on memory is short, until it falls to the second. */
 const SHORT_SHARE = 0.75;
 const ENOUGH_SHARE = 0.65;
 
-/**
- * The bytes that the heap may grow to. `processMax`: what the machine or its container allows the whole process, as
- * reported by Node; 0 or more than any machine has: no bound.
- */
+/** `processMax`: of the machine or container, as Node reports it; 0 or more than any machine has: no bound. */
 export function heapMaxIn(processMax: number): number {
   const { heap_size_limit: heapMax } = getHeapStatistics();
   if (!(processMax > 0)) return heapMax;

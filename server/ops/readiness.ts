@@ -162,10 +162,7 @@ export class Readiness {
     return this.#settle(cannotWrite(outcome.error), outcome.error);
   }
 
-  /**
-   * Asks the other servers, and then this server's database once more, with this probe or a new one: the database may
-   * have come back for all servers meanwhile. If it has not, sends clients elsewhere.
-   */
+  /** Asks the others, and then its own database once more, as that may be back by now. If it is not, sends clients away. */
   async #lostAlone(lateMs: number, late?: Probing): Promise<boolean> {
     if (this.#isComparing) return false;
     this.#isComparing = true;

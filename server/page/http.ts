@@ -46,10 +46,7 @@ export function peerOf({ socket }: IncomingMessage): string {
   return formatListenAddress({ host: peerHost(socket), port: socket.remotePort ?? 0 });
 }
 
-/**
- * The body of a request; a CallError: it is too large. Rejects if the browser goes before it has sent it, or takes longer
- * than a request may.
- */
+/** A CallError: it is too large. Rejects if the browser goes before it has sent it, or takes too long. */
 export async function bodyOf(
   request: IncomingMessage,
   response: ServerResponse,

@@ -32,10 +32,7 @@ export interface PageOptions extends CallersOptions {
   readonly rates: Pick<Rates, "body">;
 }
 
-/**
- * Answers a request, and calls `identified` when its sender has proved who it is. Rejects if the browser goes before it
- * has sent all of it.
- */
+/** Calls `identified` when the sender has proved who it is. Rejects if the browser goes before it has sent all of it. */
 type Answering = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -47,10 +44,7 @@ interface Route {
   readonly answer: Answering;
 }
 
-/**
- * Says what is asked for. `identify`: finds out who asks, and takes a place among the calls of pages; rejects with an
- * AccessError or a CallError.
- */
+/** `identify` also takes a place among the calls of pages, and rejects with an AccessError or a CallError. */
 type Read = (request: IncomingMessage, identify: () => Promise<Identity>) => Promise<object>;
 
 const API = "/api/";
@@ -124,10 +118,7 @@ export class Page {
     });
   }
 
-  /**
-   * Which server this is, who uses the page, and what they may do. Without the sign-in that the server asks for, only that
-   * it asks for one, and whether it is ready.
-   */
+  /** Without the sign-in that the server asks for, only that it asks for one, and whether it is ready. */
   async #about(...[request, identify]: Parameters<Read>) {
     const { server, readiness } = this.#options;
     const { latest } = readiness;

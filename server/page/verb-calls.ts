@@ -40,10 +40,7 @@ export class VerbCalls {
     this.#calls = calls;
   }
 
-  /**
-   * Answers a request for the verb. `identified`: called when its sender has proved who it is. Rejects if the browser goes
-   * before it has sent its request.
-   */
+  /** As `Answering` of page.ts. */
   async answer(
     verb: AnyVerb,
     request: IncomingMessage,
