@@ -1,10 +1,10 @@
 // The composition root: builds the parts of one server, starts them in order, and stops them in reverse order. Only
 // this file knows all of them.
 
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { MetricsTokens } from "./access/bearer.ts";
+import { hashOf } from "./access/tokens-file.ts";
 import { metricsTokenFile } from "./config/access-config.ts";
 import { formatListenAddress, isLoopback, type ListenAddress } from "./config/addresses.ts";
 import type { Config } from "./config/config.ts";
@@ -146,6 +146,7 @@ async function startParts(
   const graceUs = config.graceMs * 1_000;
   const retentionUs = config.retentionMs * 1_000;
   const keptFor = keptForBy(retentionUs, config.history);
+  const kept = [USUALLY_KEPT_US, retentionUs, config.history, config.changesRetentionMs];
   const engine = new Engine({
     store,
     leastKeptUs: keptFor.least,
@@ -167,7 +168,7 @@ async function startParts(
       retentionUs,
       historyRowsMax: config.historyRowsMax,
       changesUs: config.changesRetentionMs * 1_000,
-      keptBy: hashOf([USUALLY_KEPT_US, retentionUs, config.history, config.changesRetentionMs]),
+      keptBy: hashOf(JSON.stringify(kept)),
     },
     doctorIntervalMs: config.doctorIntervalMs,
     ...(config.stateFile === null ? {} : { memory: stateFile(config.stateFile) }),
@@ -382,8 +383,4 @@ function howToListen(code: string | undefined, setting: string): string {
   if (code === "EACCES") return `This user may not take that port: set ${setting} to a port above 1023.`;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `That name has no address: correct ${setting}.`;
   return `Set ${setting} to an address where it can listen.`;
-}
-
-function hashOf(settings: readonly unknown[]): string {
-  return createHash("sha256").update(JSON.stringify(settings)).digest("hex");
 }

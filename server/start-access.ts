@@ -1,10 +1,10 @@
 // Starts what decides who may call: reads its files now and whenever they change, ends who has lost what they came with,
 // and counts the live claims and records that quotas are about.
 
-import { createHash } from "node:crypto";
 import { Access, type Loss } from "./access/access.ts";
 import { FileKeys, UrlKeys } from "./access/key-sets.ts";
 import { Policy } from "./access/policy.ts";
+import { hashOf } from "./access/tokens-file.ts";
 import { Usage } from "./access/usage.ts";
 import type { AccessFiles } from "./config/access-config.ts";
 import type { FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
@@ -53,7 +53,7 @@ export function startAccess(
   files.add(policy, (value, [text = ""]) => {
     access.replacePolicy(value);
     const from = policyHash;
-    const to = createHash("sha256").update(text).digest("hex").slice(0, HASH_CHARS);
+    const to = hashOf(text).slice(0, HASH_CHARS);
     policyHash = to;
     // The first policy is no change: nobody knows which one was in force before.
     if (from !== undefined && from !== to) noting = noting.then(() => notePolicy(from, to));

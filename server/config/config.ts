@@ -104,7 +104,7 @@ function valuesOf(keys: readonly SettingKey[], input: ConfigInput) {
   const written = readSources(input, faults);
   const values: Partial<Record<SettingKey, unknown>> = {};
   for (const key of keys) {
-    const { kind, default: usual = "", secret }: Setting<unknown> = SETTINGS[key];
+    const { kind, default: usual = kind.usual ?? "", secret }: Setting<unknown> = SETTINGS[key];
     const name = nameOf(key);
     const { text, where } = written.get(name) ?? { text: usual, where: "default" };
     if (text === null) continue;

@@ -7,6 +7,8 @@ export interface Kind<Value> {
   /** How a value is shown in usage lines, such as `<duration>`. */
   readonly placeholder: string;
   readonly bound: string;
+  /** What holds if nothing is written; unset: an empty text. */
+  readonly usual?: string;
   read(text: string): Value | Refusal;
 }
 
@@ -46,11 +48,12 @@ export function count(min: number, max: number): Kind<number> {
   };
 }
 
-/** The same, or this word, which becomes null. */
+/** The same, or this word, which becomes null, and which is usual. */
 export function or<Value>(word: string, { placeholder, bound, read }: Kind<Value>): Kind<Value | null> {
   return {
     placeholder,
     bound: `${bound}, or ${word}`,
+    usual: word,
     read(text) {
       if (text === word) return null;
       const value = read(text);
@@ -85,6 +88,7 @@ export function listOf<const Word extends string>(words: readonly Word[]): Kind<
 export const flag: Kind<boolean> = {
   placeholder: "[true|false]",
   bound: "true or false",
+  usual: "false",
   read: (text) =>
     text === "true" || text === "false" ? text === "true" : new Refusal("write true or false"),
 };

@@ -19,18 +19,7 @@ import type { ListenAddress } from "../config/addresses.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import { Connections } from "./connections.ts";
-import {
-  CONNECTIONS_FEW,
-  CONNECTIONS_MAX,
-  CONNECTIONS_OF_NETWORK_MAX,
-  CROWDED_CONNECTIONS,
-  IDLE_MS_MAX,
-  LATE_CHECK_MS,
-  LINGER_MS,
-  READ_MS_MAX,
-  REQUEST_MS_MAX,
-  REQUESTS_AT_ONCE_MAX,
-} from "./ops-bounds.ts";
+import * as bounds from "./ops-bounds.ts";
 import type { Ready } from "./readiness.ts";
 
 export interface MetricsHttpOptions {
@@ -62,9 +51,9 @@ export class MetricsHttp {
   #server: Server | TlsServer | undefined;
   /** Also those that have not finished their TLS handshake, which Node's own list leaves out. */
   readonly #connections = new Connections<Socket>({
-    max: CONNECTIONS_MAX,
-    ofNetworkMax: CONNECTIONS_OF_NETWORK_MAX,
-    few: CONNECTIONS_FEW,
+    max: bounds.CONNECTIONS_MAX,
+    ofNetworkMax: bounds.CONNECTIONS_OF_NETWORK_MAX,
+    few: bounds.CONNECTIONS_FEW,
   });
   /** By what requests have as their socket: over TLS, that is another one than the connection's. */
   readonly #connectionOf = new WeakMap<Socket, Socket>();
@@ -107,7 +96,7 @@ export class MetricsHttp {
 
   async #listen(address: ListenAddress): Promise<Server | TlsServer> {
     const answer: RequestListener = (request, response) => void this.#answer(request, response);
-    const tls = this.#tls && { ...ownOptions(this.#tls), handshakeTimeout: IDLE_MS_MAX };
+    const tls = this.#tls && { ...ownOptions(this.#tls), handshakeTimeout: bounds.IDLE_MS_MAX };
     const server = tls ? createTlsServer({ ...TIMES, ...tls }, answer) : createServer(TIMES, answer);
     server.on("connection", (socket: Socket) => this.#connected(socket, server));
     server.on("secureConnection", (secured: Socket) => {
@@ -150,7 +139,7 @@ export class MetricsHttp {
     }
     const requests = this.#connections.began(socket);
     response.once("close", () => this.#connections.ended(socket));
-    if (requests > REQUESTS_AT_ONCE_MAX) {
+    if (requests > bounds.REQUESTS_AT_ONCE_MAX) {
       socket.destroy();
       return;
     }
@@ -175,7 +164,7 @@ export class MetricsHttp {
     const path = (request.url ?? "").replace(/\?.*$/, "");
     const { page, tokens, metrics, readiness } = this.#options;
     if (page?.has(path)) {
-      if (this.#connections.size > CROWDED_CONNECTIONS) response.setHeader("connection", "close");
+      if (this.#connections.size > bounds.CROWDED_CONNECTIONS) response.setHeader("connection", "close");
       return await page.answer(path, request, response, identified);
     }
     if (!PATHS.includes(path)) {
@@ -208,10 +197,10 @@ export class MetricsHttp {
 const PATHS = ["/metrics", "/healthz", "/readyz"];
 
 const TIMES = {
-  headersTimeout: IDLE_MS_MAX,
-  requestTimeout: REQUEST_MS_MAX,
-  keepAliveTimeout: IDLE_MS_MAX,
-  connectionsCheckingInterval: LATE_CHECK_MS,
+  headersTimeout: bounds.IDLE_MS_MAX,
+  requestTimeout: bounds.REQUEST_MS_MAX,
+  keepAliveTimeout: bounds.IDLE_MS_MAX,
+  connectionsCheckingInterval: bounds.LATE_CHECK_MS,
 };
 
 /** Ends the connection if its client does not read the answer, or does not stop to send what was answered. */
@@ -220,11 +209,11 @@ function endUnread(request: IncomingMessage, response: ServerResponse, socket: S
     const timer = setTimeout(() => socket.destroy(), timeMs).unref();
     return () => clearTimeout(timer);
   };
-  if (!response.closed) response.once("close", endAfter(READ_MS_MAX));
+  if (!response.closed) response.once("close", endAfter(bounds.READ_MS_MAX));
   if (request.complete) return;
   // Read, and not kept.
   request.resume();
-  const inTime = endAfter(LINGER_MS);
+  const inTime = endAfter(bounds.LINGER_MS);
   request.once("end", inTime).once("close", inTime);
 }
 

@@ -72,7 +72,7 @@ interface Probing {
 }
 
 export class Readiness {
-  readonly #options: Required<Omit<ReadinessOptions, "freshMs" | "graceMs">>;
+  readonly #options: ReadinessOptions & Required<Pick<ReadinessOptions, "recent" | "timeoutMs">>;
   readonly #troubleFreshMs: number;
   readonly #quietFreshMs: number;
   readonly #lateMs: number;
@@ -88,14 +88,7 @@ export class Readiness {
   #isComparing = false;
 
   constructor({ freshMs, graceMs = Number.POSITIVE_INFINITY, ...options }: ReadinessOptions) {
-    this.#options = {
-      recent: () => NOTHING_RECENT,
-      onAnswer: () => {},
-      othersDecide: async () => false,
-      onElsewhere: () => {},
-      timeoutMs: PROBE_MS_MAX,
-      ...options,
-    };
+    this.#options = { recent: () => NOTHING_RECENT, timeoutMs: PROBE_MS_MAX, ...options };
     this.#quietFreshMs = freshMs ?? Math.min(QUIET_FRESH_MS_MAX, graceMs * QUIET_FRESH_PER_GRACE);
     this.#troubleFreshMs = Math.min(TROUBLE_FRESH_MS, this.#quietFreshMs);
     this.#lateMs = Math.min(LATE_MS_MAX, graceMs * LATE_PER_GRACE);
@@ -167,11 +160,11 @@ export class Readiness {
     if (this.#isComparing) return false;
     this.#isComparing = true;
     try {
-      if (!(await this.#options.othersDecide(lateMs))) return false;
+      if (!(await this.#options.othersDecide?.(lateMs))) return false;
       const again = late ?? this.#underWay();
       const outcome = await outcomeUntil(again, again.heardMs + lateMs);
       const isLost = outcome !== null && !this.#draining;
-      if (isLost) this.#options.onElsewhere();
+      if (isLost) this.#options.onElsewhere?.();
       return isLost;
     } finally {
       this.#isComparing = false;
@@ -205,7 +198,7 @@ export class Readiness {
     const isOther = answer.ready !== this.#answer.ready;
     this.#answer = answer;
     this.#answeredAtMs = Math.max(this.#answeredAtMs, atMs);
-    this.#options.onAnswer(cause);
+    this.#options.onAnswer?.(cause);
     if (isOther) for (const listener of this.#listeners) listener(answer);
     return answer;
   }
