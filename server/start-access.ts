@@ -79,9 +79,9 @@ export function startAccess(
   }
 
   async function countAll(): Promise<void> {
-    if (access.boundsClaims) usage.counted(await store.claimsOfPrincipals());
+    if (access.policy?.boundsClaims) usage.counted(await store.claimsOfPrincipals());
     // If the quota is gone, nothing is kept of what was counted before.
-    usage.recordsCounted(access.boundsRecords ? await store.recordsOfPrincipals() : []);
+    usage.recordsCounted(access.policy?.boundsRecords ? await store.recordsOfPrincipals() : []);
   }
 
   return {
@@ -104,7 +104,7 @@ export function startAccess(
       if (event.kind !== "ended" && event.kind !== "record_changed") return;
       const { record, isNewRecord = false } = event;
       const isDeleted = event.kind === "record_changed" && event.change === "deleted";
-      if (record && (isNewRecord || isDeleted) && access.boundsRecords)
+      if (record && (isNewRecord || isDeleted) && access.policy?.boundsRecords)
         usage.decided(record.principal, 0, 0, isDeleted ? -1 : 1);
     },
     /** From now on, calls `endLost` when callers have lost what they came with. */

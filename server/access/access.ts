@@ -91,12 +91,9 @@ export class Access implements Gate {
     this.withoutHeader = certificates ? null : credentialsMissing(this.#accepted);
   }
 
-  get boundsClaims(): boolean {
-    return this.#policy?.boundsClaims ?? false;
-  }
-
-  get boundsRecords(): boolean {
-    return this.#policy?.boundsRecords ?? false;
+  /** In force; undefined: whoever is known may do everything. */
+  get policy(): Policy | undefined {
+    return this.#policy;
   }
 
   replaceTokens(tokens: Tokens): void {

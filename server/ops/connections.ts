@@ -27,7 +27,6 @@ interface Entry {
 export class Connections<Key> {
   readonly #bounds: ConnectionBounds;
   readonly #open = new Map<Key, Entry>();
-  readonly #counts = new Map<string, number>();
   #turns = 0;
 
   constructor(bounds: ConnectionBounds) {
@@ -56,18 +55,12 @@ export class Connections<Key> {
     if (victim !== null) this.leave(victim);
     const came = this.#turns++;
     this.#open.set(key, { network, came, asked: came, requests: 0, isKnown: false });
-    this.#counts.set(network, this.#count(network) + 1);
     return victim;
   }
 
   /** Can be called twice. */
   leave(key: Key): void {
-    const entry = this.#open.get(key);
-    if (!entry) return;
     this.#open.delete(key);
-    const rest = this.#count(entry.network) - 1;
-    if (rest > 0) this.#counts.set(entry.network, rest);
-    else this.#counts.delete(entry.network);
   }
 
   /** A request has arrived. Returns how many of the connection are not answered, with this one. */
@@ -101,20 +94,20 @@ export class Connections<Key> {
     const pool = isOfBusy ? busy : candidates.filter((each) => !isBusy(each));
     const strangers = pool.filter(([, { isKnown }]) => !isKnown);
     const turnOf = ({ came, asked }: Entry) => (isOfBusy ? asked : came);
+    const counts = Map.groupBy(this.#open.values(), (entry) => entry.network);
+    // Of the connections of its network; 0: few.
+    const excessOf = (entry: Entry) => {
+      const count = counts.get(entry.network)?.length ?? 0;
+      return count > this.#bounds.few ? count : 0;
+    };
     const [chosen] = (strangers.length > 0 ? strangers : pool).sort(
-      ([, a], [, b]) => this.#excess(b) - this.#excess(a) || turnOf(a) - turnOf(b),
+      ([, a], [, b]) => excessOf(b) - excessOf(a) || turnOf(a) - turnOf(b),
     );
     return chosen ? chosen[0] : null;
   }
 
   #count(network: string): number {
-    return this.#counts.get(network) ?? 0;
-  }
-
-  /** The connections of its network; 0: few. */
-  #excess({ network }: Entry): number {
-    const count = this.#count(network);
-    return count > this.#bounds.few ? count : 0;
+    return this.#open.values().reduce((count, entry) => count + Number(entry.network === network), 0);
   }
 }
 

@@ -1,11 +1,10 @@
-// Whether this server should get calls: decisions get through, and the server was not asked to stop. If clients
-// made decisions in the last seconds and all of them worked, these are the answer. Otherwise the server makes
-// decisions of its own as probes: about once a second while there is trouble, and less often while no client asks for
-// anything.
+// Whether this server should get calls: decisions get through, and it was not asked to stop. If all decisions of clients in
+// the last seconds worked, these are the answer. Otherwise it decides something itself as a probe: about once a second while
+// there is trouble, and less often while no client asks for anything.
 //
-// A server that alone loses its database sends its clients to another one, which first proves that it can decide.
-// Silence is not yet a loss: a database that is slow for all servers answers none of them in time, and then all
-// clients stay. All times follow from the grace period, so that clients are elsewhere before half of it is over.
+// A server that alone loses its database sends its clients to another one, which first proves that it can decide. Silence
+// is not yet a loss: if a database is slow for all, all clients stay. All times follow from the grace period, so that
+// clients are elsewhere before half of it is over.
 
 import { TOO_OLD } from "../core/level.ts";
 

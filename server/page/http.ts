@@ -16,6 +16,13 @@ import type { Failure } from "../grpc/messages/status.ts";
 import { peerHost } from "./callers.ts";
 import { BODY_BYTES_MAX, READ_MS_MAX, SIGN_OF_LIFE_MS } from "./page-bounds.ts";
 
+/** Calls `identified` when the sender has proved who it is. Rejects if the browser goes before it has sent all of it. */
+export type Answering = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  identified: () => void,
+) => Promise<void>;
+
 /** Emits `cancelled` when the browser goes before it has its answer. */
 export class PageCall extends EventEmitter implements CarriedCall {
   cancelled = false;

@@ -12,11 +12,11 @@ import { failureOf } from "../grpc/messages/status.ts";
 import type { Ready } from "../ops/readiness.ts";
 import { Assets, type Files } from "./assets.ts";
 import { Callers, type CallersOptions, refusalOf } from "./callers.ts";
-import { peerOf, sendFailure, sendJson, sendRefusal } from "./http.ts";
+import { type Answering, peerOf, sendFailure, sendJson, sendRefusal } from "./http.ts";
 import { OpenPages } from "./open-pages.ts";
 import { PAGE_CALLS, PAGE_WATCHES } from "./page-bounds.ts";
 import type { Rates } from "./rates.ts";
-import { PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
+import { type Enter, PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
 
 export interface PageOptions extends CallersOptions {
   readonly served: Served;
@@ -31,13 +31,6 @@ export interface PageOptions extends CallersOptions {
   readonly readiness: { readonly latest: Ready };
   readonly rates: Pick<Rates, "body">;
 }
-
-/** Calls `identified` when the sender has proved who it is. Rejects if the browser goes before it has sent all of it. */
-type Answering = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  identified: () => void,
-) => Promise<void>;
 
 interface Route {
   readonly method: "GET" | "POST";
@@ -58,11 +51,16 @@ export class Page {
   readonly #calls = new OpenPages("page_calls", PAGE_CALLS, ({ writableEnded }) => writableEnded);
   readonly #routes: ReadonlyMap<string, Route>;
 
+  readonly #enter: Enter = (what, identity, response) => {
+    const full = (what === "calls" ? this.#calls : this.#watches).enter(identity, response);
+    if (full !== null) throw tooManyOfPages(what, full);
+  };
+
   constructor(options: PageOptions) {
     this.#options = options;
     this.#assets = new Assets(options.files);
     this.#callers = new Callers(options);
-    const verbs = new VerbCalls(options.served, this.#callers, this.#watches, this.#calls);
+    const verbs = new VerbCalls(options.served, this.#callers, this.#enter);
     this.#routes = new Map([
       ...PAGE_VERBS.map((verb) => route("POST", verb.of.name, (...http) => verbs.answer(verb, ...http))),
       this.#read("about", (...asked) => this.#about(...asked)),
@@ -104,8 +102,7 @@ export class Page {
       const identify = async () => {
         const identity = await this.#callers.identify(request, "read");
         if (identity.principal !== "") identified();
-        const full = this.#calls.enter(identity, response);
-        if (full !== null) throw tooManyOfPages("calls", full);
+        this.#enter("calls", identity, response);
         return identity;
       };
       try {

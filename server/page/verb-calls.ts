@@ -2,16 +2,16 @@
 // may do what, checks, errors, quotas, metrics and logs are those of any call. It has no verb that takes, keeps or
 // returns a lease, so no secret id can pass.
 
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { create, type DescMessage, fromBinary, toJson } from "@bufbuild/protobuf";
 import type { Identity } from "../access/access.ts";
 import type { Answer } from "../grpc/call.ts";
 import { type Carrier, perform, type Served } from "../grpc/call-frame.ts";
-import { CallError, tooManyOfPages } from "../grpc/messages/call-error.ts";
+import { CallError } from "../grpc/messages/call-error.ts";
 import { type AnyVerb, VERBS } from "../grpc/verbs.ts";
 import type { Callers } from "./callers.ts";
+import type { Answering } from "./http.ts";
 import { bodyOf, EventStream, failureBody, fromBody, PageCall, sendFailure, sendText } from "./http.ts";
-import type { OpenPages } from "./open-pages.ts";
 
 const { getLock, listLocks, listLimits, listClaims, listChanges, explainWait, watchLocks } = VERBS;
 const { setLimit, forceRelease, updateRecord } = VERBS;
@@ -22,33 +22,37 @@ export const PAGE_VERBS = [
   ...[setLimit, forceRelease, updateRecord],
 ] as unknown as readonly AnyVerb[];
 
-/** A request of which its caller, the place that it takes and its body are known; or why it is refused. */
-type Admitted = { readonly identity: Identity; readonly body: Buffer } | { readonly refusal: unknown };
-
 type Prepared = Omit<Carrier<never>, "encode" | "end">;
+
+/** Takes a place among what pages have open. Throws a CallError if there is none. */
+export type Enter = (what: "watches" | "calls", identity: Identity, response: ServerResponse) => void;
 
 export class VerbCalls {
   readonly #served: Served;
   readonly #callers: Callers;
-  readonly #watches: OpenPages;
-  readonly #calls: OpenPages;
+  readonly #enter: Enter;
 
-  constructor(served: Served, callers: Callers, watches: OpenPages, calls: OpenPages) {
+  constructor(served: Served, callers: Callers, enter: Enter) {
     this.#served = served;
     this.#callers = callers;
-    this.#watches = watches;
-    this.#calls = calls;
+    this.#enter = enter;
   }
 
-  /** As `Answering` of page.ts. */
-  async answer(
-    verb: AnyVerb,
-    request: IncomingMessage,
-    response: ServerResponse,
-    identified: () => void,
-  ): Promise<void> {
+  /**
+   * As `Answering`. First who calls, by the head of the request alone; then the body; and only a whole request takes a
+   * place. So a body that never ends keeps nobody out, and that of a stranger is not read.
+   */
+  async answer(verb: AnyVerb, ...[request, response, identified]: Parameters<Answering>): Promise<void> {
     const isWatch = verb.of.methodKind !== "unary";
-    const admitted = await this.#admitted(verb, isWatch, request, response, identified);
+    let identity: Identity | null = null;
+    let refusal: unknown;
+    try {
+      identity = await this.#callers.identify(request, verb.needs.right);
+    } catch (error) {
+      refusal = error;
+    }
+    if (identity && identity.principal !== "") identified();
+    const body = identity && (await bodyOf(request, response));
     const prepared: Prepared = {
       call: new PageCall(request, response),
       via: "page",
@@ -56,43 +60,20 @@ export class VerbCalls {
         traceparent: textOf(request.headers.traceparent),
         tracestate: textOf(request.headers.tracestate),
       }),
-      identify() {
+      identify: () => {
         // Thrown within the frame, so that it is counted as the failure of a call.
-        if ("refusal" in admitted) throw admitted.refusal;
+        if (!identity) throw refusal;
+        if (body instanceof CallError) throw body;
+        this.#enter(isWatch ? "watches" : "calls", identity, response);
         // The credentials may have ended while the body came.
-        const ended = admitted.identity.ended(Date.now());
+        const ended = identity.ended(Date.now());
         if (ended) throw ended;
-        return admitted.identity;
+        return identity;
       },
-      decode: () => fromBody(verb.of.input, (admitted as { body: Buffer }).body),
+      decode: () => fromBody(verb.of.input, body as Buffer),
     };
     if (isWatch) this.#watch(verb, prepared, response);
     else this.#once(verb, prepared, response);
-  }
-
-  /**
-   * First who calls, by the head of the request alone; then the body; and only a whole request takes a place. So a body
-   * that never ends keeps nobody out, and that of a stranger is not read. Rejects as `bodyOf`.
-   */
-  async #admitted(
-    verb: AnyVerb,
-    isWatch: boolean,
-    request: IncomingMessage,
-    response: ServerResponse,
-    identified: () => void,
-  ): Promise<Admitted> {
-    let identity: Identity;
-    try {
-      identity = await this.#callers.identify(request, verb.needs.right);
-    } catch (refusal) {
-      return { refusal };
-    }
-    if (identity.principal !== "") identified();
-    const body = await bodyOf(request, response);
-    if (body instanceof CallError) return { refusal: body };
-    const full = (isWatch ? this.#watches : this.#calls).enter(identity, response);
-    if (full !== null) return { refusal: tooManyOfPages(isWatch ? "watches" : "calls", full) };
-    return { identity, body };
   }
 
   #once(verb: AnyVerb, prepared: Prepared, response: ServerResponse): void {
