@@ -113,21 +113,14 @@ export class UrlKeys implements KeySet {
   }
 
   async #fetchOnce(): Promise<void> {
-    const { url, fetched } = this.#options;
-    try {
-      const read = readKeys(await fetched(url));
-      if ("faults" in read) return this.#report(read.faults.join("; "));
-      this.#keys = read.value;
-      this.#report(null);
-    } catch (error) {
-      this.#report(messageOf(error));
-    }
-  }
-
-  #report(outcome: string | null): void {
+    const { url, fetched, onOutcome } = this.#options;
+    const failed = (error: unknown): ReadKeys => ({ faults: [messageOf(error)] });
+    const read = await fetched(url).then(readKeys).catch(failed);
+    if ("value" in read) this.#keys = read.value;
+    const outcome = "value" in read ? null : read.faults.join("; ");
     if (outcome === this.#outcome) return;
     this.#outcome = outcome;
-    this.#options.onOutcome(outcome);
+    onOutcome(outcome);
   }
 }
 

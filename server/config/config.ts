@@ -3,27 +3,14 @@
 // server reads again has an entry here, for `rowlock doctor`, which checks them without a server.
 
 import { isDeepStrictEqual } from "node:util";
-import {
-  type AccessFiles,
-  accessConfig,
-  keysFile,
-  metricsTokenFile,
-  policyFile,
-  tokensFile,
-} from "./access-config.ts";
+import type { AccessFiles } from "./access-config.ts";
+import { accessConfig, keysFile, metricsTokenFile, policyFile, tokensFile } from "./access-config.ts";
 import { formatListenAddress, isLoopback } from "./addresses.ts";
 import { type DatabaseLogin, type DatabasePlace, readDatabaseLogin } from "./database-login.ts";
 import type { Watched } from "./reloaded-files.ts";
 import { Refusal } from "./setting-kinds.ts";
-import {
-  type Checked,
-  DATABASE_KEYS,
-  nameOf,
-  SETTINGS,
-  type Setting,
-  type SettingKey,
-  type SettingValues,
-} from "./settings.ts";
+import type { Checked, Setting, SettingKey, SettingValues } from "./settings.ts";
+import { DATABASE_KEYS, nameOf, SETTINGS } from "./settings.ts";
 import { readSources, type SourcesInput } from "./sources.ts";
 import { readTlsMaterial, type TlsMaterial, tlsFiles } from "./tls-files.ts";
 

@@ -32,9 +32,8 @@ export function listenerEnds({ certificate, clientCa }: TlsMaterial): Certificat
 }
 
 /**
- * Reads the files and checks that they belong together. The result counts only if this adds no faults. null: there is
- * no certificate with a key. A certificate may have expired: a server that starts with it serves at least the clients
- * that do not mind.
+ * The result counts only if this adds no faults. null: there is no certificate with a key. A certificate may have expired:
+ * a server that starts with it serves at least the clients that do not mind.
  */
 export function readTlsMaterial(
   { tlsCert = null, tlsKey = null, tlsClientCa = null, tlsClientCrl = null }: Checked,

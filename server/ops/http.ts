@@ -1,16 +1,10 @@
 // The HTTP listener for operators: /metrics, /healthz (the process is alive), /readyz (decisions get through), and what
-// the page for people answers. Over TLS if it gets a certificate. It shows no secrets. If there are tokens, /metrics
-// needs one, because it shows the classes of locks and how much they are used. The probes stay open: orchestrators and
-// load balancers have no token, and learn only whether the server works. So anybody who reaches the port may connect, and
-// nothing that they leave open keeps a probe out: connections.ts says who goes.
+// the page for people answers. If there are tokens, /metrics needs one, as it shows the classes of locks and their use. The
+// probes stay open: orchestrators have no token, and learn only whether the server works. So anybody who reaches the port
+// may connect, and nothing that they leave open keeps a probe out: connections.ts says who goes. It shows no secrets.
 
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
+import { createServer } from "node:http";
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";

@@ -121,9 +121,8 @@ const OWN_HEADER = "x-rowlock-page";
 const OWN_SITES: readonly unknown[] = [undefined, "same-origin", "none"];
 
 /**
- * Why the request is refused; null: it is not. `asksWhoCalls`: a request needs a token, which another site does not
- * have. Without that, its host must be an address or localhost: whoever owns a name may lead it here while somebody
- * looks at their site.
+ * `asksWhoCalls`: a request needs a token, which another site does not have. Without that, its host must be an address or
+ * localhost: whoever owns a name may lead it here while somebody looks at their site.
  */
 export function refusalOf(
   { headers }: Pick<IncomingMessage, "headers">,

@@ -38,9 +38,8 @@ export class OpenPages {
   }
 
   /**
-   * Counts a request until its answer has been sent or its browser has gone. Returns what has no room for it: all pages,
-   * or those of its caller or network; null: it is counted. If all pages have no room, the caller with the most gives
-   * one of its places to a caller with fewer.
+   * Counts a request until it is answered or its browser has gone. Returns what has no room for it; null: it is counted.
+   * If all pages have no room, the caller with the most gives one of its places to a caller with fewer.
    */
   enter({ principal: caller }: Pick<Identity, "principal">, response: ServerResponse): keyof Shares | null {
     const entry = { caller, network: networkOf(response.socket?.remoteAddress ?? ""), response };
