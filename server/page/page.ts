@@ -7,7 +7,7 @@ import type { Identity } from "../access/access.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import { seenUnder } from "../grpc/authorize.ts";
 import type { Served } from "../grpc/call-frame.ts";
-import { badRequest, tooManyOfPages } from "../grpc/messages/call-error.ts";
+import { badRequest } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
 import type { Ready } from "../ops/readiness.ts";
 import { Assets, type Files } from "./assets.ts";
@@ -16,7 +16,7 @@ import { type Answering, peerOf, sendFailure, sendJson, sendRefusal } from "./ht
 import { OpenPages } from "./open-pages.ts";
 import { PAGE_CALLS, PAGE_WATCHES } from "./page-bounds.ts";
 import type { Rates } from "./rates.ts";
-import { type Enter, PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
+import { PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
 
 export interface PageOptions extends CallersOptions {
   readonly served: Served;
@@ -46,21 +46,18 @@ export class Page {
   readonly #options: PageOptions;
   readonly #callers: Callers;
   readonly #assets: Assets;
-  readonly #watches = new OpenPages("page_watches", PAGE_WATCHES, () => true);
-  // A call that has done its work loses nothing but an answer that nobody reads.
-  readonly #calls = new OpenPages("page_calls", PAGE_CALLS, ({ writableEnded }) => writableEnded);
-  readonly #routes: ReadonlyMap<string, Route>;
-
-  readonly #enter: Enter = (what, identity, response) => {
-    const full = (what === "calls" ? this.#calls : this.#watches).enter(identity, response);
-    if (full !== null) throw tooManyOfPages(what, full);
+  readonly #open = {
+    watches: new OpenPages("watches", PAGE_WATCHES, () => true),
+    // A call that has done its work loses nothing but an answer that nobody reads.
+    calls: new OpenPages("calls", PAGE_CALLS, ({ writableEnded }) => writableEnded),
   };
+  readonly #routes: ReadonlyMap<string, Route>;
 
   constructor(options: PageOptions) {
     this.#options = options;
     this.#assets = new Assets(options.files);
     this.#callers = new Callers(options);
-    const verbs = new VerbCalls(options.served, this.#callers, this.#enter);
+    const verbs = new VerbCalls(options.served, this.#callers, this.#open);
     this.#routes = new Map([
       ...PAGE_VERBS.map((verb) => route("POST", verb.of.name, (...http) => verbs.answer(verb, ...http))),
       this.#read("about", (...asked) => this.#about(...asked)),
@@ -74,7 +71,7 @@ export class Page {
   }
 
   get bounds(): readonly BoundUse[] {
-    return [this.#watches.bound, this.#calls.bound];
+    return [this.#open.watches.bound, this.#open.calls.bound];
   }
 
   /** Whether it answers requests for the path. */
@@ -102,7 +99,7 @@ export class Page {
       const identify = async () => {
         const identity = await this.#callers.identify(request, "read");
         if (identity.principal !== "") identified();
-        this.#enter("calls", identity, response);
+        this.#open.calls.enter(identity, response);
         return identity;
       };
       try {

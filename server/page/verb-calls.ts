@@ -12,6 +12,7 @@ import { type AnyVerb, VERBS } from "../grpc/verbs.ts";
 import type { Callers } from "./callers.ts";
 import type { Answering } from "./http.ts";
 import { bodyOf, EventStream, failureBody, fromBody, PageCall, sendFailure, sendText } from "./http.ts";
+import type { OpenPages } from "./open-pages.ts";
 
 const { getLock, listLocks, listLimits, listClaims, listChanges, explainWait, watchLocks } = VERBS;
 const { setLimit, forceRelease, updateRecord } = VERBS;
@@ -24,18 +25,18 @@ export const PAGE_VERBS = [
 
 type Prepared = Omit<Carrier<never>, "encode" | "end">;
 
-/** Takes a place among what pages have open. Throws a CallError if there is none. */
-export type Enter = (what: "watches" | "calls", identity: Identity, response: ServerResponse) => void;
+/** What pages have open. */
+type Open = Readonly<Record<"watches" | "calls", OpenPages>>;
 
 export class VerbCalls {
   readonly #served: Served;
   readonly #callers: Callers;
-  readonly #enter: Enter;
+  readonly #open: Open;
 
-  constructor(served: Served, callers: Callers, enter: Enter) {
+  constructor(served: Served, callers: Callers, open: Open) {
     this.#served = served;
     this.#callers = callers;
-    this.#enter = enter;
+    this.#open = open;
   }
 
   /**
@@ -64,7 +65,7 @@ export class VerbCalls {
         // Thrown within the frame, so that it is counted as the failure of a call.
         if (!identity) throw refusal;
         if (body instanceof CallError) throw body;
-        this.#enter(isWatch ? "watches" : "calls", identity, response);
+        this.#open[isWatch ? "watches" : "calls"].enter(identity, response);
         // The credentials may have ended while the body came.
         const ended = identity.ended(Date.now());
         if (ended) throw ended;
