@@ -195,7 +195,7 @@ async function startParts(
     },
   });
 
-  let isPauseTold = false;
+  let isPauseLogged = false;
   const others = new OtherServers({ own: replica.id, register, tls: () => tls });
   const readiness = new Readiness({
     probe: (heard) => engine.probe(heard),
@@ -204,12 +204,12 @@ async function startParts(
       if (cause !== null) return outage.probeFailed(cause);
       outage.probeWorked();
       // Once, with the first decision: a fail-over from before the start is no event here.
-      if (!isPauseTold && engine.pausedForUs > 0)
+      if (!isPauseLogged && engine.pausedForUs > 0)
         log.warn(
           { forMs: Math.round(engine.pausedForUs / 1_000) },
           "nothing is granted yet, because the database has failed over or was restored",
         );
-      isPauseTold = true;
+      isPauseLogged = true;
     },
     graceMs: config.graceMs,
     othersDecide: (withinMs) => others.decide(withinMs),

@@ -7,7 +7,7 @@ import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/contex
 import { localTime } from "../../clients/shell/past-times.ts";
 import { counted, shown } from "../../clients/shell/print.ts";
 import { type DatabaseConfig, FILE_KEYS, loadCheckedFiles } from "../config/config.ts";
-import type { Watched } from "../config/reloaded-files.ts";
+import type { Reloadable } from "../config/reloaded-files.ts";
 import { duration, Refusal } from "../config/setting-kinds.ts";
 import { firstNumber } from "../core/fail-over.ts";
 import { whyTooOld } from "../core/level.ts";
@@ -143,8 +143,8 @@ export const doctor: Declare = (command, context) => {
   });
 };
 
-function fileFindings(watched: readonly Watched<unknown>[], context: CliContext): Finding[] {
-  return watched.flatMap(({ what, paths, load }) => {
+function fileFindings(groups: readonly Reloadable<unknown>[], context: CliContext): Finding[] {
+  return groups.flatMap(({ what, paths, load }) => {
     const loaded = load(context.readFile);
     if ("faults" in loaded)
       return loaded.faults.map((message): Finding => ({ severity: "error", check: "files", message }));

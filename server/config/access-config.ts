@@ -8,19 +8,19 @@ import { readPolicy } from "../access/policy-file.ts";
 import { readTokens, type Tokens } from "../access/tokens-file.ts";
 import { formatListenAddress, isLoopback } from "./addresses.ts";
 import type { Reading } from "./pem-files.ts";
-import type { Read, Watched } from "./reloaded-files.ts";
+import type { Read, Reloadable } from "./reloaded-files.ts";
 import { Refusal } from "./setting-kinds.ts";
 import type { Checked } from "./settings.ts";
 import { readNamed, reasonOf } from "./sources.ts";
 
 /** Where callers, keys and rules are written; null: nowhere. */
 export interface AccessFiles {
-  readonly tokens: Watched<Tokens> | null;
-  readonly policy: Watched<Policy> | null;
+  readonly tokens: Reloadable<Tokens> | null;
+  readonly policy: Reloadable<Policy> | null;
   readonly certificates: CertificateNames | null;
   readonly jwt: {
     readonly rules: JwtRules;
-    readonly keys: Watched<JSONWebKeySet> | { readonly url: string };
+    readonly keys: Reloadable<JSONWebKeySet> | { readonly url: string };
   } | null;
 }
 
@@ -52,16 +52,16 @@ export function accessConfig(values: Checked, { readFile, faults }: Reading): Ac
   return asks ? { tokens, policy, certificates, jwt } : null;
 }
 
-export function tokensFile({ tokensFile: path }: Checked): Watched<Tokens> | null {
+export function tokensFile({ tokensFile: path }: Checked): Reloadable<Tokens> | null {
   return fileOf("tokens", "ROWLOCK_TOKENS_FILE", path, readTokens);
 }
 
-export function policyFile({ policyFile: path }: Checked): Watched<Policy> | null {
+export function policyFile({ policyFile: path }: Checked): Reloadable<Policy> | null {
   return fileOf("policy", "ROWLOCK_POLICY_FILE", path, readPolicy);
 }
 
 /** null: there are no keys, or they have a URL. */
-export function keysFile({ jwtKeys = "" }: Checked): Watched<JSONWebKeySet> | null {
+export function keysFile({ jwtKeys = "" }: Checked): Reloadable<JSONWebKeySet> | null {
   return /^https?:/.test(jwtKeys) ? null : fileOf("jwt_keys", "ROWLOCK_JWT_KEYS", jwtKeys, readKeys);
 }
 
@@ -103,7 +103,7 @@ function fileOf<Value>(
   name: string,
   path: string | null | undefined,
   read: (text: string) => Read<Value>,
-): Watched<Value> | null {
+): Reloadable<Value> | null {
   if (!path) return null;
   return {
     what,
@@ -125,7 +125,7 @@ const TOKEN_CHARS_MIN = 16;
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 /** The tokens that open /metrics: one a line, so that a new one can be in force before the old one is withdrawn. */
-export function metricsTokenFile({ metricsTokenFile: path }: Checked): Watched<readonly string[]> | null {
+export function metricsTokenFile({ metricsTokenFile: path }: Checked): Reloadable<readonly string[]> | null {
   if (!path) return null;
   return {
     what: "metrics_token",

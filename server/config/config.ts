@@ -7,7 +7,7 @@ import type { AccessFiles } from "./access-config.ts";
 import { accessConfig, keysFile, metricsTokenFile, policyFile, tokensFile } from "./access-config.ts";
 import { formatListenAddress, isLoopback } from "./addresses.ts";
 import { type DatabaseLogin, type DatabasePlace, readDatabaseLogin } from "./database-login.ts";
-import type { Watched } from "./reloaded-files.ts";
+import type { Reloadable } from "./reloaded-files.ts";
 import { Refusal } from "./setting-kinds.ts";
 import type { Checked, Setting, SettingKey, SettingValues } from "./settings.ts";
 import { DATABASE_KEYS, nameOf, SETTINGS } from "./settings.ts";
@@ -26,7 +26,7 @@ export const FILE_KEYS = [
   "jwtKeys",
 ] as const satisfies readonly SettingKey[];
 
-export function checkedFiles(values: Checked): Watched<unknown>[] {
+export function checkedFiles(values: Checked): Reloadable<unknown>[] {
   const files = [tlsFiles, metricsTokenFile, tokensFile, policyFile, keysFile].map((of) => of(values));
   return files.filter((each) => each !== null);
 }
@@ -81,7 +81,7 @@ export function loadDatabaseConfig(input: ConfigInput): Loaded<DatabaseConfig> {
 }
 
 /** Returns the files that a server over these settings reads again; values with faults are left out. */
-export function loadCheckedFiles(input: ConfigInput): Watched<unknown>[] {
+export function loadCheckedFiles(input: ConfigInput): Reloadable<unknown>[] {
   return checkedFiles(valuesOf(FILE_KEYS, input).values);
 }
 

@@ -11,7 +11,7 @@ import { textOf } from "./text-file.ts";
 export type Read<Value> = { readonly value: Value } | { readonly faults: readonly string[] };
 
 /** Files that belong together, such as a certificate and its key: all of them are in force, or none. */
-export interface Watched<Value> {
+export interface Reloadable<Value> {
   /** A stable word for metrics and the log, such as `certificate`. */
   readonly what: string;
   readonly paths: readonly string[];
@@ -48,7 +48,7 @@ const READ_MS_MAX = 5_000;
 type Found = { readonly text: string } | { readonly error: unknown };
 
 interface Entry {
-  readonly watched: Watched<unknown>;
+  readonly group: Reloadable<unknown>;
   readonly onNew: (value: unknown, texts: readonly string[]) => void;
   /** As the last look found the files. */
   found?: readonly Found[];
@@ -82,17 +82,17 @@ export class ReloadedFiles {
   }
 
   get names(): readonly string[] {
-    return this.#entries.map(({ watched }) => watched.what);
+    return this.#entries.map(({ group }) => group.what);
   }
 
   /**
    * Call it before `start`. `onNew` puts the value in force: at the first look, at each change, and also if the files say
    * again what they said before. `texts`: of the files, in the order of their paths. null: there are no files.
    */
-  add<Value>(watched: Watched<Value> | null, onNew: (value: Value, texts: readonly string[]) => void): void {
-    if (!watched) return;
+  add<Value>(group: Reloadable<Value> | null, onNew: (value: Value, texts: readonly string[]) => void): void {
+    if (!group) return;
     // It only ever gets the values of these files.
-    this.#entries.push({ watched, onNew: onNew as Entry["onNew"], wasUsable: false, faults: [] });
+    this.#entries.push({ group, onNew: onNew as Entry["onNew"], wasUsable: false, faults: [] });
   }
 
   /** Takes the first look, and goes on looking. Never rejects. */
@@ -132,9 +132,9 @@ export class ReloadedFiles {
   }
 
   async #lookAt(entry: Entry, isAsked: boolean): Promise<void> {
-    const { watched, found: before, checked } = entry;
+    const { group, found: before, checked } = entry;
     const found: Found[] = [];
-    for (const path of watched.paths) found.push(await this.#read(path));
+    for (const path of group.paths) found.push(await this.#read(path));
     if (this.#isStopped) return;
     entry.found = found;
     const isSettled = isAsked || same(found, before);
@@ -146,7 +146,7 @@ export class ReloadedFiles {
     entry.faults = faults;
     entry.wasUsable ||= faults.length === 0;
     if (isKnown && !isAsked) return;
-    const { what, ifNever = STAYS } = watched;
+    const { what, ifNever = STAYS } = group;
     const holds = entry.wasUsable ? STAYS : ifNever;
     this.#options.onOutcome(
       faults.length > 0 ? { kind: "failed", what, faults, holds } : { kind: checked ? "new" : "first", what },
@@ -177,8 +177,8 @@ export class ReloadedFiles {
 }
 
 /** Returns the faults that keep the files from coming into force; none: they are in force. */
-function putInForce({ watched, onNew }: Entry, found: readonly Found[]): readonly string[] {
-  const { what, paths, load } = watched;
+function putInForce({ group, onNew }: Entry, found: readonly Found[]): readonly string[] {
+  const { what, paths, load } = group;
   try {
     const loaded = load((path) => {
       const file = found[paths.indexOf(path)];

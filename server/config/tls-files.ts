@@ -5,7 +5,7 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { type CertificateEnd, endsOf, type Reading, readCertificates, readKeyPair } from "./pem-files.ts";
-import type { Watched } from "./reloaded-files.ts";
+import type { Reloadable } from "./reloaded-files.ts";
 import { readCrls, withoutList } from "./revoked-certificates.ts";
 import type { Checked } from "./settings.ts";
 import { reasonOf } from "./sources.ts";
@@ -76,7 +76,7 @@ function checkUse(material: TlsMaterial, faults: string[]): void {
 }
 
 /** Unlike at the start, there is something better in force than a certificate that is not valid today. */
-export function tlsFiles(values: Checked): Watched<TlsMaterial> | null {
+export function tlsFiles(values: Checked): Reloadable<TlsMaterial> | null {
   const { tlsCert, tlsKey, tlsClientCa, tlsClientCrl } = values;
   const paths = [tlsCert, tlsKey, tlsClientCa, tlsClientCrl].filter((path) => typeof path === "string");
   if (paths.length === 0) return null;

@@ -50,8 +50,8 @@ function scene(load: (read: ReadFile) => Read<string> = pair) {
     readMsMax: READ_MS_MAX,
   });
   onTestFinished(() => reloaded.stop());
-  const watched = { what: "pair", paths: ["left", "right"], load, ifNever: "there is none" };
-  reloaded.add(watched, (value) => void inForce.push(value));
+  const group = { what: "pair", paths: ["left", "right"], load, ifNever: "there is none" };
+  reloaded.add(group, (value) => void inForce.push(value));
   const write = (left: string, right = left) => {
     files.set("left", left);
     files.set("right", right);
