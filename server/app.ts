@@ -1,17 +1,17 @@
 // The composition root: builds the parts of one server, starts them in order, and stops them in reverse order. Only
 // this file knows all of them.
 
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { MetricsTokens } from "./access/bearer.ts";
+import { hashOf } from "./access/tokens-file.ts";
+import { metricsTokenFile } from "./config/access-config.ts";
 import { formatListenAddress, isLoopback, type ListenAddress } from "./config/addresses.ts";
-import { databaseEnds, listenerEnds } from "./config/certificate-ends.ts";
 import type { Config } from "./config/config.ts";
+import { databaseEnds } from "./config/database-login.ts";
 import { type FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
-import { tlsFiles } from "./config/tls-files.ts";
-import { metricsTokenFile } from "./config/token-file.ts";
+import { listenerEnds, tlsFiles } from "./config/tls-files.ts";
 import { keptForBy, USUALLY_KEPT_US } from "./core/kept-for.ts";
-import type { EngineObserver } from "./engine/answers.ts";
 import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
 import { Loop } from "./engine/loop.ts";
@@ -24,7 +24,6 @@ import { OutageLog } from "./log/outage-log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { MetricsHttp } from "./ops/http.ts";
 import { capacityIn, heapMaxIn, Memory } from "./ops/memory.ts";
-import { MetricsTokens } from "./ops/metrics-tokens.ts";
 import { Readiness } from "./ops/readiness.ts";
 import { StateFileError, stateFile } from "./ops/state-file.ts";
 import { pageFiles } from "./page/assets.ts";
@@ -67,10 +66,7 @@ export interface App {
 
 /** How often the server reads in the register which other servers could serve its clients. */
 const LEARN_INTERVAL_MS = 1_000;
-/**
- * Time after the drain to write the last rows to the database. With the time that the process takes to exit, a stop
- * takes at most 10 s by default.
- */
+/** For the last rows, after the drain. With the exit of the process, a stop takes at most 10 s by default. */
 const RETIRE_MS = 1_000;
 
 /** Starts a server. Throws a StartupError for what an operator can fix; everything is stopped again by then. */
@@ -94,43 +90,18 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
   }
 }
 
-/** Starts the parts of a server, one after the other, and adds to `stops` how each of them stops. */
 async function startParts(
   config: Config,
   { log, version, nodeVersion, memoryMax, env = {} }: AppOptions,
   stops: AsyncDisposableStack,
 ): Promise<Omit<App, "stop">> {
+  const { metricsListen, listen } = config;
   const metrics = new Metrics({
     classes: config.metricsClasses,
     label: config.metricsLabel,
     nodeMetrics: true,
   });
   const outage = new OutageLog(log);
-  const events = new EventLog(log, { audit: config.auditLog, outage });
-  const onOutcome = (outcome: FilesOutcome) => {
-    metrics.filesRead(outcome);
-    logFiles(outcome, log);
-  };
-  const files = new ReloadedFiles({ onOutcome });
-  const callers =
-    config.access &&
-    startAccess(
-      config.access,
-      files,
-      () => store,
-      () => engine.replica,
-      onOutcome,
-      log,
-    );
-  const { metricsListen, listen } = config;
-  const rates = config.page && metricsListen ? new Rates() : null;
-  const observer: EngineObserver = (event) => {
-    metrics.engine(event);
-    rates?.observe(event);
-    callers?.observe(event);
-    events.observe(event);
-  };
-
   const heapMax = heapMaxIn(memoryMax);
   const capacity = capacityIn(heapMax, config);
   const store = await openReadyStore({ ...config, ...capacity, version }, metrics.store, log).catch(
@@ -159,13 +130,27 @@ async function startParts(
   const sender = new PokeSender({ register, tls: () => tls, observer: metrics.calls });
   stops.defer(() => sender.close());
 
+  const onOutcome = (outcome: FilesOutcome) => {
+    metrics.filesRead(outcome);
+    const { kind, what } = outcome;
+    if (kind === "failed") log.warn({ files: what, faults: outcome.faults }, outcome.holds);
+    else if (kind === "new") log.info({ files: what }, "changed files are in force");
+  };
+  const files = new ReloadedFiles({ onOutcome });
+  const callers =
+    config.access && startAccess(config.access, { files, store, replica: replica.id, onOutcome, log });
+  const rates = config.page && metricsListen ? new Rates() : null;
+  const events = new EventLog(log, { audit: config.auditLog, outage });
+  const observers = [metrics.engine, rates?.observe, callers?.observe, events.observe];
+
   const graceUs = config.graceMs * 1_000;
   const retentionUs = config.retentionMs * 1_000;
   const keptFor = keptForBy(retentionUs, config.history);
+  const kept = [USUALLY_KEPT_US, retentionUs, config.history, config.changesRetentionMs];
   const engine = new Engine({
     store,
     leastKeptUs: keptFor.least,
-    observer,
+    observers: observers.filter((each) => each !== undefined),
     pollIntervalMs: config.pollIntervalMs,
     poke: (granted) => sender.send(granted),
     policy: {
@@ -183,7 +168,7 @@ async function startParts(
       retentionUs,
       historyRowsMax: config.historyRowsMax,
       changesUs: config.changesRetentionMs * 1_000,
-      keptBy: hashOf([USUALLY_KEPT_US, retentionUs, config.history, config.changesRetentionMs]),
+      keptBy: hashOf(JSON.stringify(kept)),
     },
     doctorIntervalMs: config.doctorIntervalMs,
     ...(config.stateFile === null ? {} : { memory: stateFile(config.stateFile) }),
@@ -197,12 +182,12 @@ async function startParts(
     ...config,
     engine,
     ...(callers && { gate: callers.access, usage: callers.usage }),
-    replica: String(engine.replica),
+    replica: String(replica.id),
     observer: metrics.calls,
     tracer,
     logger: log,
     outage,
-    capacity: { ...capacity, isShort: () => memory.isShort },
+    capacity: { ...capacity, isShort: memory.isShort },
     pokes: {
       secret: replica.secret,
       onPoke: (claims) => engine.poked(claims),
@@ -210,24 +195,21 @@ async function startParts(
     },
   });
 
-  // Once, with the first decision: a fail-over from before the start is no event here.
-  let tellOfPause = () => {
-    tellOfPause = () => {};
-    const { pausedForUs } = engine;
-    if (pausedForUs > 0)
-      log.warn(
-        { forMs: Math.round(pausedForUs / 1_000) },
-        "nothing is granted yet, because the database has failed over or was restored",
-      );
-  };
-  const others = new OtherServers({ own: engine.replica, register, tls: () => tls });
+  let isPauseLogged = false;
+  const others = new OtherServers({ own: replica.id, register, tls: () => tls });
   const readiness = new Readiness({
     probe: (heard) => engine.probe(heard),
     recent: () => engine.recent,
     onAnswer(cause) {
       if (cause !== null) return outage.probeFailed(cause);
       outage.probeWorked();
-      tellOfPause();
+      // Once, with the first decision: a fail-over from before the start is no event here.
+      if (!isPauseLogged && engine.pausedForUs > 0)
+        log.warn(
+          { forMs: Math.round(engine.pausedForUs / 1_000) },
+          "nothing is granted yet, because the database has failed over or was restored",
+        );
+      isPauseLogged = true;
     },
     graceMs: config.graceMs,
     othersDecide: (withinMs) => others.decide(withinMs),
@@ -249,7 +231,7 @@ async function startParts(
       listenHost: metricsListen.host,
       rates,
       readiness,
-      server: { version, database: store.product, replica: String(engine.replica) },
+      server: { version, database: store.product, replica: String(replica.id) },
       files: pageFiles(),
     });
   const http = new MetricsHttp({
@@ -270,28 +252,18 @@ async function startParts(
   ]);
   // The files may hold a certificate that is not valid today, which counts only at the start.
   if (tls) metrics.certificatesInForce(listenerEnds(tls));
-  const certificate = tlsFiles(config);
-  if (certificate)
-    files.add({
-      ...certificate,
-      onNew(renewed) {
-        tls = renewed;
-        grpc.setTls(renewed);
-        http.setTls(renewed);
-        sender.reconnect();
-        metrics.certificatesInForce(listenerEnds(renewed));
-      },
-    });
   metrics.certificatesInForce(databaseEnds(config.databaseLogin.tls));
-  const tokens = metricsTokenFile(config);
-  if (tokens)
-    files.add({
-      ...tokens,
-      onNew(renewed) {
-        metricsTokens.replace(renewed);
-        grpc.endLost((identity) => identity.ended(Date.now()));
-      },
-    });
+  files.add(tlsFiles(config), (renewed) => {
+    tls = renewed;
+    grpc.setTls(renewed);
+    http.setTls(renewed);
+    sender.reconnect();
+    metrics.certificatesInForce(listenerEnds(renewed));
+  });
+  files.add(metricsTokenFile(config), (renewed) => {
+    metricsTokens.replace(renewed);
+    grpc.endLost((identity) => identity.ended(Date.now()));
+  });
   stops.defer(() => files.stop());
   stops.defer(() => callers?.stop());
   await files.start();
@@ -341,12 +313,6 @@ async function startParts(
   };
 }
 
-function logFiles(outcome: FilesOutcome, log: Log): void {
-  const { kind, what } = outcome;
-  if (kind === "failed") log.warn({ files: what, faults: outcome.faults }, outcome.holds);
-  else if (kind === "new") log.info({ files: what }, "changed files are in force");
-}
-
 /** What an operator should know of a server that others can reach. */
 function sayWhoMayCall({ access, listen }: Config, log: Log): void {
   if (isLoopback(listen.host)) return;
@@ -355,10 +321,7 @@ function sayWhoMayCall({ access, listen }: Config, log: Log): void {
     log.warn("everybody with credentials may do everything: set ROWLOCK_POLICY_FILE, see docs/security.md");
 }
 
-/**
- * A database that is away must not keep a server from stopping. What the server does not write then lapses by itself:
- * places, transactions, the entry in the register.
- */
+/** A database that is away must not keep a server from stopping: what it does not write then lapses by itself. */
 async function stopInTime(stops: AsyncDisposableStack, timeMs: number, log: Log): Promise<void> {
   const timeOver = Promise.withResolvers<never>();
   const late = new StoreError("unavailable", "timeout", "The database did not answer in time.");
@@ -386,10 +349,7 @@ function cannotStart(error: unknown): never {
     : error;
 }
 
-/**
- * Binds the addresses, by their settings, and releases them again. An address that is held but not served would look to
- * load balancers like a server that takes calls.
- */
+/** Binds the addresses, and releases them: one that is held but not served would look like a server that takes calls. */
 async function refuseTaken(addresses: Readonly<Record<string, ListenAddress | null>>): Promise<void> {
   const faults: unknown[] = [];
   for (const [setting, address] of Object.entries(addresses)) {
@@ -417,21 +377,10 @@ function cannotListen(setting: string, address: ListenAddress): (error: unknown)
 }
 
 function howToListen(code: string | undefined, setting: string): string {
-  switch (code) {
-    case "EADDRINUSE":
-      return `Stop whatever uses that address, or set ${setting}.`;
-    case "EADDRNOTAVAIL":
-      return `This machine does not have that address: set ${setting} to one that it has.`;
-    case "EACCES":
-      return `This user may not take that port: set ${setting} to a port above 1023.`;
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return `That name has no address: correct ${setting}.`;
-    default:
-      return `Set ${setting} to an address where it can listen.`;
-  }
-}
-
-function hashOf(settings: readonly unknown[]): string {
-  return createHash("sha256").update(JSON.stringify(settings)).digest("hex");
+  if (code === "EADDRINUSE") return `Stop whatever uses that address, or set ${setting}.`;
+  if (code === "EADDRNOTAVAIL")
+    return `This machine does not have that address: set ${setting} to one that it has.`;
+  if (code === "EACCES") return `This user may not take that port: set ${setting} to a port above 1023.`;
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `That name has no address: correct ${setting}.`;
+  return `Set ${setting} to an address where it can listen.`;
 }

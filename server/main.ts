@@ -13,10 +13,7 @@ import { crashLine } from "./log/lines.ts";
 
 /** A second signal counts only this long after the first: npm repeats what a terminal has sent to all its processes. */
 const SECOND_WISH_AFTER_MS = 1_000;
-/**
- * Time for written output to reach a pipe. After it, what is left, such as cut-off sockets, must not keep the process
- * alive.
- */
+/** For output to reach a pipe. After it, what is left, such as cut-off sockets, must not keep the process alive. */
 const EXIT_WITHIN_MS = 500;
 
 /** For bugs: the state of this process cannot be trusted any more, and the leases are safe in the database. */

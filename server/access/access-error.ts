@@ -57,7 +57,6 @@ export function credentialsExpired(): AccessError {
 
 const KEYS_RETRY_AFTER_MS = 1_000;
 
-/** Nothing is known about these credentials; a repeated call may find out. */
 export function keysUnavailable(): AccessError {
   return new AccessError(
     "KEYS_UNAVAILABLE",

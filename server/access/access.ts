@@ -18,9 +18,7 @@ import { type Allowed, EVERYTHING, type Policy, type Quota } from "./policy.ts";
 import type { Principal } from "./principal.ts";
 import { hashOf, type Tokens } from "./tokens-file.ts";
 
-/** What a call brings to prove who it is. */
 export interface Credentials {
-  /** Values of its `authorization` headers. */
   readonly authorization: readonly string[];
   /** The certificate of its connection, in DER; null: it has none that TLS has verified. */
   readonly certificate: () => Buffer | null;
@@ -45,14 +43,10 @@ export const NOBODY: Identity = { principal: "", allowed: EVERYTHING, quota: NO_
 export interface Gate {
   /** Throws, or rejects with, an AccessError. */
   identify(credentials: Credentials): Identity | Promise<Identity>;
-  /**
-   * What each call without an `authorization` header fails with, whatever it asks for; null or unset: its certificate
-   * may be enough.
-   */
+  /** What each call without an `authorization` header fails with; null or unset: its certificate may be enough. */
   readonly withoutHeader?: AccessError | null;
 }
 
-/** Lets everybody in. */
 export const OPEN_GATE: Gate = { identify: () => NOBODY };
 
 export interface AccessOptions {
@@ -97,14 +91,9 @@ export class Access implements Gate {
     this.withoutHeader = certificates ? null : credentialsMissing(this.#accepted);
   }
 
-  /** Whether live claims must be counted: see Usage. */
-  get boundsClaims(): boolean {
-    return this.#policy?.boundsClaims ?? false;
-  }
-
-  /** Whether records must be counted: see Usage. */
-  get boundsRecords(): boolean {
-    return this.#policy?.boundsRecords ?? false;
+  /** In force; undefined: whoever is known may do everything. */
+  get policy(): Policy | undefined {
+    return this.#policy;
   }
 
   replaceTokens(tokens: Tokens): void {
@@ -132,15 +121,17 @@ export class Access implements Gate {
   }
 
   #byCertificate(certificate: Credentials["certificate"]): Identity {
-    const raw = this.#certificates ? certificate() : null;
-    if (raw === null) throw credentialsMissing(this.#accepted);
+    const names = this.#certificates;
+    const raw = names ? certificate() : null;
+    if (!names || raw === null) throw credentialsMissing(this.#accepted);
     const hash = hashOf(raw);
     const known = this.#known(hash);
     if (known) return known;
-    const identity = this.#identityOf(principalOfCertificate(raw, this.#certificates as CertificateNames));
+    const identity = this.#identityOf(principalOfCertificate(raw, names));
     const ended = identity.ended(Date.now());
     if (ended) throw ended;
-    return this.#remembered(hash, identity);
+    this.#verified.set(hash, identity);
+    return identity;
   }
 
   #byToken(token: string): Identity | Promise<Identity> {
@@ -151,28 +142,22 @@ export class Access implements Gate {
     const name = this.#tokens?.get(hash);
     if (name === undefined) throw credentialsWrong("the server does not know the token");
     const isKnown = () => this.#tokens?.get(hash) === name;
-    return this.#remembered(hash, this.#identityOf({ name, endsMs: null, isKnown }));
+    const identity = this.#identityOf({ name, endsMs: null, isKnown });
+    this.#verified.set(hash, identity);
+    return identity;
   }
 
-  async #byJwt(
-    token: string,
-    hash: string,
-    { rules, keys }: NonNullable<AccessOptions["jwt"]>,
-  ): Promise<Identity> {
-    return this.#remembered(hash, this.#identityOf(await principalOfJwt(token, rules, keys)));
+  async #byJwt(token: string, hash: string, { rules, keys }: NonNullable<AccessOptions["jwt"]>) {
+    const identity = this.#identityOf(await principalOfJwt(token, rules, keys));
+    this.#verified.set(hash, identity);
+    return identity;
   }
 
-  /** Whoever came with these credentials before, if they still count. */
   #known(hash: string): Identity | undefined {
     const known = this.#verified.get(hash);
     if (known && !known.ended(Date.now())) return known;
     this.#verified.delete(hash);
     return undefined;
-  }
-
-  #remembered(hash: string, identity: Identity): Identity {
-    this.#verified.set(hash, identity);
-    return identity;
   }
 
   #identityOf({ name, endsMs, isKnown }: Principal): Identity {

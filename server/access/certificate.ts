@@ -9,23 +9,13 @@ export const CERTIFICATE_NAMES = ["spiffe", "dns", "cn"] as const;
 
 export type CertificateNames = (typeof CERTIFICATE_NAMES)[number];
 
-const FIELDS: Record<
-  CertificateNames,
-  { readonly of: (certificate: X509Certificate) => readonly string[]; readonly what: string }
-> = {
-  spiffe: {
-    what: "SPIFFE URI",
-    of: (certificate) => alternativesOf(certificate, "URI:spiffe://", "spiffe://"),
-  },
-  dns: { what: "DNS name", of: (certificate) => alternativesOf(certificate, "DNS:").slice(0, 1) },
-  cn: { what: "common name", of: commonNames },
-};
+const WHAT = { spiffe: "SPIFFE URI", dns: "DNS name", cn: "common name" } as const;
 
 /** Throws CREDENTIALS_WRONG if the certificate does not name exactly one client in this way. */
 export function principalOfCertificate(raw: Buffer, names: CertificateNames): Principal {
   const certificate = new X509Certificate(raw);
-  const { of, what } = FIELDS[names];
-  const found = of(certificate);
+  const what = WHAT[names];
+  const found = namesIn(certificate, names);
   if (found.length !== 1)
     throw credentialsWrong(`the certificate has ${found.length} names of the kind ${what}`);
   const name = principalName("cert", found[0] as string);
@@ -33,12 +23,17 @@ export function principalOfCertificate(raw: Buffer, names: CertificateNames): Pr
   return { name, endsMs: certificate.validToDate.getTime(), isKnown: () => true };
 }
 
+function namesIn(certificate: X509Certificate, names: CertificateNames): string[] {
+  if (names === "cn") return commonNames(certificate);
+  if (names === "dns") return alternativesOf(certificate, "DNS:").slice(0, 1);
+  return alternativesOf(certificate, "URI:spiffe://").map((rest) => `spiffe://${rest}`);
+}
+
 /** Names that need quotes, because they contain separators, are left out: they could pass for others. */
-function alternativesOf(certificate: X509Certificate, kind: string, kept = ""): string[] {
-  const entries = (certificate.subjectAltName ?? "").split(", ");
-  return entries
-    .filter((entry) => entry.startsWith(kind) && !entry.includes('"'))
-    .map((entry) => kept + entry.slice(kind.length));
+function alternativesOf({ subjectAltName = "" }: X509Certificate, kind: string): string[] {
+  const entries = subjectAltName.split(", ");
+  const plain = entries.filter((entry) => entry.startsWith(kind) && !entry.includes('"'));
+  return plain.map((entry) => entry.slice(kind.length));
 }
 
 /** `subject` has a line for each part; a value with a line break is escaped. */

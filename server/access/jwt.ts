@@ -7,25 +7,16 @@ import { type Principal, principalName } from "./principal.ts";
 
 /** Algorithms with public keys. With a shared secret, everybody who can check a token could make one. */
 export const JWT_ALGORITHMS = [
-  "RS256",
-  "RS384",
-  "RS512",
-  "PS256",
-  "PS384",
-  "PS512",
-  "ES256",
-  "ES384",
-  "ES512",
-  "EdDSA",
+  ...(["RS256", "RS384", "RS512"] as const),
+  ...(["PS256", "PS384", "PS512"] as const),
+  ...(["ES256", "ES384", "ES512", "EdDSA"] as const),
 ] as const;
 
 export interface JwtRules {
   readonly issuer: string;
   readonly audience: string;
-  /** The claim that names the caller. */
   readonly nameClaim: string;
   readonly algorithms: readonly string[];
-  /** How far the clocks of the issuer and of this server may differ. */
   readonly clockSkewMs: number;
 }
 

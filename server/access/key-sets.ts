@@ -30,14 +30,11 @@ export function readKeys(text: string): ReadKeys {
   if (!Array.isArray(keys) || keys.length === 0)
     return { faults: ['it has no keys: save the issuer\'s key set, which begins {"keys": [...]}'] };
   const secret = keys.findIndex((key) => key?.kty === "oct" || key?.d !== undefined);
-  if (secret >= 0)
-    return {
-      faults: [`key ${secret + 1} of the set is secret: put only public keys into it, and replace that key`],
-    };
-  return { value: { keys } };
+  if (secret < 0) return { value: { keys } };
+  const fault = `key ${secret + 1} of the set is secret: put only public keys into it, and replace that key`;
+  return { faults: [fault] };
 }
 
-/** The keys of a file, which its watcher replaces. */
 export class FileKeys implements KeySet {
   #keys: JSONWebKeySet | null = null;
 
@@ -52,7 +49,6 @@ export class FileKeys implements KeySet {
   async refresh(): Promise<void> {}
 }
 
-/** How often the keys are fetched again. */
 const REFRESH_EVERY_MS = 300_000;
 /** An unknown key in a token asks for newer keys no more often than this. */
 const REFRESH_AGAIN_MS = 10_000;
@@ -68,7 +64,6 @@ export interface UrlKeysOptions {
   readonly againMs?: number;
 }
 
-/** The keys behind a URL, fetched again from time to time, and when a token names an unknown key. */
 export class UrlKeys implements KeySet {
   readonly #options: Required<UrlKeysOptions>;
   readonly #stopped = new AbortController();
@@ -118,21 +113,14 @@ export class UrlKeys implements KeySet {
   }
 
   async #fetchOnce(): Promise<void> {
-    const { url, fetched } = this.#options;
-    try {
-      const read = readKeys(await fetched(url));
-      if ("faults" in read) return this.#report(read.faults.join("; "));
-      this.#keys = read.value;
-      this.#report(null);
-    } catch (error) {
-      this.#report(messageOf(error));
-    }
-  }
-
-  #report(outcome: string | null): void {
+    const { url, fetched, onOutcome } = this.#options;
+    const failed = (error: unknown): ReadKeys => ({ faults: [messageOf(error)] });
+    const read = await fetched(url).then(readKeys).catch(failed);
+    if ("value" in read) this.#keys = read.value;
+    const outcome = "value" in read ? null : read.faults.join("; ");
     if (outcome === this.#outcome) return;
     this.#outcome = outcome;
-    this.#options.onOutcome(outcome);
+    onOutcome(outcome);
   }
 }
 

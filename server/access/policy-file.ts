@@ -23,7 +23,7 @@ const QUOTA_MAX = 1_000_000_000;
 const RULES_MAX = 10_000;
 
 export function readPolicy(text: string): ReadPolicy {
-  return new Reader(text).read();
+  return new Reader().read(text);
 }
 
 /** The bounds of a quota in the words of the file: `claims 1000`. */
@@ -33,33 +33,24 @@ export function boundsOf(quota: Quota): string[] {
   );
 }
 
-/** What a rule may allow. */
 const WORDS: readonly string[] = [...RIGHTS, ...VERB_NAMES];
 
 class Reader {
   readonly #faults: { readonly line: number; readonly sentence: string }[] = [];
   readonly #lines = new LineCounter();
-  readonly #text: string;
 
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  read(): ReadPolicy {
-    const document = parseDocument(this.#text, { lineCounter: this.#lines, prettyErrors: false });
+  read(text: string): ReadPolicy {
+    const document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
     for (const { message, pos } of document.errors)
       this.#faults.push({ line: this.#lines.linePos(pos[0]).line, sentence: message });
     if (this.#faults.length > 0) return this.#refused();
     const top = this.#mapping(document.contents, "the policy", ["rules", "quotas"]);
-    const rules = this.#list(top?.get("rules", true), "rules", top, (node) => this.#rule(node));
-    const quotas = top?.has("quotas")
-      ? this.#list(top.get("quotas", true), "quotas", top, (node) => this.#quota(node))
-      : [];
+    const rules = this.#list("rules", top, (node) => this.#rule(node));
+    const quotas = top?.has("quotas") ? this.#list("quotas", top, (node) => this.#quota(node)) : [];
     if (this.#faults.length > 0) return this.#refused();
     return { value: new Policy(rules, quotas) };
   }
 
-  /** All faults, in the order of their lines. */
   #refused() {
     const sorted = this.#faults.toSorted((a, b) => a.line - b.line);
     return { faults: sorted.map(({ line, sentence }) => `line ${line}: ${sentence}`) };
@@ -141,13 +132,9 @@ class Reader {
     });
   }
 
-  #list<Item>(
-    node: unknown,
-    field: string,
-    parent: YAMLMap | undefined,
-    read: (node: unknown) => Item,
-  ): Item[] {
+  #list<Item>(field: string, parent: YAMLMap | undefined, read: (node: unknown) => Item): Item[] {
     if (!parent) return [];
+    const node: unknown = parent.get(field, true);
     if (!isSeq(node)) {
       this.#fault(
         node ?? parent,

@@ -63,7 +63,6 @@ export function commonPrefix({ text, isPrefix }: Pattern, prefix: string): strin
   return isPrefix && prefix.startsWith(text) ? prefix : null;
 }
 
-/** These principals may do this on these locks. */
 export interface Rule {
   readonly who: readonly Pattern[];
   /** Rights, and names of verbs. */
@@ -107,7 +106,8 @@ export const EVERYTHING: Allowed = {
 const PRINCIPALS_REMEMBERED_MAX = 10_000;
 
 export class Policy {
-  /** Whether a quota is about records, so that they must be counted. Asked for each event. */
+  /** Whether a quota is about live claims, or about records, so that they must be counted. Asked for each event. */
+  readonly boundsClaims: boolean;
   readonly boundsRecords: boolean;
   readonly #rules: readonly Rule[];
   readonly #quotas: readonly QuotaRule[];
@@ -116,12 +116,8 @@ export class Policy {
   constructor(rules: readonly Rule[], quotas: readonly QuotaRule[] = []) {
     this.#rules = rules;
     this.#quotas = quotas;
+    this.boundsClaims = quotas.some(({ claims, waiters }) => claims !== undefined || waiters !== undefined);
     this.boundsRecords = quotas.some(({ records }) => records !== undefined);
-  }
-
-  /** Whether a quota is about live claims, so that they must be counted. */
-  get boundsClaims(): boolean {
-    return this.#quotas.some(({ claims, waiters }) => claims !== undefined || waiters !== undefined);
   }
 
   of(principal: PrincipalName): RulesOfOne {
@@ -135,7 +131,6 @@ export class Policy {
   }
 }
 
-/** The rules of one principal, and its quota. */
 export class RulesOfOne implements Allowed {
   readonly quota: Quota;
   readonly #rules: readonly Rule[];
@@ -175,7 +170,6 @@ export class RulesOfOne implements Allowed {
     return found.filter((each) => each !== null).reduce(sharedStart, null);
   }
 
-  /** Whether these rules allow everything that the others do. */
   containsAll(others: RulesOfOne): boolean {
     const texts = new Set(this.#rules.flatMap(grantsOf));
     return others.#rules.flatMap(grantsOf).every((text) => texts.has(text));
@@ -195,20 +189,15 @@ function sharedStart(a: string | null, b: string | null): string | null {
   if (a === null || b === null) return a ?? b;
   let length = 0;
   while (length < a.length && a[length] === b[length]) length += 1;
-  return a.slice(0, length).toWellFormed() === a.slice(0, length)
-    ? a.slice(0, length)
-    : a.slice(0, length - 1);
+  const start = a.slice(0, length);
+  return start.isWellFormed() ? start : a.slice(0, length - 1);
 }
 
 /** Each bound is that of the longest pattern that matches and has the bound. */
 function quotaOf(quotas: readonly QuotaRule[], principal: PrincipalName): Quota {
-  const fitting = quotas.flatMap(({ who, ...quota }) =>
-    who
-      .filter((pattern) => matches(pattern, principal))
-      .map(({ text, isPrefix }) => ({
-        length: text.length + (isPrefix ? 0 : 1),
-        quota,
-      })),
-  );
+  const fitting = quotas.flatMap(({ who, ...quota }) => {
+    const patterns = who.filter((pattern) => matches(pattern, principal));
+    return patterns.map(({ text, isPrefix }) => ({ length: text.length + (isPrefix ? 0 : 1), quota }));
+  });
   return Object.assign({}, ...fitting.sort((a, b) => a.length - b.length).map(({ quota }) => quota));
 }

@@ -8,7 +8,6 @@ export type PrincipalName = string;
 
 export const SOURCES = ["token", "jwt", "cert"] as const;
 
-/** A verified caller. */
 export interface Principal {
   readonly name: PrincipalName;
   /** Date.now() from which the proof no longer counts; null: it has no end. */

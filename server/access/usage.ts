@@ -8,14 +8,12 @@ import type { Identity } from "./access.ts";
 import { AccessError } from "./access-error.ts";
 import type { Quota } from "./policy.ts";
 
-/** Live claims of one principal. */
 export interface ClaimsOfPrincipal {
   readonly principal: string;
   readonly claims: number;
   readonly waiters: number;
 }
 
-/** Records that belong to one principal. */
 export interface RecordsOfPrincipal {
   readonly principal: string;
   readonly records: number;
@@ -51,7 +49,6 @@ export interface AskedFor {
 export interface RecordReservation {
   /** Why the command may not make a record; null: it may. */
   readonly refusal: AccessError | null;
-  /** The command is decided. */
   done(): void;
 }
 
@@ -109,43 +106,43 @@ export class Usage {
     };
   }
 
-  /**
-   * Keeps room for what a command asks for, until the function that it returns is called. null: the caller has no such
-   * quota. Throws OVERLOADED.
-   */
+  /** Keeps room until the function that it returns is called; null: the caller has no such quota. Throws OVERLOADED. */
   ask({ principal, quota }: User, { claims, waiters }: AskedFor): (() => void) | null {
     if (quota.claims === undefined && quota.waiters === undefined) return null;
     const used = this.#ofUser(principal, quota);
     check("claims", used.claims + used.claimsAsked + claims, quota);
     check("waiters", used.waiters + used.waitersAsked + waiters, quota);
-    used.claimsAsked += claims;
-    used.waitersAsked += waiters;
-    return () => {
-      used.claimsAsked -= claims;
-      used.waitersAsked -= waiters;
-      this.#forget(principal, used);
-    };
+    return this.#keep(principal, used, claims, waiters, 0);
   }
 
   /** Keeps room for leases, as `ask` does. null: there is none; undefined: the caller has no such quota. */
-  roomForLeases(user: User, claims: number): (() => void) | null | undefined {
-    const { quota, principal } = user;
+  roomForLeases({ principal, quota }: User, claims: number): (() => void) | null | undefined {
     if (quota.claims === undefined) return undefined;
     const used = this.#ofUser(principal, quota);
     if (used.claims + used.claimsAsked + claims > quota.claims) return null;
-    return this.ask(user, { claims, waiters: 0 });
+    return this.#keep(principal, used, claims, 0, 0);
   }
 
-  /** This server has decided about a claim: how many claims and waiters there are more than before. */
-  decided(principal: string, claims: number, waiters: number): void {
+  /** Whether a command makes a record shows only when it is decided: a caller without room is refused only then. */
+  roomForRecord({ principal, quota }: User): RecordReservation {
+    const { records } = quota;
+    if (records === undefined) return ANY_ROOM;
+    const used = this.#ofUser(principal, quota);
+    if (used.records + used.recordsAsked >= records)
+      return { refusal: full("quota_records", `${records} records of locks`), done: () => {} };
+    return { refusal: null, done: this.#keep(principal, used, 0, 0, 1) };
+  }
+
+  /** This server has decided: how many claims, waiters and records of this principal there are more than before. */
+  decided(principal: string, claims: number, waiters: number, records = 0): void {
     if (principal === "") return;
     const used = this.#of(principal);
     used.claims += claims;
     used.waiters += waiters;
+    used.records += records;
     this.#forget(principal, used);
   }
 
-  /** The database has counted all live claims. */
   counted(counts: readonly ClaimsOfPrincipal[]): void {
     this.#take(counts, (used, count) => {
       used.claims = count?.claims ?? 0;
@@ -153,33 +150,6 @@ export class Usage {
     });
   }
 
-  /**
-   * Keeps room for a record, for a command that makes one if its lock has none. Whether the lock has one shows only when
-   * the command is decided, so a caller without room is refused only then.
-   */
-  roomForRecord({ principal, quota }: User): RecordReservation {
-    const { records } = quota;
-    if (records === undefined) return ANY_ROOM;
-    const used = this.#ofUser(principal, quota);
-    if (used.records + used.recordsAsked >= records)
-      return { refusal: full("quota_records", `${records} records of locks`), done: () => {} };
-    used.recordsAsked += 1;
-    const done = () => {
-      used.recordsAsked -= 1;
-      this.#forget(principal, used);
-    };
-    return { refusal: null, done };
-  }
-
-  /** This server has decided: there are so many more records that belong to this principal. */
-  recordsDecided(principal: string, records: number): void {
-    if (principal === "") return;
-    const used = this.#of(principal);
-    used.records += records;
-    this.#forget(principal, used);
-  }
-
-  /** The database has counted all records. */
   recordsCounted(counts: readonly RecordsOfPrincipal[]): void {
     this.#take(counts, (used, count) => {
       used.records = count?.records ?? 0;
@@ -213,6 +183,18 @@ export class Usage {
     }
   }
 
+  #keep(principal: string, used: Used, claims: number, waiters: number, records: number): () => void {
+    used.claimsAsked += claims;
+    used.waitersAsked += waiters;
+    used.recordsAsked += records;
+    return () => {
+      used.claimsAsked -= claims;
+      used.waitersAsked -= waiters;
+      used.recordsAsked -= records;
+      this.#forget(principal, used);
+    };
+  }
+
   #ofUser(principal: string, quota: Quota): Used {
     const used = this.#of(principal);
     used.quota = quota;
@@ -235,11 +217,11 @@ export class Usage {
 
   /** Keeps nothing of principals that use nothing. */
   #forget(principal: string, used: Used): void {
-    const { sessions, claims, waiters, records, claimsAsked, waitersAsked, recordsAsked, calls, names } =
-      used;
-    const isAsking = claimsAsked > 0 || waitersAsked > 0 || recordsAsked > 0;
-    const isIdle = sessions === 0 && claims === 0 && waiters === 0 && records === 0 && !isAsking;
-    if (isIdle && calls.isWhole(this.#nowMs()) && names.isWhole(this.#nowMs())) this.#used.delete(principal);
+    const { calls, names } = used;
+    const isAsking = used.claimsAsked > 0 || used.waitersAsked > 0 || used.recordsAsked > 0;
+    const hasAny = used.sessions !== 0 || used.claims !== 0 || used.waiters !== 0 || used.records !== 0;
+    if (isAsking || hasAny) return;
+    if (calls.isWhole(this.#nowMs()) && names.isWhole(this.#nowMs())) this.#used.delete(principal);
   }
 }
 

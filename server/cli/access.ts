@@ -3,7 +3,7 @@
 
 import { InvalidArgumentError } from "commander";
 import type { Declare } from "../../clients/shell/command.ts";
-import { EXIT } from "../../clients/shell/context.ts";
+import { type CliContext, EXIT } from "../../clients/shell/context.ts";
 import { shown } from "../../clients/shell/print.ts";
 import { boundsOf, readPolicy } from "../access/policy-file.ts";
 import { principalName } from "../access/principal.ts";
@@ -72,7 +72,7 @@ export const policy: Declare = (command, context) => {
       context.err("A question needs --as, --may and --on.\n");
       return EXIT.unchecked;
     }
-    const read = textOf(file);
+    const read = policyIn(file, context);
     if ("faults" in read) {
       context.err(read.faults.map((fault) => `${shown(file)}: ${shown(fault)}\n`).join(""));
       return EXIT.unchecked;
@@ -92,17 +92,17 @@ export const policy: Declare = (command, context) => {
     context.out(`quota: ${boundsOf(rules.quota).join(", ") || "none"}\n`);
     return rule ? EXIT.ok : EXIT.failed;
   });
-
-  function textOf(file: string): ReturnType<typeof readPolicy> {
-    let text: string;
-    try {
-      text = context.readFile(file);
-    } catch (error) {
-      return { faults: [`it cannot be read (${(error as NodeJS.ErrnoException).code})`] };
-    }
-    return readPolicy(text);
-  }
 };
+
+function policyIn(file: string, { readFile }: CliContext): ReturnType<typeof readPolicy> {
+  let text: string;
+  try {
+    text = readFile(file);
+  } catch (error) {
+    return { faults: [`it cannot be read (${(error as NodeJS.ErrnoException).code})`] };
+  }
+  return readPolicy(text);
+}
 
 /** What a verb needs. It may be written as `force-release`, `forceRelease` or `ForceRelease`. */
 function neededBy(text: string): Needed {

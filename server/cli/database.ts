@@ -6,7 +6,8 @@ import type { Declare } from "../../clients/shell/command.ts";
 import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
 import { localTime } from "../../clients/shell/past-times.ts";
 import { counted, shown } from "../../clients/shell/print.ts";
-import { type CheckedFiles, type DatabaseConfig, FILE_KEYS, loadCheckedFiles } from "../config/config.ts";
+import { type DatabaseConfig, FILE_KEYS, loadCheckedFiles } from "../config/config.ts";
+import type { Reloadable } from "../config/reloaded-files.ts";
 import { duration, Refusal } from "../config/setting-kinds.ts";
 import { firstNumber } from "../core/fail-over.ts";
 import { whyTooOld } from "../core/level.ts";
@@ -17,14 +18,8 @@ import { OF_TRIAL } from "../storage/migrate/schema.ts";
 import { openStore } from "../storage/open.ts";
 import { refuseUnusable } from "../storage/open-ready.ts";
 import { ROLLED_BACK, retry } from "../storage/retry.ts";
-import {
-  type Finding,
-  type Loaded,
-  REPLICA_KEPT_US,
-  REPLICAS_MAX,
-  type Store,
-  StoreError,
-} from "../storage/store.ts";
+import type { Finding, Loaded, Store } from "../storage/store.ts";
+import { REPLICA_KEPT_US, REPLICAS_MAX, StoreError } from "../storage/store.ts";
 import { configInput, onDatabase } from "./settings-options.ts";
 
 const MIGRATE_EXAMPLES = `
@@ -55,46 +50,32 @@ export const migrate: Declare = (command, context) => {
   const status = command.createCommand("status").description("list applied and pending migrations");
   for (const each of [up, status]) command.addCommand(each.copyInheritedSettings(command));
 
-  onDatabase(
-    up,
-    context,
-    UP_HELP + MIGRATE_EXAMPLES,
-    EXIT.failed,
-    "",
-    async ({ databaseUrl, databaseLogin: login }) => {
-      refuseUnusable(await migrationStatus(databaseUrl, login));
-      const ran = await migrateUp(databaseUrl, { log: (message) => err(`${message}\n`), login });
-      for (const name of ran) out(`ran ${name}\n`);
-      out(ran.length === 0 ? "The schema is up to date already.\n" : "The schema is up to date.\n");
-      return EXIT.ok;
-    },
-  );
+  const upHelp = { help: UP_HELP + MIGRATE_EXAMPLES, failed: EXIT.failed, whatFailed: "" };
+  onDatabase(up, context, upHelp, async ({ databaseUrl, databaseLogin: login }) => {
+    refuseUnusable(await migrationStatus(databaseUrl, login));
+    const ran = await migrateUp(databaseUrl, { log: (message) => err(`${message}\n`), login });
+    for (const name of ran) out(`ran ${name}\n`);
+    out(ran.length === 0 ? "The schema is up to date already.\n" : "The schema is up to date.\n");
+    return EXIT.ok;
+  });
 
-  onDatabase(
-    status,
-    context,
-    STATUS_HELP + MIGRATE_EXAMPLES,
-    EXIT.unchecked,
-    "",
-    async ({ databaseUrl, databaseLogin }) => {
-      const found = await migrationStatus(databaseUrl, databaseLogin);
-      const { applied, pending, unknown } = found;
-      for (const name of applied) out(`${unknown.includes(name) ? "unknown" : "applied"}  ${shown(name)}\n`);
-      for (const name of pending) out(`pending  ${name}\n`);
-      for (const { address, version, level } of found.fleet.members)
-        out(`server   ${shown(address)}: version ${shown(version)}, level ${level}\n`);
-      out(`${verdict(found)}\n`);
-      return isUsable(found) ? EXIT.ok : EXIT.failed;
-    },
-  );
+  const statusHelp = { help: STATUS_HELP + MIGRATE_EXAMPLES, failed: EXIT.unchecked, whatFailed: "" };
+  onDatabase(status, context, statusHelp, async ({ databaseUrl, databaseLogin }) => {
+    const found = await migrationStatus(databaseUrl, databaseLogin);
+    const { applied, pending, unknown } = found;
+    for (const name of applied) out(`${unknown.includes(name) ? "unknown" : "applied"}  ${shown(name)}\n`);
+    for (const name of pending) out(`pending  ${name}\n`);
+    for (const { address, version, level } of found.fleet.members)
+      out(`server   ${shown(address)}: version ${shown(version)}, level ${level}\n`);
+    out(`${verdict(found)}\n`);
+    return isUsable(found) ? EXIT.ok : EXIT.failed;
+  });
 };
 
-/** Whether this version of Rowlock can use the database as it is. */
 function isUsable({ pending, breaking, fleet }: MigrationStatus): boolean {
   return pending.length + breaking.length === 0 && whyTooOld(fleet.levelMin) === null;
 }
 
-/** Says what the state of a schema means and what to do about it. */
 function verdict({ isOfTrial, pending, unknown, breaking, fleet }: MigrationStatus): string {
   if (isOfTrial) return OF_TRIAL;
   const tooOld = whyTooOld(fleet.levelMin);
@@ -143,31 +124,33 @@ Examples:
 const NO_MEMBER = ["cluster_not_ready", "no_usable_server"];
 
 export const doctor: Declare = (command, context) => {
-  const run = async (config: DatabaseConfig) => {
-    const files = await fileFindings(loadCheckedFiles(configInput(command, context)), context);
+  const asked = {
+    help: DOCTOR_HELP,
+    failed: EXIT.unchecked,
+    whatFailed: "This could not be checked. ",
+    keys: FILE_KEYS,
+  };
+  onDatabase(command, context, asked, async (config) => {
+    const files = fileFindings(loadCheckedFiles(configInput(command, context)), context);
     try {
       return await check(config, context, files);
     } catch (error) {
-      if (!(error instanceof StoreError && NO_MEMBER.includes(error.reason))) {
-        if (files.length > 0) report(context, files);
-        throw error;
-      }
-      return report(context, [...files, { severity: "error", check: "cluster", message: error.message }]);
+      if (error instanceof StoreError && NO_MEMBER.includes(error.reason))
+        return report(context, [...files, { severity: "error", check: "cluster", message: error.message }]);
+      if (files.length > 0) report(context, files);
+      throw error;
     }
-  };
-  onDatabase(command, context, DOCTOR_HELP, EXIT.unchecked, "This could not be checked. ", run, FILE_KEYS);
+  });
 };
 
-/** Checks the files as a server does that reads them again. */
-async function fileFindings(groups: readonly CheckedFiles[], context: CliContext): Promise<Finding[]> {
-  const found: Finding[] = [];
-  for (const { what, paths, load } of groups) {
-    const loaded = await load(context.readFile);
+function fileFindings(groups: readonly Reloadable<unknown>[], context: CliContext): Finding[] {
+  return groups.flatMap(({ what, paths, load }) => {
+    const loaded = load(context.readFile);
     if ("faults" in loaded)
-      for (const message of loaded.faults) found.push({ severity: "error", check: "files", message });
-    else context.out(`ok       files: ${what} (${paths.map(shown).join(", ")})\n`);
-  }
-  return found;
+      return loaded.faults.map((message): Finding => ({ severity: "error", check: "files", message }));
+    context.out(`ok       files: ${what} (${paths.map(shown).join(", ")})\n`);
+    return [];
+  });
 }
 
 async function check(
@@ -237,10 +220,7 @@ function behindText(behindS: number): string {
   return behindS <= BEAT_S ? "its rows are up to date" : `its rows are about ${behindS} s behind`;
 }
 
-/**
- * Lists the servers in the register, and returns what is wrong with them. A server that has died stays there until another
- * server finds it.
- */
+/** Returns what is wrong with the servers in the register. One that died stays there until another one finds it. */
 async function listReplicas(store: Store, context: CliContext): Promise<Finding[]> {
   const { nowUs, replicas } = await store.replicas(REPLICAS_MAX);
   if (replicas.length === 0) context.out("replica  none is registered\n");
@@ -305,7 +285,8 @@ export const restored: Declare = (command, context) => {
       throw new InvalidArgumentError(`write a duration, ${PAUSE.bound}`);
     },
   );
-  onDatabase(command, context, RESTORED_HELP, EXIT.failed, "Nothing was recorded. ", async (config) => {
+  const asked = { help: RESTORED_HELP, failed: EXIT.failed, whatFailed: "Nothing was recorded. " };
+  onDatabase(command, context, asked, async (config) => {
     const { pause } = command.opts<{ pause: number }>();
     refuseUnusable(await migrationStatus(config.databaseUrl, config.databaseLogin));
     await withStore(config, (store) => record(store, pause * 1_000, context));

@@ -7,7 +7,6 @@ import { helpWidth, shown } from "../../clients/shell/print.ts";
 
 interface Entry {
   readonly name: string;
-  /** What the help says of the command. */
   readonly about: string;
   /** Called only if the command is named, so that each command loads only its own file. */
   readonly load: () => Promise<Declare>;
@@ -67,7 +66,6 @@ const COMMANDS: readonly Entry[] = [
   }),
 ];
 
-/** The entries of commands that a file exports under their names. */
 function declaredBy<Name extends string>(
   load: () => Promise<Record<NoInfer<Name>, Declare>>,
   abouts: Record<Name, string>,
@@ -94,9 +92,7 @@ Examples:
   rowlock history etl/load      who held it, and how that ended
 `;
 
-/**
- * Runs the command in `args` (without the program's own name), and resolves with the exit code. Rejects only for bugs.
- */
+/** Runs the command in `args`, without the program's own name. Rejects only for bugs. */
 export async function runCli(args: readonly string[], context: CliContext): Promise<ExitCode> {
   const [first = "", ...rest] = args;
   if (first === COMPLETE) {

@@ -36,10 +36,7 @@ const EPHEMERAL = {
   listen: "127.0.0.1:0",
   metricsListen: "127.0.0.1:0",
 } as const satisfies Partial<Record<SettingKey, string>>;
-/**
- * What it sets unless a flag does. It does not warn that its database is in memory, and does not wait for clients that
- * have ended with its parent.
- */
+/** What it sets unless a flag does. Its clients have ended with its parent, so it does not wait for them. */
 const EPHEMERAL_DEFAULTS = {
   logLevel: "error",
   drainTimeoutMs: "100ms",
@@ -116,39 +113,34 @@ function ephemeralInput(command: RowlockCommand, context: CliContext): ConfigInp
 }
 
 /** The one line that programs read of an ephemeral server. */
-function addresses({ grpcAddress, metricsAddress }: Omit<App, "stop">): string {
+function addresses({ grpcAddress, metricsAddress }: App): string {
   return `${JSON.stringify({ grpc: grpcAddress, metrics: `http://${metricsAddress}` })}\n`;
 }
 
-/** Where the server listens, on which database it runs, and a command to paste. */
-function banner(config: Config, running: Omit<App, "stop">, version: string): string {
+function banner(config: Config, app: App, version: string): string {
   const target = parseDatabaseUrl(config.databaseUrl);
-  const { metricsAddress } = running;
+  const { metricsAddress } = app;
   const http = metricsAddress && `${config.metricsTls ? "https" : "http"}://${metricsAddress}`;
+  const secured = config.tls?.clientCa === null ? "TLS" : "TLS, clients by certificate";
+  const transport = config.tls ? secured : "plain text";
   const lines = [
     `Rowlock ${version}`,
     "",
-    `  gRPC      ${running.grpcAddress} (${transport(config)})`,
+    `  gRPC      ${app.grpcAddress} (${transport})`,
     `  page      ${http && config.page ? `${http}/` : "off"}`,
     `  metrics   ${http ? `${http}/metrics` : "off"}`,
-    `  database  ${running.databaseProduct}, ${describeDatabaseUrl(target)}${config.databaseLogin.tls ? " (TLS)" : ""}`,
+    `  database  ${app.databaseProduct}, ${describeDatabaseUrl(target)}${config.databaseLogin.tls ? " (TLS)" : ""}`,
   ];
-  if (target.dialect === "sqlite") {
+  if (target.dialect === "sqlite")
     lines.push(
       "            for this server alone; for several, set ROWLOCK_DATABASE_URL=mysql://user:password@host/database",
     );
-  }
-  const offers = ["Take a lock:", "", `  ${runUnderALock(config, running)}`, "", "Or by a bare call:", ""];
-  return [...lines, "", ...offers, `  ${takeALock(config, running)}`, "", ""].join("\n");
-}
-
-function transport(config: Config): string {
-  if (!config.tls) return "plain text";
-  return config.tls.clientCa === null ? "TLS" : "TLS, clients by certificate";
+  const offers = ["Take a lock:", "", `  ${runUnderALock(config, app)}`, "", "Or by a bare call:", ""];
+  return [...lines, "", ...offers, `  ${takeALock(config, app)}`, "", ""].join("\n");
 }
 
 /** The listen address may stand for all addresses of the machine; a client needs one of them. */
-function addressOf({ grpcAddress }: Omit<App, "stop">): string {
+function addressOf({ grpcAddress }: App): string {
   return grpcAddress.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\]/, "[::1]");
 }
 
@@ -162,8 +154,8 @@ function takesTokens({ access }: Config): boolean {
   return access !== null && (access.tokens ?? access.jwt) !== null;
 }
 
-function runUnderALock(config: Config, running: Omit<App, "stop">): string {
-  const address = addressOf(running);
+function runUnderALock(config: Config, app: App): string {
+  const address = addressOf(app);
   const flags = address === ADDRESS ? [] : [`--addr ${address}`];
   if (config.tls) flags.push("--ca <the authority of the server>", `--server-name ${nameIn(config.tls)}`);
   if (config.tls?.clientCa) flags.push("--cert <yours> --key <yours>");
@@ -175,8 +167,8 @@ function runUnderALock(config: Config, running: Omit<App, "stop">): string {
   return [rowlock, "run demo", ...flags, `-- echo "my turn"`].join(" ");
 }
 
-function takeALock(config: Config, running: Omit<App, "stop">): string {
-  const address = addressOf(running);
+function takeALock(config: Config, app: App): string {
+  const address = addressOf(app);
   const flags = ["--protocol grpc"];
   if (!config.reflection) flags.push("--schema proto");
   if (!config.tls) flags.push("--http2-prior-knowledge");

@@ -5,13 +5,8 @@ import type { RowlockCommand } from "../../clients/shell/command.ts";
 import type { CliContext, ExitCode } from "../../clients/shell/context.ts";
 import { shown } from "../../clients/shell/print.ts";
 import { type ConfigInput, type DatabaseConfig, type Loaded, loadDatabaseConfig } from "../config/config.ts";
-import {
-  CONFIG_NAME,
-  DATABASE_KEYS,
-  describeSettings,
-  namesOf,
-  type SettingKey,
-} from "../config/settings.ts";
+import type { SettingKey } from "../config/settings.ts";
+import { CONFIG_NAME, DATABASE_KEYS, describeSettings, namesOf } from "../config/settings.ts";
 import { parseDatabaseUrl } from "../storage/database-url.ts";
 import { StoreError } from "../storage/store.ts";
 
@@ -24,20 +19,22 @@ export function addSettingOptions(command: Command, names?: readonly string[]): 
   }
 }
 
-/**
- * Declares a command that works on a database without a server. If its settings are wrong, or if `run` rejects with a
- * StoreError, it ends with the code `failed`.
- * @param whatFailed a sentence with a space after it, for operators, before the error's message; or empty.
- * @param keys more settings that the command reads, which get flags.
- */
+interface DatabaseCommand {
+  readonly help: string;
+  /** The code with which it ends if its settings are wrong, or if it rejects with a StoreError. */
+  readonly failed: ExitCode;
+  /** A sentence with a space after it, for operators, before the error's message; or empty. */
+  readonly whatFailed: string;
+  /** More settings that the command reads, which get flags. */
+  readonly keys?: readonly SettingKey[];
+}
+
+/** Declares a command that works on a database without a server. */
 export function onDatabase(
   command: RowlockCommand,
   context: CliContext,
-  help: string,
-  failed: ExitCode,
-  whatFailed: string,
+  { help, failed, whatFailed, keys = [] }: DatabaseCommand,
   run: (config: DatabaseConfig) => Promise<ExitCode>,
-  keys: readonly SettingKey[] = [],
 ): void {
   addSettingOptions(command, [CONFIG_NAME, ...namesOf([...DATABASE_KEYS, ...keys])]);
   command.runs(help, async () => {
@@ -53,7 +50,6 @@ export function onDatabase(
   });
 }
 
-/** Returns the input of loadConfig and loadDatabaseConfig. */
 export function configInput(command: Command, context: CliContext): ConfigInput {
   const argvFlags: Record<string, string | undefined> = {};
   const options: Record<string, string | true | undefined> = command.opts();
@@ -65,7 +61,6 @@ export function configInput(command: Command, context: CliContext): ConfigInput 
   return { argvFlags, env: context.env, readFile: context.readFile, parseDatabaseUrl };
 }
 
-/** Returns the configuration, or prints its faults and returns null. */
 export function loadedOrReported<Value>(loaded: Loaded<Value>, context: CliContext): Value | null {
   if (!("faults" in loaded)) return loaded.config;
   const { faults } = loaded;

@@ -1,4 +1,4 @@
-// The settings about who calls and who may do what: reads their files, and checks that they fit together.
+// The settings about who calls and who may do what, at /metrics too: reads their files, and checks that they fit together.
 
 import type { CertificateNames } from "../access/certificate.ts";
 import type { JwtRules } from "../access/jwt.ts";
@@ -7,28 +7,25 @@ import type { Policy } from "../access/policy.ts";
 import { readPolicy } from "../access/policy-file.ts";
 import { readTokens, type Tokens } from "../access/tokens-file.ts";
 import { formatListenAddress, isLoopback } from "./addresses.ts";
-import type { Checked as CheckedFile, FileGroup, ReadFile } from "./reloaded-files.ts";
+import type { Reading } from "./pem-files.ts";
+import type { Read, Reloadable } from "./reloaded-files.ts";
+import { Refusal } from "./setting-kinds.ts";
 import type { Checked } from "./settings.ts";
-import { reasonOf } from "./sources.ts";
-
-/** A file that is also read before the server starts. */
-interface ReadFileGroup<Value> extends Omit<FileGroup<Value>, "onNew"> {
-  readonly load: (read: ReadFile) => CheckedFile<Value>;
-}
+import { readNamed, reasonOf } from "./sources.ts";
 
 /** Where callers, keys and rules are written; null: nowhere. */
 export interface AccessFiles {
-  readonly tokens: ReadFileGroup<Tokens> | null;
-  readonly policy: ReadFileGroup<Policy> | null;
+  readonly tokens: Reloadable<Tokens> | null;
+  readonly policy: Reloadable<Policy> | null;
   readonly certificates: CertificateNames | null;
   readonly jwt: {
     readonly rules: JwtRules;
-    readonly keys: ReadFileGroup<JSONWebKeySet> | { readonly url: string };
+    readonly keys: Reloadable<JSONWebKeySet> | { readonly url: string };
   } | null;
 }
 
 /** null: nobody is asked who they are. The result counts only if this adds no faults. */
-export function accessConfig(values: Checked, readFile: ReadFile, faults: string[]): AccessFiles | null {
+export function accessConfig(values: Checked, { readFile, faults }: Reading): AccessFiles | null {
   const { listen, tlsCert, allowPlaintextTokens, certificateNames: certificates = null } = values;
   const [tokens, policy, jwt] = [tokensFile(values), policyFile(values), jwtConfig(values, faults)];
   if (certificates !== null && values.tlsClientCa === null)
@@ -36,13 +33,13 @@ export function accessConfig(values: Checked, readFile: ReadFile, faults: string
       "ROWLOCK_CERTIFICATE_NAMES is set without ROWLOCK_TLS_CLIENT_CA: set both, so that only certificates that you trust " +
         "name a caller.",
     );
-  const asks = tokens !== null || jwt !== null || certificates !== null;
+  const takesTokens = tokens !== null || jwt !== null;
+  const asks = takesTokens || certificates !== null;
   if (policy !== null && !asks)
     faults.push(
       "ROWLOCK_POLICY_FILE is set, and nothing says who calls: set ROWLOCK_TOKENS_FILE, ROWLOCK_JWT_ISSUER or " +
         "ROWLOCK_CERTIFICATE_NAMES, too.",
     );
-  const takesTokens = tokens !== null || jwt !== null;
   if (takesTokens && listen && tlsCert === null && allowPlaintextTokens === false && !isLoopback(listen.host))
     faults.push(
       `ROWLOCK_LISTEN is ${formatListenAddress(listen)}, and tokens would cross the network without TLS: set ` +
@@ -55,47 +52,41 @@ export function accessConfig(values: Checked, readFile: ReadFile, faults: string
   return asks ? { tokens, policy, certificates, jwt } : null;
 }
 
-export function tokensFile({ tokensFile: path }: Checked): ReadFileGroup<Tokens> | null {
+export function tokensFile({ tokensFile: path }: Checked): Reloadable<Tokens> | null {
   return fileOf("tokens", "ROWLOCK_TOKENS_FILE", path, readTokens);
 }
 
-export function policyFile({ policyFile: path }: Checked): ReadFileGroup<Policy> | null {
+export function policyFile({ policyFile: path }: Checked): Reloadable<Policy> | null {
   return fileOf("policy", "ROWLOCK_POLICY_FILE", path, readPolicy);
 }
 
 /** null: there are no keys, or they have a URL. */
-export function keysFile({ jwtKeys = "" }: Checked): ReadFileGroup<JSONWebKeySet> | null {
-  return isUrl(jwtKeys) ? null : fileOf("jwt_keys", "ROWLOCK_JWT_KEYS", jwtKeys, readKeys);
+export function keysFile({ jwtKeys = "" }: Checked): Reloadable<JSONWebKeySet> | null {
+  return /^https?:/.test(jwtKeys) ? null : fileOf("jwt_keys", "ROWLOCK_JWT_KEYS", jwtKeys, readKeys);
 }
-
-function isUrl(keys: string): boolean {
-  return /^https?:/.test(keys);
-}
-
-const JWT_SETTINGS = {
-  jwtIssuer: "ROWLOCK_JWT_ISSUER",
-  jwtAudience: "ROWLOCK_JWT_AUDIENCE",
-  jwtKeys: "ROWLOCK_JWT_KEYS",
-} as const;
 
 function jwtConfig(values: Checked, faults: string[]): AccessFiles["jwt"] {
-  const names = Object.entries(JWT_SETTINGS) as [keyof typeof JWT_SETTINGS, string][];
-  const set = names.filter(([key]) => values[key] !== "");
+  const { jwtIssuer: issuer = "", jwtAudience: audience = "", jwtKeys = "" } = values;
+  const settings = {
+    ROWLOCK_JWT_ISSUER: values.jwtIssuer,
+    ROWLOCK_JWT_AUDIENCE: values.jwtAudience,
+    ROWLOCK_JWT_KEYS: values.jwtKeys,
+  };
+  const [set, missing] = [true, false].map((isSet) =>
+    Object.entries(settings).flatMap(([name, value]) => ((value !== "") === isSet ? name : [])),
+  ) as [string[], string[]];
   if (set.length === 0) return null;
-  const missing = names.filter((each) => !set.includes(each)).map(([, name]) => name);
   if (missing.length > 0)
     faults.push(
-      `${set.map(([, name]) => name).join(" and ")} ${set.length === 1 ? "is" : "are"} set without ` +
+      `${set.join(" and ")} ${set.length === 1 ? "is" : "are"} set without ` +
         `${missing.join(" and ")}: JWTs need an issuer, an audience and keys.`,
     );
-  const { jwtIssuer = "", jwtAudience = "", jwtKeys = "" } = values;
-  const rules = {
-    issuer: jwtIssuer,
-    audience: jwtAudience,
-    nameClaim: values.jwtNameClaim ?? "",
-    algorithms: values.jwtAlgorithms ?? [],
-    clockSkewMs: values.jwtClockSkewMs ?? 0,
-  };
+  const {
+    jwtNameClaim: nameClaim = "",
+    jwtAlgorithms: algorithms = [],
+    jwtClockSkewMs: clockSkewMs = 0,
+  } = values;
+  const rules = { issuer, audience, nameClaim, algorithms, clockSkewMs };
   const file = keysFile(values);
   if (file) return { rules, keys: file };
   const url = URL.canParse(jwtKeys) ? new URL(jwtKeys) : null;
@@ -106,33 +97,60 @@ function jwtConfig(values: Checked, faults: string[]): AccessFiles["jwt"] {
   return { rules, keys: { url: jwtKeys } };
 }
 
-/** The file as a server reads it, at the start and again; null: there is none. */
+/** null: no file is named. */
 function fileOf<Value>(
   what: string,
   name: string,
   path: string | null | undefined,
-  read: (text: string) => CheckedFile<Value>,
-): ReadFileGroup<Value> | null {
+  read: (text: string) => Read<Value>,
+): Reloadable<Value> | null {
   if (!path) return null;
   return {
     what,
     paths: [path],
     ifNever: "files cannot be used, and nothing is in force yet: callers are refused",
     load(readFile) {
-      let text: string;
-      try {
-        text = readFile(path);
-      } catch (error) {
-        const why = reasonOf(error);
-        return {
-          faults: [
-            `${name} is "${path}", which cannot be read (${why}): name a file that this user may read.`,
-          ],
-        };
-      }
+      const text = readNamed(name, path, readFile);
+      if (text instanceof Refusal) return { faults: [text.message] };
       const found = read(text);
       if (!("faults" in found)) return found;
       return { faults: found.faults.map((fault) => `${name}, ${path}: ${fault}.`) };
     },
   };
+}
+
+/** Shorter ones can be guessed. */
+const TOKEN_CHARS_MIN = 16;
+/** What may follow `Bearer` in a header. */
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/** The tokens that open /metrics: one a line, so that a new one can be in force before the old one is withdrawn. */
+export function metricsTokenFile({ metricsTokenFile: path }: Checked): Reloadable<readonly string[]> | null {
+  if (!path) return null;
+  return {
+    what: "metrics_token",
+    paths: [path],
+    load(readFile) {
+      try {
+        return tokensIn(readFile(path));
+      } catch (error) {
+        const advice = "name a file that this user may read";
+        return { faults: [`ROWLOCK_METRICS_TOKEN_FILE is "${path}" (${reasonOf(error)}): ${advice}.`] };
+      }
+    },
+  };
+}
+
+function tokensIn(text: string): Read<readonly string[]> {
+  const lines = text.split("\n").map((line) => line.trim());
+  const tokens = lines.filter((line) => line !== "");
+  if (tokens.length === 0) return { faults: ["ROWLOCK_METRICS_TOKEN_FILE is empty: write a token into it."] };
+  // Never quotes a line: it may be a token with a slip.
+  const faults = lines.flatMap((line, index) =>
+    line === "" || (TOKEN.test(line) && line.length >= TOKEN_CHARS_MIN)
+      ? []
+      : `Line ${index + 1} of ROWLOCK_METRICS_TOKEN_FILE is not a token: write ${TOKEN_CHARS_MIN} or more ` +
+        "letters, digits and ._~+/-, for example from `openssl rand -hex 32`.",
+  );
+  return faults.length > 0 ? { faults } : { value: tokens };
 }

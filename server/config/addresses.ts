@@ -2,7 +2,7 @@
 // up in.
 
 import { BlockList, isIP } from "node:net";
-import { type Kind, Refusal } from "./setting-kinds.ts";
+import { type Kind, partsOf, Refusal } from "./setting-kinds.ts";
 
 /** Port 0 stands for any free port. An IPv6 host is stored without its brackets. */
 export interface ListenAddress {
@@ -10,7 +10,6 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Writes the address as settings and URLs do. */
 export function formatListenAddress(address: ListenAddress): string {
   const host = address.host.includes(":") ? `[${address.host}]` : address.host;
   return `${host}:${address.port}`;
@@ -55,8 +54,7 @@ export function networks(most: number): Kind<readonly Network[]> {
     placeholder: "<networks>",
     bound: `at most ${most}`,
     read(text) {
-      const parts = text.split(",").map((part) => part.trim());
-      const written = parts.filter((part) => part !== "");
+      const written = partsOf(text);
       if (written.length > most)
         return new Refusal(`it has ${written.length} networks: keep at most ${most}`);
       const read = written.map(readNetwork);

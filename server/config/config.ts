@@ -3,25 +3,16 @@
 // server reads again has an entry here, for `rowlock doctor`, which checks them without a server.
 
 import { isDeepStrictEqual } from "node:util";
-import { type AccessFiles, accessConfig, keysFile, policyFile, tokensFile } from "./access-config.ts";
+import type { AccessFiles } from "./access-config.ts";
+import { accessConfig, keysFile, metricsTokenFile, policyFile, tokensFile } from "./access-config.ts";
 import { formatListenAddress, isLoopback } from "./addresses.ts";
 import { type DatabaseLogin, type DatabasePlace, readDatabaseLogin } from "./database-login.ts";
-import type { FileGroup } from "./reloaded-files.ts";
+import type { Reloadable } from "./reloaded-files.ts";
 import { Refusal } from "./setting-kinds.ts";
-import {
-  type Checked,
-  DATABASE_KEYS,
-  nameOf,
-  SETTINGS,
-  type Setting,
-  type SettingKey,
-  type SettingValues,
-} from "./settings.ts";
+import type { Checked, Setting, SettingKey, SettingValues } from "./settings.ts";
+import { DATABASE_KEYS, nameOf, SETTINGS } from "./settings.ts";
 import { readSources, type SourcesInput } from "./sources.ts";
 import { readTlsMaterial, type TlsMaterial, tlsFiles } from "./tls-files.ts";
-import { metricsTokenFile } from "./token-file.ts";
-
-export type CheckedFiles = Omit<FileGroup<unknown>, "onNew">;
 
 /** The settings that name them. */
 export const FILE_KEYS = [
@@ -35,7 +26,7 @@ export const FILE_KEYS = [
   "jwtKeys",
 ] as const satisfies readonly SettingKey[];
 
-export function checkedFiles(values: Partial<SettingValues>): CheckedFiles[] {
+export function checkedFiles(values: Checked): Reloadable<unknown>[] {
   const files = [tlsFiles, metricsTokenFile, tokensFile, policyFile, keysFile].map((of) => of(values));
   return files.filter((each) => each !== null);
 }
@@ -55,7 +46,6 @@ export interface Config extends Omit<SettingValues, ReadSetting> {
 /** Settings that other fields stand for. */
 type ReadSetting = "reflection" | Exclude<(typeof DATABASE_KEYS)[number], "databaseUrl">;
 
-/** What commands need that work on the database and serve nothing. */
 export type DatabaseConfig = Pick<Config, "databaseUrl" | "databaseLogin">;
 
 export interface ConfigInput extends SourcesInput {
@@ -66,15 +56,15 @@ export interface ConfigInput extends SourcesInput {
 /** A configuration, or all of its faults, each a sentence for an operator. */
 export type Loaded<Value> = { readonly config: Value } | { readonly faults: readonly string[] };
 
-/** Returns the whole configuration of a server, or everything that is wrong with it; each fault says what to do. */
 export function loadConfig(input: ConfigInput): Loaded<Config> {
   const { values, place, faults } = valuesOf(Object.keys(SETTINGS) as SettingKey[], input);
   const { databaseCa, databaseCert, databaseKey, databaseVerifyName, databasePasswordFile, ...rest } = values;
-  const databaseLogin = readDatabaseLogin(values, place, input.readFile, faults);
-  const tls = readTlsMaterial(values, input.readFile, faults);
+  const reading = { readFile: input.readFile, faults };
+  const databaseLogin = readDatabaseLogin(values, place, reading);
+  const tls = readTlsMaterial(values, reading);
   const tokens = metricsTokenFile(values)?.load(input.readFile) ?? { value: null };
   if ("faults" in tokens) faults.push(...tokens.faults);
-  const access = accessConfig(values, input.readFile, faults);
+  const access = accessConfig(values, reading);
   faults.push(...contradictions(values));
   if (faults.length > 0 || "faults" in tokens) return { faults };
   const { reflection, ...checked } = rest as SettingValues;
@@ -83,32 +73,25 @@ export function loadConfig(input: ConfigInput): Loaded<Config> {
   return { config: { ...checked, ...put } };
 }
 
-/** Returns only what commands need that work on the database and serve nothing. */
 export function loadDatabaseConfig(input: ConfigInput): Loaded<DatabaseConfig> {
   const { values, place, faults } = valuesOf(DATABASE_KEYS, input);
-  const databaseLogin = readDatabaseLogin(values, place, input.readFile, faults);
+  const databaseLogin = readDatabaseLogin(values, place, { readFile: input.readFile, faults });
   if (faults.length > 0) return { faults };
   return { config: { databaseUrl: values.databaseUrl as string, databaseLogin } };
 }
 
-interface Values {
-  readonly values: Checked;
-  /** null: the URL cannot be used. */
-  readonly place: DatabasePlace | null;
-  readonly faults: string[];
-}
-
 /** Returns the files that a server over these settings reads again; values with faults are left out. */
-export function loadCheckedFiles(input: ConfigInput): CheckedFiles[] {
+export function loadCheckedFiles(input: ConfigInput): Reloadable<unknown>[] {
   return checkedFiles(valuesOf(FILE_KEYS, input).values);
 }
 
-function valuesOf(keys: readonly SettingKey[], input: ConfigInput): Values {
+/** `place`: null if the URL cannot be used. */
+function valuesOf(keys: readonly SettingKey[], input: ConfigInput) {
   const faults: string[] = [];
   const written = readSources(input, faults);
   const values: Partial<Record<SettingKey, unknown>> = {};
   for (const key of keys) {
-    const { kind, default: usual = "", secret }: Setting<unknown> = SETTINGS[key];
+    const { kind, default: usual = kind.usual ?? "", secret }: Setting<unknown> = SETTINGS[key];
     const name = nameOf(key);
     const { text, where } = written.get(name) ?? { text: usual, where: "default" };
     if (text === null) continue;
@@ -129,7 +112,6 @@ function valuesOf(keys: readonly SettingKey[], input: ConfigInput): Values {
 /** Log levels at which lines of level info are written. */
 const AUDIBLE_LEVELS: readonly string[] = ["trace", "debug", "info"];
 
-/** Returns the faults of settings that contradict each other. */
 function contradictions(values: Checked): string[] {
   const faults: string[] = [];
   const { listen, metricsListen, lanes, poolSize, tlsCert, allowPlaintext, auditLog, logLevel } = values;

@@ -2,10 +2,10 @@
 // settings fit each other and the database URL.
 
 import { getCACertificates } from "node:tls";
-import { PasswordFile } from "./password-file.ts";
-import { readCertificates, readKeyPair } from "./pem-files.ts";
+import { type CertificateEnd, endsOf, type Reading, readCertificates, readKeyPair } from "./pem-files.ts";
 import { Refusal } from "./setting-kinds.ts";
 import type { Checked } from "./settings.ts";
+import { type ReadFile, readSecret } from "./sources.ts";
 
 /** The value of ROWLOCK_DATABASE_CA that is no file. */
 const SYSTEM = "system";
@@ -35,22 +35,24 @@ export interface DatabaseLogin {
 export function readDatabaseLogin(
   values: Checked,
   place: DatabasePlace | null,
-  readFile: (path: string) => string,
-  faults: string[],
+  reading: Reading,
 ): DatabaseLogin {
-  faults.push(...contradictions(values, place));
-  const { databaseCa: ca = null, databaseCert = null, databaseKey = null, databaseVerifyName } = values;
+  reading.faults.push(...contradictions(values, place));
+  const {
+    databaseCa: ca = null,
+    databaseCert = null,
+    databaseKey = null,
+    databaseVerifyName = true,
+  } = values;
   const own = readKeyPair(
     ["ROWLOCK_DATABASE_CERT", databaseCert],
     ["ROWLOCK_DATABASE_KEY", databaseKey],
-    readFile,
-    faults,
+    reading,
   );
-  const trusted =
-    ca === SYSTEM ? systemAuthorities() : readCertificates("ROWLOCK_DATABASE_CA", ca, readFile, faults);
+  const trusted = ca === SYSTEM ? systemAuthorities() : readCertificates("ROWLOCK_DATABASE_CA", ca, reading);
   return {
-    tls: trusted === null ? null : { ca: trusted, own, verifyName: databaseVerifyName ?? true },
-    passwordFile: readPassword(values, readFile, faults),
+    tls: trusted === null ? null : { ca: trusted, own, verifyName: databaseVerifyName },
+    passwordFile: readPassword(values, reading),
   };
 }
 
@@ -88,9 +90,11 @@ function contradictions(values: Checked, place: DatabasePlace | null): string[] 
   return faults;
 }
 
-/** Whether it trusts what ROWLOCK_DATABASE_CA=system stands for. */
-export function isSystems({ ca }: DatabaseTls): boolean {
-  return ca === systemAuthorities();
+/** Of its authorities, unless they are those that the machine trusts, and of what this server shows. */
+export function databaseEnds(tls: DatabaseTls | null): CertificateEnd[] {
+  if (tls === null) return [];
+  const ca = tls.ca === systemAuthorities() ? null : tls.ca;
+  return endsOf({ database_ca: ca, database_certificate: tls.own?.certificate });
 }
 
 /** Also Node's own list, because small containers have none. */
@@ -99,13 +103,39 @@ function systemAuthorities(): string {
 }
 
 function readPassword(
-  { databasePasswordFile: path = null }: Checked,
-  readFile: (path: string) => string,
-  faults: string[],
+  { databasePasswordFile: path }: Checked,
+  { readFile, faults }: Reading,
 ): PasswordFile | null {
-  if (path === null) return null;
+  if (!path) return null;
   const opened = PasswordFile.open(path, readFile);
   if (!(opened instanceof Refusal)) return opened;
   faults.push(opened.message);
   return null;
+}
+
+/** A file that holds the password of the database user, which may change while the server runs. */
+export class PasswordFile {
+  /** As last read. It stays until a login is refused, as the file may change before the database. No message quotes it. */
+  current = "";
+  readonly #path: string;
+  readonly #readFile: ReadFile;
+
+  /** Reads the file; a Refusal says why there is no password in it, in a sentence. */
+  static open(path: string, readFile: ReadFile): PasswordFile | Refusal {
+    const opened = new PasswordFile(path, readFile);
+    const password = opened.renew();
+    return password instanceof Refusal ? password : opened;
+  }
+
+  private constructor(path: string, readFile: ReadFile) {
+    this.#path = path;
+    this.#readFile = readFile;
+  }
+
+  /** Reads the file again, and returns what it holds now. A Refusal changes nothing. */
+  renew(): string | Refusal {
+    const password = readSecret("ROWLOCK_DATABASE_PASSWORD_FILE", this.#path, "the password", this.#readFile);
+    if (!(password instanceof Refusal)) this.current = password;
+    return password;
+  }
 }

@@ -4,28 +4,21 @@
 // Kubernetes swaps a link above the files. Files that cannot be used change nothing, and that is reported once.
 
 import { readFile } from "node:fs/promises";
+import type { ReadFile } from "./sources.ts";
 import { textOf } from "./text-file.ts";
 
-/** Returns the text of a file, or throws. */
-export type ReadFile = (path: string) => string;
-
 /** What files say, or everything that is wrong with them, each a sentence for an operator. */
-export type Checked<Value> = { readonly value: Value } | { readonly faults: readonly string[] };
+export type Read<Value> = { readonly value: Value } | { readonly faults: readonly string[] };
 
 /** Files that belong together, such as a certificate and its key: all of them are in force, or none. */
-export interface FileGroup<Value> {
+export interface Reloadable<Value> {
   /** A stable word for metrics and the log, such as `certificate`. */
   readonly what: string;
   readonly paths: readonly string[];
-  /** Checks the files as they were checked at the start. While it finds faults, it is called with each look. */
-  readonly load: (read: ReadFile) => Checked<Value> | Promise<Checked<Value>>;
+  /** Checks the files, at the start and with each change; while it finds faults, with each look. */
+  readonly load: (read: ReadFile) => Read<Value>;
   /** What holds while the files have never been usable, as a line of the log; unset: what was in force stays. */
   readonly ifNever?: string;
-  /**
-   * Puts the value in force. Also called with the first look, and if the files say again what they said before. `texts`:
-   * of the files, in the order of their paths.
-   */
-  readonly onNew: (value: Value, texts: readonly string[]) => void;
 }
 
 /** Reported when it changes. `first`: in force since the first look; `new`: since a later one; `failed`: not in force. */
@@ -39,12 +32,10 @@ export type FilesOutcome =
       readonly holds: string;
     };
 
-/** What holds if files cannot be used that could be used before. */
 export const STAYS = "files cannot be used, so what was in force stays";
 
 export interface ReloadedFilesOptions {
   readonly onOutcome: (outcome: FilesOutcome) => void;
-  /** Default: reads from the disk. */
   readonly readFile?: (path: string) => Promise<string>;
   readonly intervalMs?: number;
   readonly readMsMax?: number;
@@ -56,12 +47,13 @@ const READ_MS_MAX = 5_000;
 
 type Found = { readonly text: string } | { readonly error: unknown };
 
-interface Watched {
-  readonly group: FileGroup<unknown>;
-  /** As the last look found them. */
-  found: readonly Found[] | undefined;
+interface Entry {
+  readonly group: Reloadable<unknown>;
+  readonly onNew: (value: unknown, texts: readonly string[]) => void;
+  /** As the last look found the files. */
+  found?: readonly Found[];
   /** As they were last checked. */
-  checked: readonly Found[] | undefined;
+  checked?: readonly Found[];
   wasUsable: boolean;
   /** The faults that were reported last; empty: there are none. */
   faults: readonly string[];
@@ -69,7 +61,7 @@ interface Watched {
 
 export class ReloadedFiles {
   readonly #options: Required<ReloadedFilesOptions>;
-  readonly #groups: Watched[] = [];
+  readonly #entries: Entry[] = [];
   #timer: NodeJS.Timeout | undefined;
   /** The look under way, or the last one. */
   #look: Promise<void> = Promise.resolve();
@@ -89,21 +81,23 @@ export class ReloadedFiles {
     };
   }
 
-  /** The words of all groups. */
   get names(): readonly string[] {
-    return this.#groups.map(({ group }) => group.what);
+    return this.#entries.map(({ group }) => group.what);
   }
 
-  /** Call it before `start`. */
-  add<Value>(group: FileGroup<Value>): void {
-    // A group only ever gets the values that it has loaded itself.
-    const added = group as FileGroup<unknown>;
-    this.#groups.push({ group: added, found: undefined, checked: undefined, wasUsable: false, faults: [] });
+  /**
+   * Call it before `start`. `onNew` puts the value in force: at the first look, at each change, and also if the files say
+   * again what they said before. `texts`: of the files, in the order of their paths. null: there are no files.
+   */
+  add<Value>(group: Reloadable<Value> | null, onNew: (value: Value, texts: readonly string[]) => void): void {
+    if (!group) return;
+    // It only ever gets the values of these files.
+    this.#entries.push({ group, onNew: onNew as Entry["onNew"], wasUsable: false, faults: [] });
   }
 
   /** Takes the first look, and goes on looking. Never rejects. */
   async start(): Promise<void> {
-    if (this.#groups.length === 0) return;
+    if (this.#entries.length === 0) return;
     await this.reload();
     if (this.#isStopped) return;
     this.#timer = setInterval(() => {
@@ -133,58 +127,33 @@ export class ReloadedFiles {
 
   async #lookAtAll(isAsked: boolean): Promise<void> {
     this.#isLooking = true;
-    for (const watched of this.#groups) if (!this.#isStopped) await this.#lookAt(watched, isAsked);
+    for (const entry of this.#entries) if (!this.#isStopped) await this.#lookAt(entry, isAsked);
     this.#isLooking = false;
   }
 
-  async #lookAt(watched: Watched, isAsked: boolean): Promise<void> {
-    const { group, found: before, checked } = watched;
+  async #lookAt(entry: Entry, isAsked: boolean): Promise<void> {
+    const { group, found: before, checked } = entry;
     const found: Found[] = [];
     for (const path of group.paths) found.push(await this.#read(path));
     if (this.#isStopped) return;
-    watched.found = found;
+    entry.found = found;
     const isSettled = isAsked || same(found, before);
-    const isDue = !same(found, checked) || watched.faults.length > 0;
+    const isDue = !same(found, checked) || entry.faults.length > 0;
     if (!isSettled || !isDue) return;
-    const faults = await this.#load(group, found);
-    if (this.#isStopped) return;
-    const isKnown = faults.length > 0 && faults.join() === watched.faults.join();
-    watched.checked = found;
-    watched.faults = faults;
-    watched.wasUsable ||= faults.length === 0;
+    const faults = putInForce(entry, found);
+    const isKnown = faults.length > 0 && faults.join() === entry.faults.join();
+    entry.checked = found;
+    entry.faults = faults;
+    entry.wasUsable ||= faults.length === 0;
     if (isKnown && !isAsked) return;
     const { what, ifNever = STAYS } = group;
-    const holds = watched.wasUsable ? STAYS : ifNever;
+    const holds = entry.wasUsable ? STAYS : ifNever;
     this.#options.onOutcome(
       faults.length > 0 ? { kind: "failed", what, faults, holds } : { kind: checked ? "new" : "first", what },
     );
   }
 
-  /** Returns the faults that keep the files from coming into force; none: they are in force. */
-  async #load(group: FileGroup<unknown>, found: readonly Found[]): Promise<readonly string[]> {
-    const texts = new Map(group.paths.map((path, index) => [path, found[index]]));
-    try {
-      const loaded = await group.load((path) => {
-        const file = texts.get(path) ?? {
-          error: new Error(`${path} is not among the files of ${group.what}`),
-        };
-        if ("error" in file) throw file.error;
-        return file.text;
-      });
-      if ("faults" in loaded) return loaded.faults;
-      const read = found.map((file) => ("text" in file ? file.text : ""));
-      if (!this.#isStopped) group.onNew(loaded.value, read);
-      return [];
-    } catch (error) {
-      // A bug, or content that no check has foreseen: neither may end a server that runs well with what it has.
-      return [`They cannot be used: ${error instanceof Error ? error.message : String(error)}.`];
-    }
-  }
-
-  /**
-   * Reads one file after the other, and none while a read hangs: that read occupies one of the few threads that Node
-   * has for files and for names of hosts.
-   */
+  /** None is read while a read hangs: that one occupies one of the few threads that Node has for files and for DNS. */
   async #read(path: string): Promise<Found> {
     const { readFile, readMsMax } = this.#options;
     const late: Found = { error: new Error(`no answer within ${readMsMax} ms`) };
@@ -204,6 +173,28 @@ export class ReloadedFiles {
       });
     }
     return found;
+  }
+}
+
+/** Returns the faults that keep the files from coming into force; none: they are in force. */
+function putInForce({ group, onNew }: Entry, found: readonly Found[]): readonly string[] {
+  const { what, paths, load } = group;
+  try {
+    const loaded = load((path) => {
+      const file = found[paths.indexOf(path)];
+      if (!file) throw new Error(`${path} is not among the files of ${what}`);
+      if ("error" in file) throw file.error;
+      return file.text;
+    });
+    if ("faults" in loaded) return loaded.faults;
+    onNew(
+      loaded.value,
+      found.map((file) => ("text" in file ? file.text : "")),
+    );
+    return [];
+  } catch (error) {
+    // A bug, or content that no check has foreseen: neither may end a server that runs well with what it has.
+    return [`They cannot be used: ${error instanceof Error ? error.message : String(error)}.`];
   }
 }
 

@@ -4,20 +4,16 @@
 
 import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import { readPemText } from "./pem-files.ts";
-import type { ReadFile } from "./reloaded-files.ts";
+import { type Reading, readPemText } from "./pem-files.ts";
 
 const NAME = "ROWLOCK_TLS_CLIENT_CRL";
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 const PEM = /-----BEGIN X509 CRL-----([\s\S]+?)-----END X509 CRL-----/g;
 
 /** The lists as PEM, each by itself: Node takes only the first of a text. null: none is set, or there are faults. */
-export function readCrls(
-  path: string | null,
-  readFile: ReadFile,
-  faults: string[],
-): readonly string[] | null {
-  const text = readPemText(NAME, path, readFile, faults);
+export function readCrls(path: string | null, reading: Reading): readonly string[] | null {
+  const { faults } = reading;
+  const text = readPemText(NAME, path, reading);
   if (text === null) return null;
   const crls = text.match(PEM) ?? [];
   try {
@@ -49,10 +45,7 @@ export interface Certified {
   readonly serial: string;
 }
 
-/**
- * Of the certificate of a client, then its issuers, in DER: what lists name them by. null: the next one has not signed one
- * of them. Clients send their issuers, and could send another one of the same name.
- */
+/** null: one has not signed the one before it. Clients send their issuers, and could send another one of the same name. */
 export function chainOf(raws: readonly Buffer[]): readonly Certified[] | null {
   const certificates = raws.map((raw) => new X509Certificate(raw));
   const isWhole = certificates.every((certificate, at) => {
@@ -74,13 +67,11 @@ export function hasRevoked(chain: readonly Certified[], crls: readonly string[])
 export function withoutList(authorities: string, crls: readonly string[]): readonly string[] {
   const listed = new Set(crls.map((crl) => listOf(crl).issuer));
   const certificates = (authorities.match(CERTIFICATE) ?? []).map((pem) => new X509Certificate(pem));
-  return certificates
-    .filter(({ raw }) => !listed.has(certificateFields(raw).subject))
-    .map(({ subject }) => subject);
+  const unlisted = certificates.filter(({ raw }) => !listed.has(certificateFields(raw).subject));
+  return unlisted.map(({ subject }) => subject);
 }
 
 interface RevokedList {
-  /** As `nameText` has it. */
   readonly issuer: string;
   readonly nextUpdate: Date | null;
   readonly serials: ReadonlySet<string>;
@@ -100,51 +91,39 @@ function listOf(crl: string): RevokedList {
 }
 
 const TAG = {
-  ...{
-    integer: 0x02,
-    utf8: 0x0c,
-    printable: 0x13,
-    teletex: 0x14,
-    ia5: 0x16,
-    utcTime: 0x17,
-    generalizedTime: 0x18,
-  },
-  ...{ visible: 0x1a, bmp: 0x1e, sequence: 0x30, version: 0xa0 },
+  integer: 0x02,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+  bmp: 0x1e,
+  sequence: 0x30,
+  version: 0xa0,
 } as const;
-const TEXTS: ReadonlySet<number> = new Set([
-  ...[TAG.utf8, TAG.printable, TAG.teletex, TAG.ia5, TAG.visible, TAG.bmp],
-]);
+/** UTF8String, PrintableString, TeletexString, IA5String, VisibleString and BMPString. */
+const TEXTS: ReadonlySet<number> = new Set([0x0c, 0x13, 0x14, 0x16, 0x1a, TAG.bmp]);
 
 /** CertificateList of RFC 5280: version, algorithm, issuer, this update, next update, revoked certificates, extensions. */
 function readList(der: Buffer): RevokedList {
-  const [tbs] = partsOf(only(der).content);
+  const [tbs] = partsOf(partOf(der).content);
   const fields = partsOf((tbs as Part).content);
   if (fields[0]?.tag === TAG.integer) fields.shift();
   const [, issuer, , ...rest] = fields as [Part, Part, Part, ...Part[]];
   const isTime = rest[0]?.tag === TAG.utcTime || rest[0]?.tag === TAG.generalizedTime;
   const nextUpdate = isTime ? timeOf(rest.shift() as Part) : null;
   const revoked = rest[0]?.tag === TAG.sequence ? partsOf(rest[0].content) : [];
-  const serials = new Set(revoked.map(({ content }) => only(content).content.toString("hex")));
+  const serials = new Set(revoked.map(({ content }) => partOf(content).content.toString("hex")));
   return { issuer: nameText(issuer), nextUpdate, serials };
 }
 
 /** TBSCertificate of RFC 5280: version, serial number, algorithm, issuer, validity, subject, and more. */
 function certificateFields(der: Buffer) {
-  const [tbs] = partsOf(only(der).content);
+  const [tbs] = partsOf(partOf(der).content);
   const fields = partsOf((tbs as Part).content);
   if (fields[0]?.tag === TAG.version) fields.shift();
   const [serial, , issuer, , subject] = fields as [Part, Part, Part, Part, Part];
-  return {
-    serial: serial.content.toString("hex"),
-    issuer: nameText(issuer),
-    subject: nameText(subject),
-  };
+  return { serial: serial.content.toString("hex"), issuer: nameText(issuer), subject: nameText(subject) };
 }
 
-/**
- * The same text for names that TLS takes for the same: lists and certificates may write one in several kinds of text, with
- * other spaces and in another case.
- */
+/** The same text for names that TLS takes for the same: in several kinds of text, with other spaces, in another case. */
 function nameText({ content }: Part): string {
   const sets = partsOf(content).map((set) => partsOf(set.content).map(({ content }) => partsOf(content)));
   return JSON.stringify(
@@ -175,10 +154,6 @@ interface Part {
   readonly whole: Buffer;
 }
 
-function only(der: Buffer): Part {
-  return partOf(der, 0);
-}
-
 function partsOf(der: Buffer): Part[] {
   const parts: Part[] = [];
   for (let at = 0; at < der.length; ) {
@@ -190,7 +165,7 @@ function partsOf(der: Buffer): Part[] {
 }
 
 /** Throws a RangeError beyond the end of the text. */
-function partOf(der: Buffer, at: number): Part {
+function partOf(der: Buffer, at = 0): Part {
   const first = der.readUInt8(at + 1);
   const lengthBytes = first < 0x80 ? 0 : first & 0x7f;
   const length = lengthBytes === 0 ? first : der.readUIntBE(at + 2, lengthBytes);

@@ -6,8 +6,9 @@ import { UNIT_MS } from "../../clients/shell/context.ts";
 export interface Kind<Value> {
   /** How a value is shown in usage lines, such as `<duration>`. */
   readonly placeholder: string;
-  /** What is allowed, for people. */
   readonly bound: string;
+  /** What holds if nothing is written; unset: an empty text. */
+  readonly usual?: string;
   read(text: string): Value | Refusal;
 }
 
@@ -47,11 +48,12 @@ export function count(min: number, max: number): Kind<number> {
   };
 }
 
-/** The same, or this word, which becomes null. */
+/** The same, or this word, which becomes null, and which is usual. */
 export function or<Value>(word: string, { placeholder, bound, read }: Kind<Value>): Kind<Value | null> {
   return {
     placeholder,
     bound: `${bound}, or ${word}`,
+    usual: word,
     read(text) {
       if (text === word) return null;
       const value = read(text);
@@ -86,6 +88,7 @@ export function listOf<const Word extends string>(words: readonly Word[]): Kind<
 export const flag: Kind<boolean> = {
   placeholder: "[true|false]",
   bound: "true or false",
+  usual: "false",
   read: (text) =>
     text === "true" || text === "false" ? text === "true" : new Refusal("write true or false"),
 };
@@ -113,6 +116,11 @@ export function labelKey(bytesMax: number): Kind<string | null> {
   };
 }
 
+export interface PatternTime {
+  readonly pattern: string;
+  readonly keptForUs: number;
+}
+
 /** Names and patterns, each with a duration: `etl/*=30d,web/*=1h`. */
 export function patternTimes(
   patternsMax: number,
@@ -127,19 +135,15 @@ export function patternTimes(
       const parts = partsOf(text);
       const times = parts.map((part) => {
         const at = part.lastIndexOf("=");
-        return {
-          part,
-          pattern: part.slice(0, Math.max(at, 0)).trim(),
-          ms: durationMs(part.slice(at + 1).trim()),
-        };
+        const pattern = part.slice(0, Math.max(at, 0)).trim();
+        return { part, pattern, ms: durationMs(part.slice(at + 1).trim()) };
       });
       const advice = times.flatMap(({ part, pattern, ms }, index) => {
         if (pattern === "" || !(ms <= longestMs))
           return `write "${shortened(part)}" as a pattern and a duration up to ${longest}, as etl/*=30d`;
         const isTwice = times.findIndex((other) => other.pattern === pattern) < index;
-        return isTwice
-          ? `it has "${shortened(pattern)}" twice: keep one`
-          : (adviceOn(pattern, bytesMax) ?? []);
+        if (isTwice) return `it has "${shortened(pattern)}" twice: keep one`;
+        return adviceOn(pattern, bytesMax) ?? [];
       });
       if (parts.length > patternsMax)
         advice.unshift(`it has ${parts.length} patterns: keep at most ${patternsMax}`);
@@ -147,28 +151,6 @@ export function patternTimes(
       return times.map(({ pattern, ms }) => ({ pattern, keptForUs: ms * 1_000 }));
     },
   };
-}
-
-export interface PatternTime {
-  readonly pattern: string;
-  readonly keptForUs: number;
-}
-
-function partsOf(text: string): string[] {
-  const parts = text.split(",").map((part) => part.trim());
-  return parts.filter((part) => part !== "");
-}
-
-function shortened(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
-}
-
-function adviceOn(pattern: string, bytesMax: number): string | undefined {
-  if (pattern.slice(0, -1).includes("*"))
-    return `the pattern "${pattern}" has a star before its end: write a prefix and a star, as etl/*`;
-  if (Buffer.byteLength(pattern) > bytesMax)
-    return `the pattern that begins "${pattern.slice(0, 20)}" is longer than ${bytesMax} bytes`;
-  return undefined;
 }
 
 /** Names and patterns (a prefix and a star), separated by commas, that put names into classes. */
@@ -186,14 +168,30 @@ export function namePatterns(
         return new Refusal(
           `it has ${patterns.length} patterns: keep at most ${patternsMax}, as each adds time series`,
         );
-      const advice = patterns.map(adviceOnClass).find((each) => each !== undefined);
+      const [advice] = patterns.flatMap((pattern) =>
+        pattern === reserved
+          ? `"${reserved}" is the class of the names that match no pattern: leave it out`
+          : (adviceOn(pattern, bytesMax) ?? []),
+      );
       return advice === undefined ? [...new Set(patterns)] : new Refusal(advice);
     },
   };
+}
 
-  function adviceOnClass(pattern: string): string | undefined {
-    if (pattern === reserved)
-      return `"${reserved}" is the class of the names that match no pattern: leave it out`;
-    return adviceOn(pattern, bytesMax);
-  }
+/** What is between commas. */
+export function partsOf(text: string): string[] {
+  const parts = text.split(",").map((part) => part.trim());
+  return parts.filter((part) => part !== "");
+}
+
+function shortened(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}
+
+function adviceOn(pattern: string, bytesMax: number): string | undefined {
+  if (pattern.slice(0, -1).includes("*"))
+    return `the pattern "${pattern}" has a star before its end: write a prefix and a star, as etl/*`;
+  if (Buffer.byteLength(pattern) > bytesMax)
+    return `the pattern that begins "${pattern.slice(0, 20)}" is longer than ${bytesMax} bytes`;
+  return undefined;
 }

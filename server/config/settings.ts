@@ -21,7 +21,6 @@ import {
   text,
 } from "./setting-kinds.ts";
 
-/** The prefix of all setting names. */
 export const PREFIX = "ROWLOCK_";
 /** Names the file with settings; only the environment and a flag can set it. */
 export const CONFIG_NAME = "ROWLOCK_CONFIG";
@@ -33,10 +32,9 @@ const HISTORY_CLASSES_MAX = 50;
 const NETWORKS_MAX = 100;
 
 export interface Setting<Value> {
-  /** Written as a person would write it; absent: an empty text. */
+  /** Written as a person would write it; absent: what is usual for its kind. */
   readonly default?: string;
   readonly kind: Kind<Value>;
-  /** What it is for, in a sentence or two. */
   readonly about: string;
   /** The value is never shown, neither in logs nor in faults, and a file can hold it: see FILE_FORMS. */
   readonly secret?: true;
@@ -89,7 +87,6 @@ export const SETTINGS = {
     about: "The address for gRPC.",
   },
   advertise: {
-    default: "auto",
     kind: or("auto", listenAddress),
     about:
       "The address at which other servers over the database reach this one to report grants. auto: the " +
@@ -111,7 +108,6 @@ export const SETTINGS = {
       "sign in change them. See docs/security.md for who may.",
   },
   metricsTls: {
-    default: "false",
     kind: flag,
     about: "Serve these pages over TLS, with the certificate of ROWLOCK_TLS_CERT; clients need none.",
   },
@@ -138,7 +134,6 @@ export const SETTINGS = {
       "is revoked are refused, and open ones end.",
   },
   allowPlaintext: {
-    default: "false",
     kind: flag,
     about: "Serve gRPC without TLS beyond this machine; only for a trusted network.",
   },
@@ -174,7 +169,6 @@ export const SETTINGS = {
     about: "How far the clocks of the issuer and of this server may differ.",
   },
   certificateNames: {
-    default: "off",
     kind: or("off", oneOf(CERTIFICATE_NAMES)),
     about:
       "What of a client's certificate names the caller: its SPIFFE URI, its first DNS name or its common name. off: " +
@@ -186,7 +180,6 @@ export const SETTINGS = {
       "Who may do what on which locks; what it does not allow is denied. Without it, known callers may do all.",
   },
   allowPlaintextTokens: {
-    default: "false",
     kind: flag,
     about: "Take bearer tokens without TLS beyond this machine, where whoever listens can use them.",
   },
@@ -196,7 +189,6 @@ export const SETTINGS = {
     about: "Migrate the database's schema at start; false leaves that to `rowlock migrate up`.",
   },
   weakDurability: {
-    default: "false",
     kind: flag,
     about: "Run on a database whose settings can lose acknowledged commits; a lock can then be held twice.",
   },
@@ -262,7 +254,6 @@ export const SETTINGS = {
       "counted in rowlock_invariant_findings.",
   },
   failOverPauseMs: {
-    default: "auto",
     kind: or("auto", duration("0s", "24d")),
     about:
       "How long nothing is granted after a fail-over to another database server or to an older copy. " +
@@ -302,35 +293,30 @@ export const SETTINGS = {
     about: "The most other concurrent commands in one session; more fail at once as RESOURCE_EXHAUSTED.",
   },
   waitsMax: {
-    default: "auto",
     kind: or("auto", count(1, 10_000_000)),
     about:
       "The most concurrent waits at this server; more fail at once as RESOURCE_EXHAUSTED, while leases " +
       "are still renewed. auto: as many as its memory holds.",
   },
   principalWaitsMax: {
-    default: "auto",
     kind: or("auto", count(1, 10_000_000)),
     about:
       "The most concurrent waits of one caller at this server, over all its connections, if callers are asked who they " +
       "are; more fail at once as RESOURCE_EXHAUSTED. auto: half of ROWLOCK_WAITS_MAX.",
   },
   sessionsMax: {
-    default: "auto",
     kind: or("auto", count(1, 1_000_000)),
     about:
       "The most concurrent sessions at this server; more fail at once as RESOURCE_EXHAUSTED. auto: as " +
       "many as its memory holds.",
   },
   connectionsMax: {
-    default: "auto",
     kind: or("auto", count(1, 1_000_000)),
     about:
       "The most concurrent client connections at this server; it closes more as they open. auto: as " +
       "many as its memory holds.",
   },
   addressConnectionsMax: {
-    default: "auto",
     kind: or("auto", count(1, 1_000_000)),
     about:
       "The most concurrent client connections from one address (of IPv6: one /64 network); more are closed as they " +
@@ -350,19 +336,16 @@ export const SETTINGS = {
       "there must begin with a header of the PROXY protocol, version 1 or 2, whose address then counts as the client's.",
   },
   connectionAgeMaxMs: {
-    default: "off",
     kind: or("off", duration("10s", "20d")),
     about:
       "How old a client connection may become, give or take a tenth; then its client opens a new one, and continues " +
       "there. It balances load, and ends connections that were made with an old certificate.",
   },
   connectionIdleMaxMs: {
-    default: "off",
     kind: or("off", duration("10s", "20d")),
     about: "How long a client connection may be without calls before it is closed. A session is a call.",
   },
   namesPerSecond: {
-    default: "auto",
     kind: or("auto", count(1, 10_000_000)),
     about:
       "The most new names of locks that this server creates a second, with bursts of ten times as many; " +
@@ -386,7 +369,6 @@ export const SETTINGS = {
     about: "Connections to MySQL or MariaDB. SQLite has one, and one lane.",
   },
   lanes: {
-    default: "auto",
     kind: or("auto", count(1, 256)),
     about: "Concurrent transactions; fewer make larger batches. Must be below ROWLOCK_POOL_SIZE.",
   },
@@ -403,14 +385,12 @@ export const SETTINGS = {
       "claims: the 50 values with most claims, the rest as `other`.",
   },
   reflection: {
-    default: "auto",
     kind: or("auto", flag),
     about:
       "Serve gRPC reflection, so that generic clients know the API. auto: unless the server asks who calls and listens " +
       "beyond this machine.",
   },
   auditLog: {
-    default: "false",
     kind: flag,
     about:
       "Log each grant, each release and each denied call at level info, to show who held which lock, when, and who " +
@@ -482,7 +462,7 @@ export function describeSettings() {
   });
 }
 
-function described(name: string, { default: usual = "", kind, about }: Setting<unknown>) {
+function described(name: string, { kind, default: usual = kind.usual ?? "", about }: Setting<unknown>) {
   const { placeholder, bound } = kind;
   return { name, flag: `--${flagOf(name)}`, placeholder, default: usual, bound, about };
 }

@@ -11,13 +11,14 @@ export interface SourcesInput {
   /** As written, keyed by the setting's name: `{ ROWLOCK_LISTEN: "127.0.0.1:0" }`. */
   readonly argvFlags: Values;
   readonly env: Values;
-  /** The text of a file; throws if it cannot be read. */
-  readonly readFile: (path: string) => string;
+  readonly readFile: ReadFile;
 }
+
+/** Returns the text of a file, or throws. */
+export type ReadFile = (path: string) => string;
 
 type Values = Readonly<Record<string, string | undefined>>;
 
-/** What takes effect for a setting. */
 export interface Written {
   /** null: it could not be read, which is a fault. */
   readonly text: string | null;
@@ -28,10 +29,7 @@ export interface Written {
 /** The prefix of names for the project's own tests; a server ignores these. */
 const TEST_PREFIX = `${PREFIX}TEST_`;
 
-/**
- * Kubernetes sets these in every container beside a service whose name begins with `rowlock`: ROWLOCK_SERVICE_HOST,
- * ROWLOCK_PORT=tcp://..., ROWLOCK_PORT_50051_TCP_ADDR, ROWLOCK_MYSQL_SERVICE_PORT and so on.
- */
+/** What Kubernetes sets in every container beside a service whose name begins with `rowlock`, as ROWLOCK_PORT=tcp://... */
 const KUBERNETES_NAME =
   /_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
 const KUBERNETES_URL = /^(tcp|udp|sctp):\/\//;
@@ -82,34 +80,33 @@ export function readSources(input: SourcesInput, faults: string[]): Map<string, 
 }
 
 /** The secret in the file that the setting `name` names; a Refusal says in a sentence why there is none. */
-export function readSecret(
-  name: string,
-  path: string,
-  what: string,
-  readFile: SourcesInput["readFile"],
-): string | Refusal {
-  let text: string;
-  try {
-    text = readFile(path);
-  } catch (error) {
-    return new Refusal(
-      `${name} is "${path}", which cannot be read (${reasonOf(error)}): name a file that this user may read.`,
-    );
-  }
+export function readSecret(name: string, path: string, what: string, readFile: ReadFile): string | Refusal {
+  const text = readNamed(name, path, readFile);
+  if (text instanceof Refusal) return text;
   // Editors and `echo` end a file with a newline, which nobody means as a part of the secret.
   const secret = text.replace(/\r?\n$/, "");
   return secret === "" ? new Refusal(`${name} is "${path}", which is empty: put ${what} there.`) : secret;
 }
 
-/** Reads a file of NAME=value lines. If it cannot be read, this adds a fault and returns no values. */
-function valuesOf(path: string, readFile: (path: string) => string, faults: string[]): Values {
-  let text = "";
+/** The text of the file that a setting names; a Refusal says in a sentence why there is none. */
+export function readNamed(
+  name: string,
+  path: string,
+  readFile: ReadFile,
+  advice = "name a file that this user may read",
+): string | Refusal {
   try {
-    text = readFile(path);
+    return readFile(path);
   } catch (error) {
-    faults.push(
-      `${CONFIG_NAME} is "${path}", which cannot be read (${reasonOf(error)}): name a readable file of NAME=value lines.`,
-    );
+    return new Refusal(`${name} is "${path}", which cannot be read (${reasonOf(error)}): ${advice}.`);
+  }
+}
+
+function valuesOf(path: string, readFile: ReadFile, faults: string[]): Values {
+  const text = readNamed(CONFIG_NAME, path, readFile, "name a readable file of NAME=value lines");
+  if (text instanceof Refusal) {
+    faults.push(text.message);
+    return {};
   }
   // parseEnv skips lines that it does not understand; here each such line is a fault.
   for (const [index, line] of text.split(/\r?\n/).entries()) {
@@ -121,7 +118,6 @@ function valuesOf(path: string, readFile: (path: string) => string, faults: stri
   return parseEnv(text);
 }
 
-/** The fault of a name that is no setting, with the nearest setting if one is near. */
 function unknown(name: string, where: string): string {
   const nearest = nearestName(name);
   const advice = nearest
@@ -147,18 +143,16 @@ function isForeign(name: string, value: string): boolean {
   );
 }
 
-/** null: none is near. All names share the prefix, so the distance is measured without it. */
-function nearestName(name: string): string | null {
+/** undefined: none is near. All names share the prefix, so the distance is measured without it. */
+function nearestName(name: string): string | undefined {
   const meant = withoutPrefix(name.toUpperCase());
-  let best: string | null = null;
-  let bestDistance = Number.POSITIVE_INFINITY;
-  for (const candidate of KNOWN_NAMES) {
-    const ours = withoutPrefix(candidate);
+  const near = [...KNOWN_NAMES].flatMap((known) => {
+    const ours = withoutPrefix(known);
     const distance = editDistance(meant, ours);
     const slipMax = Math.ceil(Math.max(meant.length, ours.length) / LETTERS_PER_SLIP);
-    if (distance <= slipMax && distance < bestDistance) [best, bestDistance] = [candidate, distance];
-  }
-  return best;
+    return distance <= slipMax ? [{ known, distance }] : [];
+  });
+  return near.sort((a, b) => a.distance - b.distance)[0]?.known;
 }
 
 function withoutPrefix(name: string): string {

@@ -4,10 +4,10 @@
 
 import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import { readCertificates, readKeyPair } from "./pem-files.ts";
-import type { Checked, ReadFile } from "./reloaded-files.ts";
+import { type CertificateEnd, endsOf, type Reading, readCertificates, readKeyPair } from "./pem-files.ts";
+import type { Reloadable } from "./reloaded-files.ts";
 import { readCrls, withoutList } from "./revoked-certificates.ts";
-import type { SettingValues } from "./settings.ts";
+import type { Checked } from "./settings.ts";
 import { reasonOf } from "./sources.ts";
 
 /** PEM texts. */
@@ -20,24 +20,26 @@ export interface TlsMaterial {
   readonly clientCrls?: readonly string[] | null;
 }
 
-export type TlsPaths = Pick<SettingValues, "tlsCert" | "tlsKey" | "tlsClientCa" | "tlsClientCrl">;
-
 /** What Node needs of the material for a listener. */
 export function secureOptions({ certificate, key, clientCa, clientCrls }: TlsMaterial) {
   const crl = clientCa !== null && clientCrls ? { crl: [...clientCrls] } : {};
   return { cert: certificate, key, ...(clientCa !== null && { ca: clientCa }), ...crl };
 }
 
+/** Of the listener's own certificate, and of the authorities of its clients. */
+export function listenerEnds({ certificate, clientCa }: TlsMaterial): CertificateEnd[] {
+  return endsOf({ certificate, client_ca: clientCa });
+}
+
 /**
- * Reads the files and checks that they belong together. The result counts only if this adds no faults. null: there is
- * no certificate with a key. A certificate may have expired: a server that starts with it serves at least the clients
- * that do not mind.
+ * The result counts only if this adds no faults. null: there is no certificate with a key. A certificate may have expired:
+ * a server that starts with it serves at least the clients that do not mind.
  */
 export function readTlsMaterial(
-  { tlsCert = null, tlsKey = null, tlsClientCa = null, tlsClientCrl = null }: Partial<TlsPaths>,
-  readFile: ReadFile,
-  faults: string[],
+  { tlsCert = null, tlsKey = null, tlsClientCa = null, tlsClientCrl = null }: Checked,
+  reading: Reading,
 ): TlsMaterial | null {
+  const { faults } = reading;
   if (tlsClientCrl !== null && tlsClientCa === null)
     faults.push(
       "ROWLOCK_TLS_CLIENT_CRL is set without ROWLOCK_TLS_CLIENT_CA: set both, as only certificates of clients can be revoked.",
@@ -47,22 +49,19 @@ export function readTlsMaterial(
       "ROWLOCK_TLS_CLIENT_CA is set without ROWLOCK_TLS_CERT: clients can prove who they are over TLS only.",
     );
   const before = faults.length;
-  const pair = readKeyPair(["ROWLOCK_TLS_CERT", tlsCert], ["ROWLOCK_TLS_KEY", tlsKey], readFile, faults);
-  const clientCa = readCertificates("ROWLOCK_TLS_CLIENT_CA", tlsClientCa, readFile, faults);
-  const clientCrls = readCrls(tlsClientCrl, readFile, faults);
-  if (clientCa !== null && clientCrls !== null) checkLists(clientCa, clientCrls, faults);
+  const pair = readKeyPair(["ROWLOCK_TLS_CERT", tlsCert], ["ROWLOCK_TLS_KEY", tlsKey], reading);
+  const clientCa = readCertificates("ROWLOCK_TLS_CLIENT_CA", tlsClientCa, reading);
+  const clientCrls = readCrls(tlsClientCrl, reading);
+  // Without a list, nobody could see why clients are refused.
+  if (clientCa !== null && clientCrls !== null)
+    for (const subject of withoutList(clientCa, clientCrls))
+      faults.push(
+        `ROWLOCK_TLS_CLIENT_CRL has no list of the authority "${subject}" in ROWLOCK_TLS_CLIENT_CA: TLS refuses every client of it. Add its list, even if it is empty, or take the authority out.`,
+      );
   if (!pair) return null;
   const material = { ...pair, clientCa, ...(clientCrls && { clientCrls }) };
   if (faults.length === before) checkUse(material, faults);
   return material;
-}
-
-/** Without a list, nobody could see why clients are refused. */
-function checkLists(clientCa: string, clientCrls: readonly string[], faults: string[]): void {
-  for (const subject of withoutList(clientCa, clientCrls))
-    faults.push(
-      `ROWLOCK_TLS_CLIENT_CRL has no list of the authority "${subject}" in ROWLOCK_TLS_CLIENT_CA: TLS refuses every client of it. Add its list, even if it is empty, or take the authority out.`,
-    );
 }
 
 /** Adds a fault if TLS refuses the material, as it does with keys that are too short. */
@@ -76,25 +75,18 @@ function checkUse(material: TlsMaterial, faults: string[]): void {
   }
 }
 
-/**
- * The files as a server reads them again; null: there are none. Unlike at the start, there is something better in
- * force than a certificate that is not valid today.
- */
-export function tlsFiles({
-  tlsCert = null,
-  tlsKey = null,
-  tlsClientCa = null,
-  tlsClientCrl = null,
-}: Partial<TlsPaths>) {
-  const paths = [tlsCert, tlsKey, tlsClientCa, tlsClientCrl].filter((path) => path !== null);
+/** Unlike at the start, there is something better in force than a certificate that is not valid today. */
+export function tlsFiles(values: Checked): Reloadable<TlsMaterial> | null {
+  const { tlsCert, tlsKey, tlsClientCa, tlsClientCrl } = values;
+  const paths = [tlsCert, tlsKey, tlsClientCa, tlsClientCrl].filter((path) => typeof path === "string");
   if (paths.length === 0) return null;
   return {
     what: "certificate",
     paths,
     ifNever: "the certificate of the start is served all the same, as no better one has been in force",
-    load(readFile: ReadFile): Checked<TlsMaterial> {
+    load(readFile) {
       const faults: string[] = [];
-      const material = readTlsMaterial({ tlsCert, tlsKey, tlsClientCa, tlsClientCrl }, readFile, faults);
+      const material = readTlsMaterial(values, { readFile, faults });
       if (material && faults.length === 0) checkDates(material, faults);
       return material && faults.length === 0 ? { value: material } : { faults };
     },

@@ -9,10 +9,7 @@ const SHOWN_CHARACTERS = 7;
 /** The file with the commit, in the folder of a build. */
 export const COMMIT_FILE = "commit";
 
-/**
- * The version of the program whose `server` folder this is: of a checkout, or of a build, whose folder lies one level
- * deeper. `unknown` if there is no package.json.
- */
+/** Of a checkout, or of a build, whose `server` folder lies one level deeper. `unknown`: there is no package.json. */
 export function versionOf(folder: string): string {
   const isBuild = !existsSync(join(folder, "../package.json"));
   const root = join(folder, isBuild ? "../.." : "..");

@@ -1,6 +1,7 @@
 // The parts of an engine, and how they are connected.
 
 import type { ReplicaRow, Store } from "../storage/store.ts";
+import type { EngineObserver } from "./answers.ts";
 import { Background, type BackgroundOptions } from "./background/background.ts";
 import { ClaimsFromAhead } from "./background/claims-from-ahead.ts";
 import { Detachments } from "./background/detachments.ts";
@@ -22,11 +23,12 @@ import { Reads } from "./views/reads.ts";
 import { ListingTurns, Views } from "./views/views.ts";
 
 export interface EngineOptions
-  extends Pick<SubscribersOptions, "pollIntervalMs" | "poke" | "observer">,
+  extends Pick<SubscribersOptions, "pollIntervalMs" | "poke">,
     Pick<BackgroundOptions, "policy" | "cleaning">,
     Pick<LanesOptions, "lanes" | "isTraced">,
     Pick<LockIdsOptions, "namesPerSecond"> {
   readonly store: Store;
+  readonly observers: readonly EngineObserver[];
   readonly replica: ReplicaRow;
   readonly commandsQueuedMax: number;
   /** The shortest time for which ended claims of locks with a prefix are kept; unset: as those of a lock of that name. */
@@ -43,7 +45,10 @@ export type Parts = ReturnType<typeof connect>;
 
 /** Makes the parts of an engine. Each takes what it needs of the parts before it, under the same name. */
 export function connect(options: EngineOptions) {
-  const { observer, policy, poke, pollIntervalMs, cleaning, memory = FORGETFUL } = options;
+  const { observers, policy, poke, pollIntervalMs, cleaning, memory = FORGETFUL } = options;
+  const observer: EngineObserver = (event) => {
+    for (const each of observers) each(event);
+  };
   // Nothing here decides past the checks.
   const store: Omit<Store, "transact" | "failOver"> = options.store;
   const replica = options.replica.id;

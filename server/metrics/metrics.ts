@@ -2,7 +2,7 @@
 // is added later. Only this folder knows prom-client.
 
 import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
-import type { CertificateEnd } from "../config/certificate-ends.ts";
+import type { CertificateEnd } from "../config/pem-files.ts";
 import type { FilesOutcome } from "../config/reloaded-files.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import type { EngineObserver } from "../engine/answers.ts";

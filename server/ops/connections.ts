@@ -27,7 +27,6 @@ interface Entry {
 export class Connections<Key> {
   readonly #bounds: ConnectionBounds;
   readonly #open = new Map<Key, Entry>();
-  readonly #counts = new Map<string, number>();
   #turns = 0;
 
   constructor(bounds: ConnectionBounds) {
@@ -49,28 +48,19 @@ export class Connections<Key> {
   /** Enters a new connection. Returns the one that must be closed for it, which has left; null: there is room. */
   enter(key: Key, address: string): Key | null {
     const network = networkOf(address);
-    const ofNetwork = (this.#counts.get(network) ?? 0) + 1;
     const { max, ofNetworkMax } = this.#bounds;
-    const isOver = ofNetwork > ofNetworkMax;
-    const victim =
-      isOver || this.#open.size >= max
-        ? this.#victim(isOver ? network : null, isOver ? ofNetworkMax : max)
-        : null;
+    let victim: Key | null = null;
+    if (this.#count(network) >= ofNetworkMax) victim = this.#victim(network, ofNetworkMax);
+    else if (this.#open.size >= max) victim = this.#victim(null, max);
     if (victim !== null) this.leave(victim);
     const came = this.#turns++;
     this.#open.set(key, { network, came, asked: came, requests: 0, isKnown: false });
-    this.#counts.set(network, (this.#counts.get(network) ?? 0) + 1);
     return victim;
   }
 
   /** Can be called twice. */
   leave(key: Key): void {
-    const entry = this.#open.get(key);
-    if (!entry) return;
     this.#open.delete(key);
-    const rest = (this.#counts.get(entry.network) ?? 0) - 1;
-    if (rest > 0) this.#counts.set(entry.network, rest);
-    else this.#counts.delete(entry.network);
   }
 
   /** A request has arrived. Returns how many of the connection are not answered, with this one. */
@@ -82,13 +72,11 @@ export class Connections<Key> {
     return entry.requests;
   }
 
-  /** A request was answered, or given up. */
   ended(key: Key): void {
     const entry = this.#open.get(key);
     if (entry) entry.requests -= 1;
   }
 
-  /** The client of the connection has proved who it is. */
   known(key: Key): void {
     const entry = this.#open.get(key);
     if (entry) entry.isKnown = true;
@@ -106,16 +94,20 @@ export class Connections<Key> {
     const pool = isOfBusy ? busy : candidates.filter((each) => !isBusy(each));
     const strangers = pool.filter(([, { isKnown }]) => !isKnown);
     const turnOf = ({ came, asked }: Entry) => (isOfBusy ? asked : came);
+    const counts = Map.groupBy(this.#open.values(), (entry) => entry.network);
+    // Of the connections of its network; 0: few.
+    const excessOf = (entry: Entry) => {
+      const count = counts.get(entry.network)?.length ?? 0;
+      return count > this.#bounds.few ? count : 0;
+    };
     const [chosen] = (strangers.length > 0 ? strangers : pool).sort(
-      ([, a], [, b]) => this.#excess(b) - this.#excess(a) || turnOf(a) - turnOf(b),
+      ([, a], [, b]) => excessOf(b) - excessOf(a) || turnOf(a) - turnOf(b),
     );
     return chosen ? chosen[0] : null;
   }
 
-  /** The connections of its network; 0: few. */
-  #excess({ network }: Entry): number {
-    const count = this.#counts.get(network) ?? 0;
-    return count > this.#bounds.few ? count : 0;
+  #count(network: string): number {
+    return this.#open.values().reduce((count, entry) => count + Number(entry.network === network), 0);
   }
 }
 

@@ -1,31 +1,19 @@
 // The HTTP listener for operators: /metrics, /healthz (the process is alive), /readyz (decisions get through), and what
-// the page for people answers. Over TLS if it gets a certificate. It shows no secrets. If there are tokens, /metrics
-// needs one, because it shows the classes of locks and how much they are used. The probes stay open: orchestrators and
-// load balancers have no token, and learn only whether the server works. So anybody who reaches the port may connect, and
-// nothing that they leave open keeps a probe out: connections.ts says who goes.
+// the page for people answers. If there are tokens, /metrics needs one, as it shows the classes of locks and their use. The
+// probes stay open: orchestrators have no token, and learn only whether the server works. So anybody who reaches the port
+// may connect, and nothing that they leave open keeps a probe out: connections.ts says who goes. It shows no secrets.
 
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
+import type { MetricsTokens } from "../access/bearer.ts";
 import type { ListenAddress } from "../config/addresses.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import { Connections } from "./connections.ts";
-import type { MetricsTokens } from "./metrics-tokens.ts";
-import {
-  CONNECTIONS_FEW,
-  CONNECTIONS_MAX,
-  CONNECTIONS_OF_NETWORK_MAX,
-  CROWDED_CONNECTIONS,
-  IDLE_MS_MAX,
-  LATE_CHECK_MS,
-  LINGER_MS,
-  READ_MS_MAX,
-  REQUEST_MS_MAX,
-  REQUESTS_AT_ONCE_MAX,
-} from "./ops-bounds.ts";
+import * as bounds from "./ops-bounds.ts";
 import type { Ready } from "./readiness.ts";
 
 export interface MetricsHttpOptions {
@@ -35,8 +23,7 @@ export interface MetricsHttpOptions {
   readonly readiness: { check(): Promise<Ready> };
   /** null: plain HTTP. Clients need no certificate. */
   readonly tls: TlsMaterial | null;
-  /** What opens /metrics. */
-  readonly tokens: Pick<MetricsTokens, "areAsked" | "knows">;
+  readonly tokens: MetricsTokens;
   /** Answers more paths than this listener's own; null: there are no more. */
   readonly page: {
     has(path: string): boolean;
@@ -58,9 +45,9 @@ export class MetricsHttp {
   #server: Server | TlsServer | undefined;
   /** Also those that have not finished their TLS handshake, which Node's own list leaves out. */
   readonly #connections = new Connections<Socket>({
-    max: CONNECTIONS_MAX,
-    ofNetworkMax: CONNECTIONS_OF_NETWORK_MAX,
-    few: CONNECTIONS_FEW,
+    max: bounds.CONNECTIONS_MAX,
+    ofNetworkMax: bounds.CONNECTIONS_OF_NETWORK_MAX,
+    few: bounds.CONNECTIONS_FEW,
   });
   /** By what requests have as their socket: over TLS, that is another one than the connection's. */
   readonly #connectionOf = new WeakMap<Socket, Socket>();
@@ -102,16 +89,9 @@ export class MetricsHttp {
   }
 
   async #listen(address: ListenAddress): Promise<Server | TlsServer> {
-    const bounds = {
-      headersTimeout: IDLE_MS_MAX,
-      requestTimeout: REQUEST_MS_MAX,
-      keepAliveTimeout: IDLE_MS_MAX,
-      connectionsCheckingInterval: LATE_CHECK_MS,
-    };
     const answer: RequestListener = (request, response) => void this.#answer(request, response);
-    const server = this.#tls
-      ? createTlsServer({ ...bounds, ...ownOptions(this.#tls), handshakeTimeout: IDLE_MS_MAX }, answer)
-      : createServer(bounds, answer);
+    const tls = this.#tls && { ...ownOptions(this.#tls), handshakeTimeout: bounds.IDLE_MS_MAX };
+    const server = tls ? createTlsServer({ ...TIMES, ...tls }, answer) : createServer(TIMES, answer);
     server.on("connection", (socket: Socket) => this.#connected(socket, server));
     server.on("secureConnection", (secured: Socket) => {
       const ends = endsOf(secured);
@@ -153,7 +133,7 @@ export class MetricsHttp {
     }
     const requests = this.#connections.began(socket);
     response.once("close", () => this.#connections.ended(socket));
-    if (requests > REQUESTS_AT_ONCE_MAX) {
+    if (requests > bounds.REQUESTS_AT_ONCE_MAX) {
       socket.destroy();
       return;
     }
@@ -176,46 +156,59 @@ export class MetricsHttp {
 
   async #show(request: IncomingMessage, response: ServerResponse, identified: () => void): Promise<void> {
     const path = (request.url ?? "").replace(/\?.*$/, "");
-    const { page: forPeople, tokens } = this.#options;
-    if (forPeople?.has(path)) {
-      if (this.#connections.size > CROWDED_CONNECTIONS) response.setHeader("connection", "close");
-      return await forPeople.answer(path, request, response, identified);
+    const { page, tokens, metrics, readiness } = this.#options;
+    if (page?.has(path)) {
+      if (this.#connections.size > bounds.CROWDED_CONNECTIONS) response.setHeader("connection", "close");
+      return await page.answer(path, request, response, identified);
     }
-    const page = PAGES.get(path);
-    if (!page) {
-      const paths = [...(forPeople ? ["/"] : []), ...PAGES.keys()];
+    if (!PATHS.includes(path)) {
+      const paths = page ? ["/", ...PATHS] : PATHS;
       return send(response, 404, `Not found. There are ${paths.join(", ")}.\n`);
     }
     if (request.method !== "GET" && request.method !== "HEAD") {
       response.setHeader("allow", "GET, HEAD");
       return send(response, 405, "Only GET and HEAD.\n");
     }
+    if (path === "/healthz") return send(response, 200, "ok\n");
+    if (path === "/readyz") {
+      const answer = await readiness.check();
+      if (answer.ready) return send(response, 200, "ready\n");
+      return send(response, 503, `not ready: ${answer.reason}\n`);
+    }
     // Of several headers, Node shows only the first: a proxy in front may have checked another.
     const { authorization: given = [] } = request.headersDistinct;
-    if (page.isGuarded && (given.length > 1 || !tokens.knows(given[0]))) {
+    if (given.length > 1 || !tokens.knows(given[0])) {
       response.setHeader("www-authenticate", 'Bearer realm="rowlock"');
       return send(response, 401, "A token is needed: authorization: Bearer <token>.\n");
     }
-    if (page.isGuarded && tokens.areAsked) identified();
-    const { status, text, contentType } = await page.show(this.#options, request.headers.accept);
-    send(response, status, text, contentType);
+    if (tokens.areAsked) identified();
+    const { text, contentType } = await metrics.render(request.headers.accept);
+    send(response, 200, text, contentType);
   }
 }
 
+/** Of this listener itself. */
+const PATHS = ["/metrics", "/healthz", "/readyz"];
+
+const TIMES = {
+  headersTimeout: bounds.IDLE_MS_MAX,
+  requestTimeout: bounds.REQUEST_MS_MAX,
+  keepAliveTimeout: bounds.IDLE_MS_MAX,
+  connectionsCheckingInterval: bounds.LATE_CHECK_MS,
+};
+
 /** Ends the connection if its client does not read the answer, or does not stop to send what was answered. */
 function endUnread(request: IncomingMessage, response: ServerResponse, socket: Socket): void {
-  if (!response.closed) {
-    const unread = setTimeout(() => socket.destroy(), READ_MS_MAX);
-    unread.unref();
-    response.once("close", () => clearTimeout(unread));
-  }
+  const endAfter = (timeMs: number) => {
+    const timer = setTimeout(() => socket.destroy(), timeMs).unref();
+    return () => clearTimeout(timer);
+  };
+  if (!response.closed) response.once("close", endAfter(bounds.READ_MS_MAX));
   if (request.complete) return;
   // Read, and not kept.
   request.resume();
-  const late = setTimeout(() => socket.destroy(), LINGER_MS);
-  late.unref();
-  request.once("end", () => clearTimeout(late));
-  request.once("close", () => clearTimeout(late));
+  const inTime = endAfter(bounds.LINGER_MS);
+  request.once("end", inTime).once("close", inTime);
 }
 
 /** Both ends of a connection, which no other open one has. */
@@ -227,41 +220,6 @@ function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
 function ownOptions(tls: TlsMaterial) {
   return secureOptions({ ...tls, clientCa: null });
 }
-
-interface Page {
-  /** It needs a token, if there are any. */
-  readonly isGuarded: boolean;
-  readonly show: (options: MetricsHttpOptions, accept: string | undefined) => Promise<Shown>;
-}
-
-interface Shown {
-  readonly status: number;
-  readonly text: string;
-  readonly contentType?: string;
-}
-
-const PAGES = new Map<string, Page>([
-  [
-    "/metrics",
-    {
-      isGuarded: true,
-      show: async ({ metrics }, accept) => ({ status: 200, ...(await metrics.render(accept)) }),
-    },
-  ],
-  ["/healthz", { isGuarded: false, show: async () => ({ status: 200, text: "ok\n" }) }],
-  [
-    "/readyz",
-    {
-      isGuarded: false,
-      async show({ readiness }) {
-        const answer = await readiness.check();
-        return answer.ready
-          ? { status: 200, text: "ready\n" }
-          : { status: 503, text: `not ready: ${answer.reason}\n` };
-      },
-    },
-  ],
-]);
 
 function send(
   response: ServerResponse,

@@ -11,10 +11,7 @@ const MIB = 2 ** 20;
 const BESIDE_HEAP_BYTES = 96 * MIB;
 /** Heap that an idle server needs, with its caches. */
 const AT_REST_BYTES = 64 * MIB;
-/**
- * Measured and rounded up: 6 to 10 KB a wait, the most for a call of its own; 13 KB a session; a connection takes
- * much the same.
- */
+/** Measured and rounded up: 6 to 10 KB a wait, the most for a call of its own; 13 KB a session or connection. */
 const WAIT_BYTES = 8 * 1_024;
 const SESSION_BYTES = 16 * 1_024;
 const CONNECTION_BYTES = 16 * 1_024;
@@ -28,10 +25,7 @@ const NAMES_S = 10;
 const WAITS_SHARE = 1 / 2;
 const SESSIONS_SHARE = 1 / 8;
 const CONNECTIONS_SHARE = 1 / 8;
-/**
- * Of open calls with their headers: the waits among them, which have their own share, count here too. Then of those
- * whose requests have not arrived.
- */
+/** Of open calls with their headers, waits among them; then of those whose requests have not arrived. */
 const STREAMS_SHARE = 3 / 4;
 const PENDING_STREAMS_SHARE = 1 / 4;
 const STREAM_BYTES_MIN = 2 * MIB;
@@ -41,45 +35,22 @@ const CACHED_LOCKS_SHARE = 1 / 16;
 const PRINCIPAL_WAITS_SHARE = 1 / 2;
 /** Even a server with next to no memory serves this many. */
 const ROOM_MIN = 100;
-/**
- * Share of the heap in use after a full collection: from the first one on memory is short, until it falls to the
- * second.
- */
+/** In use after a full collection: from the first share on memory is short, until it falls to the second. */
 const SHORT_SHARE = 0.75;
 const ENOUGH_SHARE = 0.65;
 
-/** Most of each at once; for new names, most in a second. */
-export interface Capacity {
-  readonly waits: number;
-  /** Waits of one principal. */
-  readonly principalWaits: number;
-  readonly sessions: number;
-  readonly connections: number;
-  /** Bytes that open calls may take with their headers, and those of them whose requests have not arrived. */
-  readonly streamBytes: number;
-  readonly pendingStreamBytes: number;
-  readonly namesPerSecond: number;
-  /** Locks whose rows the store remembers. */
-  readonly cachedLocks: number;
-}
-
-/**
- * The bytes that the heap may grow to. `processMax`: what the machine or its container allows the whole process, as
- * reported by Node; 0 or more than any machine has: no bound.
- */
+/** `processMax`: of the machine or container, as Node reports it; 0 or more than any machine has: no bound. */
 export function heapMaxIn(processMax: number): number {
   const { heap_size_limit: heapMax } = getHeapStatistics();
   if (!(processMax > 0)) return heapMax;
   return Math.min(heapMax, Math.max(AT_REST_BYTES, processMax - BESIDE_HEAP_BYTES));
 }
 
-/** What there is room for in such a heap. Settings that are not null replace what would be computed. */
-export function capacityIn(
-  heapMax: number,
-  set: Partial<
-    Pick<Config, "waitsMax" | "principalWaitsMax" | "sessionsMax" | "connectionsMax" | "namesPerSecond">
-  > = {},
-): Capacity {
+/**
+ * What there is room for in such a heap: most of each at once; for new names, most in a second. Settings that are not null
+ * replace what would be computed.
+ */
+export function capacityIn(heapMax: number, set: Partial<Config> = {}) {
   const rest = Math.max(0, heapMax - AT_REST_BYTES);
   const count = (share: number, bytes: number) => Math.max(ROOM_MIN, Math.floor((rest * share) / bytes));
   const waits = set.waitsMax ?? count(WAITS_SHARE, WAIT_BYTES);
@@ -91,13 +62,13 @@ export function capacityIn(
     streamBytes: Math.max(2 * STREAM_BYTES_MIN, Math.floor(rest * STREAMS_SHARE)),
     pendingStreamBytes: Math.max(STREAM_BYTES_MIN, Math.floor(rest * PENDING_STREAMS_SHARE)),
     namesPerSecond: set.namesPerSecond ?? count(NAMES_SHARE, NAME_BYTES * NAMES_S),
+    /** Locks whose rows the store remembers. */
     cachedLocks: count(CACHED_LOCKS_SHARE, CACHED_LOCK_BYTES),
   };
 }
 
 export interface MemoryOptions {
   readonly heapMax: number;
-  /** Called when memory becomes short, and when it is no longer short. */
   readonly onChange: (isShort: boolean, usedBytes: number) => void;
   /** Bytes in use now; by default those of the heap. */
   readonly usedBytes?: () => number;
@@ -122,9 +93,7 @@ export class Memory {
     return { bound: "heap_bytes", kind: "room", used: this.#usedBytes, max };
   }
 
-  get isShort(): boolean {
-    return this.#isShort;
-  }
+  readonly isShort = (): boolean => this.#isShort;
 
   start(): void {
     this.#collections.observe({ entryTypes: ["gc"] });
@@ -134,7 +103,6 @@ export class Memory {
     this.#collections.disconnect();
   }
 
-  /** Compares the memory in use with the shares. Called after a full collection. */
   look(): void {
     const { heapMax, onChange, usedBytes = () => getHeapStatistics().used_heap_size } = this.#options;
     const used = usedBytes();

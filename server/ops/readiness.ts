@@ -1,11 +1,10 @@
-// Whether this server should get calls: decisions get through, and the server was not asked to stop. If clients
-// made decisions in the last seconds and all of them worked, these are the answer. Otherwise the server makes
-// decisions of its own as probes: about once a second while there is trouble, and less often while no client asks for
-// anything.
+// Whether this server should get calls: decisions get through, and it was not asked to stop. If all decisions of clients in
+// the last seconds worked, these are the answer. Otherwise it decides something itself as a probe: about once a second while
+// there is trouble, and less often while no client asks for anything.
 //
-// A server that alone loses its database sends its clients to another one, which first proves that it can decide.
-// Silence is not yet a loss: a database that is slow for all servers answers none of them in time, and then all
-// clients stay. All times follow from the grace period, so that clients are elsewhere before half of it is over.
+// A server that alone loses its database sends its clients to another one, which first proves that it can decide. Silence
+// is not yet a loss: if a database is slow for all, all clients stay. All times follow from the grace period, so that
+// clients are elsewhere before half of it is over.
 
 import { TOO_OLD } from "../core/level.ts";
 
@@ -14,19 +13,14 @@ const TROUBLE_FRESH_MS = 1_000;
 /** The same while there is no trouble: as a share of the grace period, and the most. */
 const QUIET_FRESH_PER_GRACE = 0.15;
 const QUIET_FRESH_MS_MAX = 1_500;
-/**
- * A probe is late after this time without a step forward: the server then asks other servers whether they can decide.
- */
+/** A probe is late after this time without a step forward: the server then asks whether other servers can decide. */
 const LATE_PER_GRACE = 0.1;
 const LATE_MS_MAX = 1_000;
 /** The time until a probe is late passes in steps, so that one long pause of this process counts as only one step. */
 const LATE_STEPS = 4;
 /** Longest wait for a probe's answer. */
 const PROBE_MS_MAX = 2_000;
-/**
- * Interval at which an app calls `check`: as a share of the grace period, and the most. A call with a fresh answer
- * costs nothing.
- */
+/** How often an app calls `check`: as a share of the grace period, and the most. A fresh answer costs nothing. */
 const ASKED_PER_GRACE = 0.025;
 const ASKED_MS_MAX = 250;
 
@@ -68,7 +62,6 @@ const NOTHING_RECENT: RecentDecisions = {
   isSuspect: false,
 };
 
-/** A probe that has not ended. */
 interface Probing {
   readonly sinceMs: number;
   /** When the database last answered; at first `sinceMs`. */
@@ -78,13 +71,13 @@ interface Probing {
 }
 
 export class Readiness {
-  readonly #options: Required<Omit<ReadinessOptions, "freshMs" | "graceMs">>;
+  readonly #options: ReadinessOptions & Required<Pick<ReadinessOptions, "recent" | "timeoutMs">>;
   readonly #troubleFreshMs: number;
   readonly #quietFreshMs: number;
   readonly #lateMs: number;
   /** Longest interval between calls of `check`. */
   readonly intervalMs: number;
-  readonly #listeners = new Set<(ready: Ready) => void>();
+  readonly #listeners: ((ready: Ready) => void)[] = [];
   #draining = false;
   #answer: Ready = { ready: true };
   #answeredAtMs = Number.NEGATIVE_INFINITY;
@@ -94,27 +87,16 @@ export class Readiness {
   #isComparing = false;
 
   constructor({ freshMs, graceMs = Number.POSITIVE_INFINITY, ...options }: ReadinessOptions) {
-    this.#options = {
-      recent: () => NOTHING_RECENT,
-      onAnswer: () => {},
-      othersDecide: async () => false,
-      onElsewhere: () => {},
-      timeoutMs: PROBE_MS_MAX,
-      ...options,
-    };
+    this.#options = { recent: () => NOTHING_RECENT, timeoutMs: PROBE_MS_MAX, ...options };
     this.#quietFreshMs = freshMs ?? Math.min(QUIET_FRESH_MS_MAX, graceMs * QUIET_FRESH_PER_GRACE);
     this.#troubleFreshMs = Math.min(TROUBLE_FRESH_MS, this.#quietFreshMs);
     this.#lateMs = Math.min(LATE_MS_MAX, graceMs * LATE_PER_GRACE);
     this.intervalMs = Math.min(ASKED_MS_MAX, graceMs * ASKED_PER_GRACE);
   }
 
-  /**
-   * Calls `listener` synchronously whenever the answer changes; the listener must not throw. A drain is no such
-   * change: its caller knows of it. Returns a function that removes the listener.
-   */
-  subscribe(listener: (ready: Ready) => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+  /** Calls `listener`, which must not throw, whenever the answer changes. A drain is no such change. */
+  subscribe(listener: (ready: Ready) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Makes the server not ready from now on, so that load balancers look elsewhere. */
@@ -122,7 +104,6 @@ export class Readiness {
     this.#draining = true;
   }
 
-  /** The last answer, for callers that must not wait for one. */
   get latest(): Ready {
     return this.#draining ? DRAINING : this.#answer;
   }
@@ -173,19 +154,16 @@ export class Readiness {
     return this.#settle(cannotWrite(outcome.error), outcome.error);
   }
 
-  /**
-   * Asks the other servers, and then this server's database once more, with this probe or a new one: the database may
-   * have come back for all servers meanwhile. If it has not, sends clients elsewhere.
-   */
+  /** Asks the others, and then its own database once more, as that may be back by now. If it is not, sends clients away. */
   async #lostAlone(lateMs: number, late?: Probing): Promise<boolean> {
     if (this.#isComparing) return false;
     this.#isComparing = true;
     try {
-      if (!(await this.#options.othersDecide(lateMs))) return false;
+      if (!(await this.#options.othersDecide?.(lateMs))) return false;
       const again = late ?? this.#underWay();
       const outcome = await outcomeUntil(again, again.heardMs + lateMs);
       const isLost = outcome !== null && !this.#draining;
-      if (isLost) this.#options.onElsewhere();
+      if (isLost) this.#options.onElsewhere?.();
       return isLost;
     } finally {
       this.#isComparing = false;
@@ -194,11 +172,7 @@ export class Readiness {
 
   /** The probe under way, or a new one. */
   #underWay(): Probing {
-    this.#probing ??= this.#probe();
-    return this.#probing;
-  }
-
-  #probe(): Probing {
+    if (this.#probing) return this.#probing;
     const sinceMs = performance.now();
     const heard = () => {
       probing.heardMs = performance.now();
@@ -211,6 +185,7 @@ export class Readiness {
       this.#probing = undefined;
     });
     const probing: Probing = { sinceMs, heardMs: sinceMs, cause };
+    this.#probing = probing;
     return probing;
   }
 
@@ -222,8 +197,8 @@ export class Readiness {
     const isOther = answer.ready !== this.#answer.ready;
     this.#answer = answer;
     this.#answeredAtMs = Math.max(this.#answeredAtMs, atMs);
-    this.#options.onAnswer(cause);
-    if (isOther) for (const listener of [...this.#listeners]) listener(answer);
+    this.#options.onAnswer?.(cause);
+    if (isOther) for (const listener of this.#listeners) listener(answer);
     return answer;
   }
 }
@@ -262,10 +237,13 @@ function didNotAnswer(withinMs: number, more = ""): Ready {
   return { ready: false, reason: `the database did not answer within ${Math.round(withinMs)} ms${more}` };
 }
 
+/** Callers see only the stable label of a fault; its message is for the log. */
 function cannotWrite(cause: unknown): Ready {
-  if (cause instanceof Error && "reason" in cause && cause.reason === TOO_OLD)
+  const label = cause instanceof Error && "reason" in cause ? cause.reason : undefined;
+  if (label === TOO_OLD)
     return { ready: false, reason: "this server is too old for the database, which a later version uses" };
-  return { ready: false, reason: `the database cannot be written${labelOf(cause)}` };
+  const more = typeof label === "string" ? `: ${label}` : "";
+  return { ready: false, reason: `the database cannot be written${more}` };
 }
 
 /** Has the same properties as faults of the database. */
@@ -276,10 +254,4 @@ class LateAnswer extends Error {
   constructor(timeoutMs: number) {
     super(`The database did not answer within ${Math.round(timeoutMs)} ms.`);
   }
-}
-
-/** Callers see only the stable label of a fault; its message is for the log. */
-function labelOf(error: unknown): string {
-  const reason = error instanceof Error && "reason" in error ? error.reason : undefined;
-  return typeof reason === "string" ? `: ${reason}` : "";
 }

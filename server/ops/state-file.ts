@@ -7,44 +7,32 @@ import { open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../core/rows.ts";
 
-/** What the file says. */
 interface State {
   readonly witness: bigint;
   readonly marks: readonly bigint[];
   readonly atUs: number;
 }
 
-export interface StateFile {
-  read(): Promise<State>;
-  write(state: State): Promise<void>;
-}
-
-/**
- * Reads and writes the file. Both throw a StateFileError if the file cannot be used. The first `read` creates a
- * missing file.
- */
-export function stateFile(path: string): StateFile {
-  const guarded = async <Answer>(run: () => Promise<Answer>): Promise<Answer> => {
-    try {
-      return await run();
-    } catch (error) {
-      throw new StateFileError(path, error);
-    }
+/** Both reject with a StateFileError if the file cannot be used. The first `read` creates a missing file. */
+export function stateFile(path: string) {
+  const failed = (error: unknown) => {
+    throw new StateFileError(path, error);
   };
   return {
-    write: (state) => guarded(() => write(path, state)),
-    read: () =>
-      guarded(async () => {
-        const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-          if (error.code === "ENOENT") return null;
-          throw error;
-        });
-        if (text !== null) return stateOf(JSON.parse(text));
-        const first = { witness: randomNumberOf(randomBytes(RANDOM_NUMBER_BYTES)), marks: [], atUs: 0 };
-        await write(path, first);
-        return first;
-      }),
+    write: (state: State): Promise<void> => write(path, state).catch(failed),
+    read: (): Promise<State> => read(path).catch(failed),
   };
+}
+
+async function read(path: string): Promise<State> {
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  if (text !== null) return stateOf(JSON.parse(text));
+  const first = { witness: randomNumberOf(randomBytes(RANDOM_NUMBER_BYTES)), marks: [], atUs: 0 };
+  await write(path, first);
+  return first;
 }
 
 /** Why the file cannot be used, for an operator. */

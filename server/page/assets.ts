@@ -11,10 +11,20 @@ import { gzipSync } from "node:zlib";
 /** Contents by name, such as `index.html`. */
 export type Files = ReadonlyMap<string, Buffer>;
 
-/** What a browser lets the page do. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const HEADERS = [
+  // Asked for anew each time, so that a page never mixes the files of two versions.
+  ["cache-control", "no-cache"],
+  ["vary", "accept-encoding"],
+  ["content-security-policy", POLICY],
+  ["x-content-type-options", "nosniff"],
+  ["referrer-policy", "no-referrer"],
+  ["cross-origin-opener-policy", "same-origin"],
+  ["cross-origin-resource-policy", "same-origin"],
+] as const;
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -26,51 +36,34 @@ const TYPES: Readonly<Record<string, string>> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
-const FIRST = "index.html";
-const FOLDER = "/page/";
+type Asset = ReturnType<typeof assetOf>;
 
-interface Asset {
-  readonly content: Buffer;
-  /** Less than half of it, which a phone notices. */
-  readonly compressed: Buffer;
-  readonly type: string;
-  readonly etag: string;
+function assetOf(name: string, content: Buffer) {
+  const hash = createHash("sha256").update(content).digest("base64url").slice(0, 22);
+  const type = TYPES[extname(name)] ?? "application/octet-stream";
+  // Less than half of the content, which a phone notices.
+  return { content, compressed: gzipSync(content), type, etag: `"${hash}"` };
 }
 
 export class Assets {
   readonly #byPath: ReadonlyMap<string, Asset>;
 
   constructor(files: Files) {
-    this.#byPath = new Map(
-      [...files].map(([name, content]) => {
-        const hash = createHash("sha256").update(content).digest("base64url").slice(0, 22);
-        const type = TYPES[extname(name)] ?? "application/octet-stream";
-        const asset = { content, compressed: gzipSync(content), type, etag: `"${hash}"` };
-        return [name === FIRST ? "/" : FOLDER + name, asset];
-      }),
-    );
+    const paths = [...files].map(([name, content]): [string, Asset] => [
+      name === "index.html" ? "/" : `/page/${name}`,
+      assetOf(name, content),
+    ]);
+    this.#byPath = new Map(paths);
   }
 
   has(path: string): boolean {
     return this.#byPath.has(path);
   }
 
-  /** Sends the file of a path that it has. */
   send(path: string, { method, headers }: IncomingMessage, response: ServerResponse): void {
     const { content, compressed, type, etag } = this.#byPath.get(path) as Asset;
-    response.setHeaders(
-      new Map([
-        ["etag", etag],
-        // Asked for anew each time, so that a page never mixes the files of two versions.
-        ["cache-control", "no-cache"],
-        ["vary", "accept-encoding"],
-        ["content-security-policy", POLICY],
-        ["x-content-type-options", "nosniff"],
-        ["referrer-policy", "no-referrer"],
-        ["cross-origin-opener-policy", "same-origin"],
-        ["cross-origin-resource-policy", "same-origin"],
-      ]),
-    );
+    response.setHeader("etag", etag);
+    for (const [header, value] of HEADERS) response.setHeader(header, value);
     if (headers["if-none-match"] === etag) {
       response.writeHead(304).end();
       return;

@@ -13,16 +13,10 @@ import {
   credentialsWrong,
   severalCredentials,
 } from "../access/access-error.ts";
+import type { MetricsTokens } from "../access/bearer.ts";
 import { EVERYTHING } from "../access/policy.ts";
 import type { Right } from "../access/rights.ts";
 import { isLoopback } from "../config/addresses.ts";
-
-/** The tokens that open the metrics. */
-export interface MetricsTokens {
-  /** Whether there are any. */
-  readonly areAsked: boolean;
-  knows(authorization: string | undefined): boolean;
-}
 
 export interface CallersOptions {
   /** null: the server asks nobody who calls. */
@@ -34,13 +28,6 @@ export interface CallersOptions {
   readonly metricsTokens: MetricsTokens;
   /** Where the page is served. */
   readonly listenHost: string;
-}
-
-/** What the page says of signing in. */
-export interface SignIn {
-  readonly signIn: "none" | "token";
-  /** Why nobody can sign in over this connection; null: with a token. */
-  readonly mayNotSignIn: string | null;
 }
 
 const NO_TOKENS =
@@ -67,7 +54,8 @@ export class Callers {
     return this.#options.gate !== null || this.#options.metricsTokens.areAsked;
   }
 
-  signIn(request: Request): SignIn {
+  /** What the page says of signing in. `mayNotSignIn`: why nobody can over this connection; null: with a token. */
+  signIn(request: Request) {
     if (!this.areAsked) return { signIn: "none", mayNotSignIn: null };
     return { signIn: "token", mayNotSignIn: this.#mayNotSignIn(request) };
   }
@@ -133,9 +121,8 @@ const OWN_HEADER = "x-rowlock-page";
 const OWN_SITES: readonly unknown[] = [undefined, "same-origin", "none"];
 
 /**
- * Why the request is refused; null: it is not. `asksWhoCalls`: a request needs a token, which another site does not
- * have. Without that, its host must be an address or localhost: whoever owns a name may lead it here while somebody
- * looks at their site.
+ * `asksWhoCalls`: a request needs a token, which another site does not have. Without that, its host must be an address or
+ * localhost: whoever owns a name may lead it here while somebody looks at their site.
  */
 export function refusalOf(
   { headers }: Pick<IncomingMessage, "headers">,

@@ -16,6 +16,13 @@ import type { Failure } from "../grpc/messages/status.ts";
 import { peerHost } from "./callers.ts";
 import { BODY_BYTES_MAX, READ_MS_MAX, SIGN_OF_LIFE_MS } from "./page-bounds.ts";
 
+/** Calls `identified` when the sender has proved who it is. Rejects if the browser goes before it has sent all of it. */
+export type Answering = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  identified: () => void,
+) => Promise<void>;
+
 /** Emits `cancelled` when the browser goes before it has its answer. */
 export class PageCall extends EventEmitter implements CarriedCall {
   cancelled = false;
@@ -46,10 +53,7 @@ export function peerOf({ socket }: IncomingMessage): string {
   return formatListenAddress({ host: peerHost(socket), port: socket.remotePort ?? 0 });
 }
 
-/**
- * The body of a request; a CallError: it is too large. Rejects if the browser goes before it has sent it, or takes longer
- * than a request may.
- */
+/** A CallError: it is too large. Rejects if the browser goes before it has sent it, or takes too long. */
 export async function bodyOf(
   request: IncomingMessage,
   response: ServerResponse,
@@ -70,8 +74,7 @@ export async function bodyOf(
 /** Throws a CallError if the text is not that message. */
 export function fromBody<Schema extends DescMessage>(schema: Schema, body: Buffer): Message {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-    return fromJsonString(schema, text);
+    return fromJsonString(schema, new TextDecoder("utf-8", { fatal: true }).decode(body));
   } catch (error) {
     // Every error of the decoders is about the caller's text.
     throw new CallError(
@@ -134,6 +137,12 @@ const CODE_OF_HTTP: Readonly<Record<number, string>> = {
   405: "UNIMPLEMENTED",
 };
 
+const FOR_THE_PAGE = {
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "cross-origin-resource-policy": "same-origin",
+};
+
 export function sendJson(response: ServerResponse, httpStatus: number, body: unknown): void {
   sendText(response, httpStatus, JSON.stringify(body));
 }
@@ -143,16 +152,14 @@ export function sendText(response: ServerResponse, httpStatus: number, text: str
   response.writeHead(httpStatus, {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(text),
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-    "cross-origin-resource-policy": "same-origin",
+    ...FOR_THE_PAGE,
   });
   endUnread(response);
   response.end(text);
 }
 
 /** Ends the connection if the browser does not read its answer. */
-export function endUnread(response: ServerResponse): void {
+function endUnread(response: ServerResponse): void {
   const timer = setTimeout(() => response.destroy(), READ_MS_MAX);
   timer.unref();
   response.once("close", () => clearTimeout(timer));
@@ -210,9 +217,7 @@ export class EventStream {
   #begin(): void {
     this.#response.writeHead(200, {
       "content-type": "text/event-stream",
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
-      "cross-origin-resource-policy": "same-origin",
+      ...FOR_THE_PAGE,
       // Proxies would wait for more.
       "x-accel-buffering": "no",
     });

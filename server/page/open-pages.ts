@@ -5,6 +5,7 @@ import type { ServerResponse } from "node:http";
 import type { Identity } from "../access/access.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import { networkOf } from "../core/by-address.ts";
+import { tooManyOfPages } from "../grpc/messages/call-error.ts";
 
 export interface Shares {
   readonly max: number;
@@ -20,37 +21,37 @@ interface Entry {
 }
 
 export class OpenPages {
-  readonly #bound: string;
+  readonly #what: "watches" | "calls";
   readonly #shares: Shares;
   readonly #mayEnd: (response: ServerResponse) => boolean;
   /** The oldest comes first. */
   readonly #entries = new Set<Entry>();
 
-  /** `bound`: its name in metrics and errors. `mayEnd`: whether a request may be ended for that of another caller. */
-  constructor(bound: string, shares: Shares, mayEnd: (response: ServerResponse) => boolean) {
-    this.#bound = bound;
+  /** `mayEnd`: whether a request may be ended for that of another caller. */
+  constructor(what: "watches" | "calls", shares: Shares, mayEnd: (response: ServerResponse) => boolean) {
+    this.#what = what;
     this.#shares = shares;
     this.#mayEnd = mayEnd;
   }
 
   get bound(): BoundUse {
-    return { bound: this.#bound, kind: "room", used: this.#entries.size, max: this.#shares.max };
+    return { bound: `page_${this.#what}`, kind: "room", used: this.#entries.size, max: this.#shares.max };
   }
 
   /**
-   * Counts a request until its answer has been sent or its browser has gone. Returns what has no room for it: all pages,
-   * or those of its caller or network; null: it is counted. If all pages have no room, the caller with the most gives
-   * one of its places to a caller with fewer.
+   * Counts a request until it is answered or its browser has gone. Throws a CallError if there is no room for it. If all
+   * pages have no room, the caller with the most gives one of its places to a caller with fewer.
    */
-  enter({ principal: caller }: Pick<Identity, "principal">, response: ServerResponse): keyof Shares | null {
+  enter({ principal: caller }: Pick<Identity, "principal">, response: ServerResponse): void {
     const entry = { caller, network: networkOf(response.socket?.remoteAddress ?? ""), response };
     const { max, ofCaller, ofNetwork } = this.#shares;
-    if (caller !== "" && this.#count((other) => other.caller === caller) >= ofCaller) return "ofCaller";
-    if (this.#count(({ network }) => network === entry.network) >= ofNetwork) return "ofNetwork";
-    if (this.#entries.size >= max && !this.#endedFor(entry)) return "max";
+    if (caller !== "" && this.#count((other) => other.caller === caller) >= ofCaller)
+      throw tooManyOfPages(this.#what, "ofCaller");
+    if (this.#count(({ network }) => network === entry.network) >= ofNetwork)
+      throw tooManyOfPages(this.#what, "ofNetwork");
+    if (this.#entries.size >= max && !this.#endedFor(entry)) throw tooManyOfPages(this.#what, "max");
     this.#entries.add(entry);
     response.once("close", () => this.#entries.delete(entry));
-    return null;
   }
 
   #count(fits: (entry: Entry) => boolean): number {

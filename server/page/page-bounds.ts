@@ -15,10 +15,7 @@ export const BODY_BYTES_MAX = 65_536;
 /** How often a watch without news shows that it lives: proxies end answers that are silent for a minute. */
 export const SIGN_OF_LIFE_MS = 10_000;
 
-/**
- * How long a browser may take to read an answer, or a message of a watch, before its connection ends: the server keeps
- * what is not read.
- */
+/** How long a browser may take to read an answer, or a message of a watch: the server keeps what is not read. */
 export const READ_MS_MAX = 30_000;
 
 /** The rates that charts show: as far back, and in such steps, as people compare at a glance. */

@@ -1,68 +1,77 @@
-// The page for people, on the port for operators: what is at which path, and who is turned away at the door. Its files
-// are open to all who reach the port; everything else is JSON for their script.
+// The page for people, on the port for operators: what is at which path, who is turned away at the door, and what the page
+// asks beside the verbs. Its files are open to all who reach the port; everything else is JSON for their script, which asks
+// some of it once a second, so nothing here reads the database.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Identity } from "../access/access.ts";
 import type { BoundUse } from "../core/bound-use.ts";
+import { seenUnder } from "../grpc/authorize.ts";
 import type { Served } from "../grpc/call-frame.ts";
-import { tooManyOfPages } from "../grpc/messages/call-error.ts";
+import { badRequest } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
-import { About, type AboutOptions, type Enter } from "./about.ts";
+import type { Ready } from "../ops/readiness.ts";
 import { Assets, type Files } from "./assets.ts";
 import { Callers, type CallersOptions, refusalOf } from "./callers.ts";
-import { peerOf, sendFailure, sendJson, sendRefusal } from "./http.ts";
+import { type Answering, peerOf, sendFailure, sendJson, sendRefusal } from "./http.ts";
 import { OpenPages } from "./open-pages.ts";
 import { PAGE_CALLS, PAGE_WATCHES } from "./page-bounds.ts";
+import type { Rates } from "./rates.ts";
 import { PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
 
-export interface PageOptions extends CallersOptions, Omit<AboutOptions, "callers"> {
+export interface PageOptions extends CallersOptions {
   readonly served: Served;
   readonly files: Files;
+  readonly server: {
+    readonly version: string;
+    /** Product and version. */
+    readonly database: string;
+    /** The id of this server. */
+    readonly replica: string;
+  };
+  readonly readiness: { readonly latest: Ready };
+  readonly rates: Pick<Rates, "body">;
 }
-
-/**
- * Answers a request, and calls `identified` when its sender has proved who it is. Rejects if the browser goes before it
- * has sent all of it.
- */
-type Answering = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  identified: () => void,
-) => Promise<void>;
 
 interface Route {
   readonly method: "GET" | "POST";
   readonly answer: Answering;
 }
 
+/** `identify` also takes a place among the calls of pages, and rejects with an AccessError or a CallError. */
+type Read = (request: IncomingMessage, identify: () => Promise<Identity>) => Promise<object>;
+
 const API = "/api/";
 
 export class Page {
+  readonly #options: PageOptions;
   readonly #callers: Callers;
   readonly #assets: Assets;
-  readonly #served: Served;
-  readonly #watches = new OpenPages("page_watches", PAGE_WATCHES, () => true);
-  readonly #calls = new OpenPages("page_calls", PAGE_CALLS, isUnread);
+  readonly #open = {
+    watches: new OpenPages("watches", PAGE_WATCHES, () => true),
+    // A call that has done its work loses nothing but an answer that nobody reads.
+    calls: new OpenPages("calls", PAGE_CALLS, ({ writableEnded }) => writableEnded),
+  };
   readonly #routes: ReadonlyMap<string, Route>;
 
   constructor(options: PageOptions) {
-    const { served, files } = options;
-    this.#served = served;
-    this.#assets = new Assets(files);
+    this.#options = options;
+    this.#assets = new Assets(options.files);
     this.#callers = new Callers(options);
-    const shared = { served, callers: this.#callers, watches: this.#watches, calls: this.#calls };
-    const calls = new VerbCalls(shared);
-    const about = new About({ ...options, callers: this.#callers });
+    const verbs = new VerbCalls(options.served, this.#callers, this.#open);
     this.#routes = new Map([
-      ...PAGE_VERBS.map((verb) => route("POST", verb.of.name, (...http) => calls.answer(verb, ...http))),
-      this.#read("about", (...asked) => about.server(...asked)),
-      this.#read("rights", (...asked) => about.rights(...asked)),
-      this.#read("rates", (...asked) => about.rates(...asked)),
+      ...PAGE_VERBS.map((verb) => route("POST", verb.of.name, (...http) => verbs.answer(verb, ...http))),
+      this.#read("about", (...asked) => this.#about(...asked)),
+      this.#read("rights", (...asked) => this.#rights(...asked)),
+      this.#read("rates", async (_request, identify) => {
+        // For everybody who may read any lock.
+        seenUnder({ client: { identity: await identify() } }, "ListLocks", "");
+        return options.rates.body();
+      }),
     ]);
   }
 
   get bounds(): readonly BoundUse[] {
-    return [this.#watches.bound, this.#calls.bound];
+    return [this.#open.watches.bound, this.#open.calls.bound];
   }
 
   /** Whether it answers requests for the path. */
@@ -85,27 +94,68 @@ export class Page {
       await found.answer(...http);
   }
 
-  #read(name: string, read: (request: IncomingMessage, enter: Enter) => Promise<object>): [string, Route] {
+  #read(name: string, read: Read): [string, Route] {
     return route("GET", name, async (request, response, identified) => {
+      const identify = async () => {
+        const identity = await this.#callers.identify(request, "read");
+        if (identity.principal !== "") identified();
+        this.#open.calls.enter(identity, response);
+        return identity;
+      };
       try {
-        const enter = (identity: Identity) => {
-          if (identity.principal !== "") identified();
-          const full = this.#calls.enter(identity, response);
-          if (full !== null) throw tooManyOfPages("calls", full);
-        };
-        sendJson(response, 200, await read(request, enter));
+        sendJson(response, 200, await read(request, identify));
       } catch (error) {
         const failure = failureOf(error);
-        this.#served.faultLog.failed(name, failure, error, undefined, peerOf(request));
+        this.#options.served.faultLog.failed(name, failure, error, undefined, peerOf(request));
         sendFailure(response, failure);
       }
     });
   }
+
+  /** Without the sign-in that the server asks for, only that it asks for one, and whether it is ready. */
+  async #about(...[request, identify]: Parameters<Read>) {
+    const { server, readiness } = this.#options;
+    const { latest } = readiness;
+    const signIn = this.#callers.signIn(request);
+    const isKnown = signIn.signIn === "none" || request.headers.authorization !== undefined;
+    const identity = isKnown ? await identify() : null;
+    const whyNot = identity ? this.#callers.whyNotAct(identity) : "Sign in with a token.";
+    return {
+      version: identity && server.version,
+      database: identity && server.database,
+      replica: identity && server.replica,
+      ready: latest.ready,
+      notReady: latest.ready ? null : latest.reason,
+      ...signIn,
+      principal: identity?.principal || null,
+      mayAct: whyNot === null,
+      whyNot,
+      now: Date.now(),
+    };
+  }
+
+  /** Which verbs may be called on `?name=` or `?pattern=`, which ends with a star. */
+  async #rights(...[request, identify]: Parameters<Read>) {
+    const identity = await identify();
+    const asked = new URL(request.url ?? "", "http://page").searchParams;
+    const [name, pattern] = [asked.get("name"), asked.get("pattern")];
+    if ((name === null) === (pattern === null) || pattern?.endsWith("*") === false)
+      throw badRequest([{ field: "name", description: "ask for ?name=NAME or for ?pattern=PREFIX*" }]);
+    const mayAct = this.#callers.whyNotAct(identity) === null;
+    const may = (verb: string) => mayAct && mayOn(identity, verb, name, pattern);
+    return {
+      forceRelease: may("ForceRelease"),
+      setLimit: may("SetLimit"),
+      updateRecord: may("UpdateRecord"),
+    };
+  }
 }
 
-/** Whether a call has done its work, so that nothing is lost with it but an answer that nobody reads. */
-function isUnread({ writableEnded }: ServerResponse): boolean {
-  return writableEnded;
+/** Only limits can be set for a pattern. */
+function mayOn({ allowed }: Identity, verb: string, name: string | null, pattern: string | null): boolean {
+  const needed = { verb, right: "operate" } as const;
+  if (name !== null) return allowed.on(needed, name);
+  return pattern !== null && verb === "SetLimit" && allowed.under(needed, pattern.slice(0, -1));
 }
 
 function route(method: Route["method"], name: string, answer: Answering): [string, Route] {

@@ -1,45 +1,30 @@
 // What happened at this server in the last minutes, in steps: for charts that must not wait for a collector of metrics.
 // On the hot path, an event is an addition to the present step.
 
-import type { EngineEvent } from "../engine/answers.ts";
+import type { EngineObserver } from "../engine/answers.ts";
 import { RATES_STEP_MS, RATES_STEPS } from "./page-bounds.ts";
 
-/** Each has one value for each step, oldest first. */
-export interface RatesBody {
-  readonly stepMs: number;
-  /** When the last step ended, by the server's clock. */
-  readonly endMs: number;
-  readonly series: {
-    /** A second. */
-    readonly grants: readonly number[];
-    /** Grants to those who had waited, a second. */
-    readonly handOvers: readonly number[];
-    /** How long they had waited, within a tenth; null: nobody had. */
-    readonly waitMsP50: readonly (number | null)[];
-    readonly waitMsP99: readonly (number | null)[];
-    /** Requests that were refused, a second. */
-    readonly refused: readonly number[];
-    /** Leases that ended without their holders, a second: expired, lapsed, released by force. */
-    readonly lost: readonly number[];
-  };
+/** One step that is over. */
+interface Step {
+  /** A second. */
+  readonly grants: number;
+  /** Grants to those who had waited, a second. */
+  readonly handOvers: number;
+  /** How long they had waited, within a tenth; null: nobody had. */
+  readonly waitMsP50: number | null;
+  readonly waitMsP99: number | null;
+  /** Requests that were refused, a second. */
+  readonly refused: number;
+  /** Leases that ended without their holders, a second: expired, lapsed, released by force. */
+  readonly lost: number;
 }
+
+const QUIET: Step = { grants: 0, handOvers: 0, waitMsP50: null, waitMsP99: null, refused: 0, lost: 0 };
 
 /** Waits are counted in classes, each this much longer than the one before, from one microsecond on. */
 const CLASS_FACTOR = 1.1;
 /** The last class begins at four weeks. */
 const CLASSES = 300;
-
-/** One step that is over. */
-interface Step {
-  readonly grants: number;
-  readonly handOvers: number;
-  readonly waitMsP50: number | null;
-  readonly waitMsP99: number | null;
-  readonly refused: number;
-  readonly lost: number;
-}
-
-const QUIET: Step = { grants: 0, handOvers: 0, waitMsP50: null, waitMsP99: null, refused: 0, lost: 0 };
 
 export class Rates {
   readonly #now: () => number;
@@ -60,7 +45,7 @@ export class Rates {
   }
 
   /** Hears of everything that the engine does. Does not throw. */
-  observe(reported: EngineEvent): void {
+  readonly observe: EngineObserver = (reported) => {
     if (reported.kind === "answered") {
       if (reported.command.verb !== "acquire" || reported.outcome.kind !== "refused") return;
       this.#turn();
@@ -76,14 +61,15 @@ export class Rates {
         this.#lost += 1;
       }
     }
-  }
+  };
 
-  /** The steps that are over. */
-  body(): RatesBody {
+  /** The steps that are over, as the page reads them: in each series one value for each step, oldest first. */
+  body() {
     this.#turn();
     const of = <Key extends keyof Step>(key: Key) => this.#steps.map((step) => step[key]);
     return {
       stepMs: RATES_STEP_MS,
+      /** When the last step ended, by the server's clock. */
       endMs: Math.round(Date.now() - (this.#now() - (this.#endMs - RATES_STEP_MS))),
       series: {
         grants: of("grants"),

@@ -2,14 +2,15 @@
 // may do what, checks, errors, quotas, metrics and logs are those of any call. It has no verb that takes, keeps or
 // returns a lease, so no secret id can pass.
 
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { create, type DescMessage, fromBinary, toJson } from "@bufbuild/protobuf";
 import type { Identity } from "../access/access.ts";
 import type { Answer } from "../grpc/call.ts";
 import { type Carrier, perform, type Served } from "../grpc/call-frame.ts";
-import { CallError, tooManyOfPages } from "../grpc/messages/call-error.ts";
+import { CallError } from "../grpc/messages/call-error.ts";
 import { type AnyVerb, VERBS } from "../grpc/verbs.ts";
 import type { Callers } from "./callers.ts";
+import type { Answering } from "./http.ts";
 import { bodyOf, EventStream, failureBody, fromBody, PageCall, sendFailure, sendText } from "./http.ts";
 import type { OpenPages } from "./open-pages.ts";
 
@@ -22,37 +23,37 @@ export const PAGE_VERBS = [
   ...[setLimit, forceRelease, updateRecord],
 ] as unknown as readonly AnyVerb[];
 
-export interface VerbCallsOptions {
-  readonly served: Served;
-  readonly callers: Pick<Callers, "identify">;
-  readonly watches: OpenPages;
-  readonly calls: OpenPages;
-}
-
-/** A request of which its caller, the place that it takes and its body are known; or why it is refused. */
-type Admitted = { readonly identity: Identity; readonly body: Buffer } | { readonly refusal: unknown };
-
 type Prepared = Omit<Carrier<never>, "encode" | "end">;
 
-export class VerbCalls {
-  readonly #options: VerbCallsOptions;
+/** What pages have open. */
+type Open = Readonly<Record<"watches" | "calls", OpenPages>>;
 
-  constructor(options: VerbCallsOptions) {
-    this.#options = options;
+export class VerbCalls {
+  readonly #served: Served;
+  readonly #callers: Callers;
+  readonly #open: Open;
+
+  constructor(served: Served, callers: Callers, open: Open) {
+    this.#served = served;
+    this.#callers = callers;
+    this.#open = open;
   }
 
   /**
-   * Answers a request for the verb. `identified`: called when its sender has proved who it is. Rejects if the browser goes
-   * before it has sent its request.
+   * As `Answering`. First who calls, by the head of the request alone; then the body; and only a whole request takes a
+   * place. So a body that never ends keeps nobody out, and that of a stranger is not read.
    */
-  async answer(
-    verb: AnyVerb,
-    request: IncomingMessage,
-    response: ServerResponse,
-    identified: () => void,
-  ): Promise<void> {
+  async answer(verb: AnyVerb, ...[request, response, identified]: Parameters<Answering>): Promise<void> {
     const isWatch = verb.of.methodKind !== "unary";
-    const admitted = await this.#admitted(verb, isWatch, request, response, identified);
+    let identity: Identity | null = null;
+    let refusal: unknown;
+    try {
+      identity = await this.#callers.identify(request, verb.needs.right);
+    } catch (error) {
+      refusal = error;
+    }
+    if (identity && identity.principal !== "") identified();
+    const body = identity && (await bodyOf(request, response));
     const prepared: Prepared = {
       call: new PageCall(request, response),
       via: "page",
@@ -60,48 +61,26 @@ export class VerbCalls {
         traceparent: textOf(request.headers.traceparent),
         tracestate: textOf(request.headers.tracestate),
       }),
-      identify() {
+      identify: () => {
         // Thrown within the frame, so that it is counted as the failure of a call.
-        if ("refusal" in admitted) throw admitted.refusal;
+        if (!identity) throw refusal;
+        if (body instanceof CallError) throw body;
+        this.#open[isWatch ? "watches" : "calls"].enter(identity, response);
         // The credentials may have ended while the body came.
-        const ended = admitted.identity.ended(Date.now());
+        const ended = identity.ended(Date.now());
         if (ended) throw ended;
-        return admitted.identity;
+        return identity;
       },
-      decode: () => fromBody(verb.of.input, (admitted as { body: Buffer }).body),
+      decode: () => fromBody(verb.of.input, body as Buffer),
     };
     if (isWatch) this.#watch(verb, prepared, response);
     else this.#once(verb, prepared, response);
   }
 
-  /**
-   * First who calls, by the head of the request alone; then the body; and only a whole request takes a place. So a body
-   * that never ends keeps nobody out, and that of a stranger is not read. Rejects as `bodyOf`.
-   */
-  async #admitted(
-    verb: AnyVerb,
-    isWatch: boolean,
-    request: IncomingMessage,
-    response: ServerResponse,
-    identified: () => void,
-  ): Promise<Admitted> {
-    const { callers, watches, calls } = this.#options;
-    const caller = await identityOf(() => callers.identify(request, verb.needs.right));
-    if ("refusal" in caller) return caller;
-    const { identity } = caller;
-    if (identity.principal !== "") identified();
-    const body = await bodyOf(request, response);
-    if (body instanceof CallError) return { refusal: body };
-    const full = (isWatch ? watches : calls).enter(identity, response);
-    if (full !== null) return { refusal: tooManyOfPages(isWatch ? "watches" : "calls", full) };
-    return { identity, body };
-  }
-
   #once(verb: AnyVerb, prepared: Prepared, response: ServerResponse): void {
-    const { output } = verb.of;
-    perform(this.#options.served, verb, {
+    perform(this.#served, verb, {
       ...prepared,
-      encode: (answer) => jsonOf(output, answer as Answer),
+      encode: (answer) => jsonOf(verb.of.output, answer as Answer),
       end(ended) {
         if (ended.failure) sendFailure(response, ended.failure);
         else sendText(response, 200, ended.result);
@@ -110,30 +89,19 @@ export class VerbCalls {
   }
 
   #watch(verb: AnyVerb, prepared: Prepared, response: ServerResponse): void {
-    const { served } = this.#options;
-    const { output } = verb.of;
+    const { observer } = this.#served;
     const events = new EventStream(response);
-    served.observer.streamOpened();
-    perform(served, verb, {
+    observer.streamOpened();
+    perform(this.#served, verb, {
       ...prepared,
       encode() {},
-      send: (message, written) => events.send(jsonOf(output, message), written),
+      send: (message, written) => events.send(jsonOf(verb.of.output, message), written),
       end({ failure }) {
         if (failure && !events.hasBegun) sendFailure(response, failure);
         else events.end(failure && failureBody(failure));
-        served.observer.streamClosed();
+        observer.streamClosed();
       },
     });
-  }
-}
-
-async function identityOf(
-  identify: () => Identity | Promise<Identity>,
-): Promise<{ readonly identity: Identity } | { readonly refusal: unknown }> {
-  try {
-    return { identity: await identify() };
-  } catch (refusal) {
-    return { refusal };
   }
 }
 

@@ -27,14 +27,13 @@ function stage(noteChange: (change: NotedChange) => Promise<void>) {
   };
   const where = { tokens: null, policy, certificates: null, jwt: null };
   const store = { noteChange, claimsOfPrincipals: async () => [], recordsOfPrincipals: async () => [] };
-  const started = startAccess(
-    where as unknown as Parameters<typeof startAccess>[0],
+  const started = startAccess(where as unknown as Parameters<typeof startAccess>[0], {
     files,
-    () => store,
-    () => 7n,
-    () => {},
+    store,
+    replica: 7n,
+    onOutcome() {},
     log,
-  );
+  });
   const read = async (next: string) => {
     text = next;
     await files.reload();

@@ -120,21 +120,21 @@ describe("records", () => {
   test("count when they are decided, and commands under way keep room", () => {
     const [first, second] = [usage.roomForRecord(two), usage.roomForRecord(two)];
     expect(asked()).toBe("quota_records");
-    usage.recordsDecided("token:a", 1);
+    usage.decided("token:a", 0, 0, 1);
     first.done();
     expect(asked()).toBe("quota_records");
     second.done();
     expect(asked()).toBeNull();
-    usage.recordsDecided("token:a", 1);
+    usage.decided("token:a", 0, 0, 1);
     expect(asked()).toBe("quota_records");
     expect(asked(user({ records: 2 }, "token:b"))).toBeNull();
-    usage.recordsDecided("token:a", -1);
+    usage.decided("token:a", 0, 0, -1);
     expect(asked()).toBeNull();
   });
 
   test("are corrected by a count, which says nothing of claims", () => {
     usage.decided("token:a", 1, 0);
-    usage.recordsDecided("token:a", 2);
+    usage.decided("token:a", 0, 0, 2);
     usage.recordsCounted([{ principal: "token:b", records: 2 }]);
     expect(asked()).toBeNull();
     expect(asked(user({ records: 2 }, "token:b"))).toBe("quota_records");
@@ -144,9 +144,9 @@ describe("records", () => {
   });
 
   test("without a quota, and of callers whom the server asks no name, are not bounded", () => {
-    usage.recordsDecided("token:a", 1_000);
+    usage.decided("token:a", 0, 0, 1_000);
     expect(asked(user({}))).toBeNull();
-    usage.recordsDecided("", 1_000);
+    usage.decided("", 0, 0, 1_000);
     usage.recordsCounted([]);
     expect(asked(user({}, ""))).toBeNull();
     expect(asked(user({ records: 0 }))).toBe("quota_records");

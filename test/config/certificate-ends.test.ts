@@ -2,8 +2,8 @@
 
 import { getCACertificates } from "node:tls";
 import { expect, test } from "vitest";
-import { databaseEnds, listenerEnds } from "../../server/config/certificate-ends.ts";
-import { readDatabaseLogin } from "../../server/config/database-login.ts";
+import { databaseEnds, readDatabaseLogin } from "../../server/config/database-login.ts";
+import { listenerEnds } from "../../server/config/tls-files.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 
 /** A whole second, as certificates have it. */
@@ -30,12 +30,10 @@ test("for the database: its authority and what the server shows, but not what th
   const place = { dialect: "mysql", socket: null, password: "" } as const;
   const login = (databaseCa: string) => {
     const faults: string[] = [];
-    const read = readDatabaseLogin(
-      { databaseCa, databaseCert: "cert", databaseKey: "key" },
-      place,
-      (path) => files[path] as string,
+    const read = readDatabaseLogin({ databaseCa, databaseCert: "cert", databaseKey: "key" }, place, {
+      readFile: (path) => files[path] as string,
       faults,
-    );
+    });
     expect(faults).toEqual([]);
     return read;
   };

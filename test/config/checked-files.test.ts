@@ -2,11 +2,11 @@
 
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { metricsTokenFile } from "../../server/config/access-config.ts";
 import { checkedFiles, FILE_KEYS } from "../../server/config/config.ts";
-import type { ReadFile } from "../../server/config/reloaded-files.ts";
 import { SETTINGS } from "../../server/config/settings.ts";
+import type { ReadFile } from "../../server/config/sources.ts";
 import { tlsFiles } from "../../server/config/tls-files.ts";
-import { metricsTokenFile } from "../../server/config/token-file.ts";
 import {
   certificateAuthority,
   certificateFor,

@@ -1,7 +1,7 @@
 // The password of the database user in a file, as editors write it.
 
 import { expect, test } from "vitest";
-import { PasswordFile } from "../../server/config/password-file.ts";
+import { PasswordFile } from "../../server/config/database-login.ts";
 import { textOf } from "../../server/config/text-file.ts";
 
 const passwordIn = (bytes: Buffer) => {

@@ -5,15 +5,15 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { Checked, FilesOutcome, ReadFile } from "../../server/config/reloaded-files.ts";
-import { ReloadedFiles, STAYS } from "../../server/config/reloaded-files.ts";
+import { type FilesOutcome, type Read, ReloadedFiles, STAYS } from "../../server/config/reloaded-files.ts";
+import type { ReadFile } from "../../server/config/sources.ts";
 import { until } from "../support/until.ts";
 
 const LOOK_MS = 1_000;
 const READ_MS_MAX = 5_000;
 
 /** Two files that belong together: they must say the same. */
-function pair(read: ReadFile): Checked<string> {
+function pair(read: ReadFile): Read<string> {
   const [left, right] = ["left", "right"].map((path) => {
     try {
       return read(path);
@@ -27,7 +27,7 @@ function pair(read: ReadFile): Checked<string> {
     : { faults: [`left is ${left} and right is ${right}`] };
 }
 
-function scene(load: (read: ReadFile) => Checked<string> | Promise<Checked<string>> = pair) {
+function scene(load: (read: ReadFile) => Read<string> = pair) {
   const files = new Map([
     ["left", "one"],
     ["right", "one"],
@@ -50,13 +50,8 @@ function scene(load: (read: ReadFile) => Checked<string> | Promise<Checked<strin
     readMsMax: READ_MS_MAX,
   });
   onTestFinished(() => reloaded.stop());
-  reloaded.add({
-    what: "pair",
-    paths: ["left", "right"],
-    load,
-    ifNever: "there is none",
-    onNew: (value) => void inForce.push(value),
-  });
+  const group = { what: "pair", paths: ["left", "right"], load, ifNever: "there is none" };
+  reloaded.add(group, (value) => void inForce.push(value));
   const write = (left: string, right = left) => {
     files.set("left", left);
     files.set("right", right);
@@ -209,12 +204,8 @@ test("files behind a link that is swapped, as Kubernetes does it, are noticed", 
     symlinkSync("first", data);
     const inForce: string[] = [];
     const reloaded = new ReloadedFiles({ onOutcome() {}, intervalMs: 10 });
-    reloaded.add({
-      what: "token",
-      paths: [file],
-      load: (read) => ({ value: read(file) }),
-      onNew: (value) => void inForce.push(value),
-    });
+    const load = (read: ReadFile) => ({ value: read(file) });
+    reloaded.add({ what: "token", paths: [file], load }, (value) => void inForce.push(value));
     await reloaded.start();
     symlinkSync("second", `${data}.next`);
     renameSync(`${data}.next`, data);

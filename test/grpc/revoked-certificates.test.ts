@@ -141,7 +141,7 @@ describe("the file", () => {
     const lists = [revocationList(other, []), revocationList(authority, [bad])];
     expect(load(lists.join(""))).toMatchObject({ value: { clientCrls: lists.map((list) => list.trim()) } });
     const faults: string[] = [];
-    const crls = readCrls("crl", read, faults) ?? [];
+    const crls = readCrls("crl", { readFile: read, faults }) ?? [];
     expect([hasRevoked(shown(bad), crls), hasRevoked(shown(good), crls)]).toEqual([true, false]);
     expect(faults).toEqual([]);
   });

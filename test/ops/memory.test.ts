@@ -60,7 +60,7 @@ test("memory is short from one mark on, and until it is below a lower one", () =
     used = bytes;
     memory.look();
     expect(memory.bound).toEqual({ bound: "heap_bytes", kind: "room", used: bytes, max: 750 });
-    return memory.isShort;
+    return memory.isShort();
   });
   expect(seen).toEqual([false, true, true, false, false, false]);
   expect(told).toEqual([

@@ -1,9 +1,9 @@
 // A server in this process with its page: the port for operators, who may use it, and requests to it.
 
 import { afterEach } from "vitest";
+import { MetricsTokens } from "../../server/access/bearer.ts";
 import type { GrpcServer } from "../../server/grpc/server.ts";
 import { MetricsHttp } from "../../server/ops/http.ts";
-import { MetricsTokens } from "../../server/ops/metrics-tokens.ts";
 import { Readiness } from "../../server/ops/readiness.ts";
 import type { Files } from "../../server/page/assets.ts";
 import { Callers, type CallersOptions } from "../../server/page/callers.ts";

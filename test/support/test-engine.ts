@@ -87,7 +87,7 @@ export async function startEngine(
     store,
     pollIntervalMs,
     poke: (granted) => void poked.push(granted),
-    observer,
+    observers: [observer],
     policy,
     replica: { id, address: "test", version: "test", secret: "" },
     lanes: store.lanes,

@@ -99,10 +99,12 @@ export class SimServer {
       store: this.store,
       pollIntervalMs: POLL_MS,
       poke: ({ replica, lockId, ticketNumber }) => poke(this, replica, [{ lockId, ticketNumber }]),
-      observer: (event) => {
-        if (event.kind === "loop_failed") bug(event.error);
-        database.world.note(() => (event.kind === "failed_over" ? "notices a fail-over" : event.kind));
-      },
+      observers: [
+        (event) => {
+          if (event.kind === "loop_failed") bug(event.error);
+          database.world.note(() => (event.kind === "failed_over" ? "notices a fail-over" : event.kind));
+        },
+      ],
       policy: POLICY,
       replica: { id: this.replica, address: name, version: "test", secret: "" },
       lanes: this.store.lanes,

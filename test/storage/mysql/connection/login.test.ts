@@ -6,7 +6,7 @@ import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { PasswordFile } from "../../../../server/config/password-file.ts";
+import { PasswordFile } from "../../../../server/config/database-login.ts";
 import { type DatabaseLogin, parseDatabaseUrl } from "../../../../server/storage/database-url.ts";
 import { migrateUp, migrationStatus } from "../../../../server/storage/migrate/migrate.ts";
 import { durabilityOf, openStore } from "../../../../server/storage/open.ts";
