@@ -172,17 +172,6 @@ describe("a place", () => {
 });
 
 describe("giving up", () => {
-  test("by a signal rejects with its reason, and gives the place back at once", async () => {
-    const giveUp = new AbortController();
-    const { answer, outcome, givenBack, connection, acquisition } = stage({ signal: giveUp.signal });
-    answer(place("t"));
-    expect(acquisition.isSettled).toBe(false);
-    giveUp.abort(new Error("enough"));
-    await expect(outcome).rejects.toThrow("enough");
-    expect([givenBack, connection.cancelled]).toEqual([["t"], [1n]]);
-    expect(acquisition.isSettled).toBe(true);
-  });
-
   test("before its answer gives back what that brings, a grant or a place, and keeps nothing", async () => {
     for (const [comes, id] of [
       [granted("a"), "a"],
@@ -195,37 +184,6 @@ describe("giving up", () => {
       expect([held.size, givenBack, calls.size]).toEqual([0, [id], 0]);
     }
   });
-
-  test("before anything was sent leaves nothing to request", async () => {
-    const { calls, clock, connection } = stageCalls();
-    connection.opened = undefined;
-    const acquisition = new Acquisition({
-      calls,
-      clock,
-      name: "etl",
-      asked: {},
-      giveUpAfterMs: 1_000,
-      marginMs: 0,
-      find: () => undefined,
-      keep: () => expect.unreachable(),
-      giveBack: () => expect.unreachable(),
-      giveBackUnheard: () => expect.unreachable(),
-      isShared: () => false,
-    });
-    const outcome = acquisition.run();
-    acquisition.abandon(new Error("enough"));
-    await expect(outcome).rejects.toThrow("enough");
-    expect(calls.size).toBe(0);
-  });
-
-  test("leaves the claim to another call of this client under the same request id", async () => {
-    const { acquisition, answer, outcome, givenBack } = stage({ requestId: "both" }, { isShared: true });
-    expect(acquisition.sharedId).toBe("both");
-    acquisition.abandon(new Error("enough"));
-    await expect(outcome).rejects.toThrow("enough");
-    answer(granted("a"));
-    expect(givenBack).toEqual([]);
-  });
 });
 
 describe("a grant", () => {
@@ -236,18 +194,6 @@ describe("a grant", () => {
     expect(latest().command).toMatchObject({ case: "renew", value: { leaseId: "a" } });
     answer(renewed("a", TTL_MS));
     expect(await outcome).toBe(held.get("a"));
-  });
-
-  test("that is always late fails after three renewals, and is given back", async () => {
-    const { answer, outcome, latest, asked, givenBack } = stage();
-    answer(granted("a", 2_500));
-    for (let index = 0; index < 3; index++) {
-      expect(latest().command.case).toBe("renew");
-      answer(renewed("a", 2_500));
-    }
-    await expect(outcome).rejects.toMatchObject({ reason: "TTL_TOO_SHORT" });
-    expect(asked).toHaveLength(4);
-    expect(givenBack).toEqual(["a"]);
   });
 
   test.each<LockOptions>([{ minInterval: 0 }, { lockDelay: 0 }, { statusIfLost: "" }, { ifStatus: "" }])(
@@ -355,18 +301,6 @@ describe("a failure", () => {
     chosen.calls.failAll(RowlockError.closed());
     await expect(chosen.outcome).rejects.toMatchObject({ reason: "CLOSED" });
     expect(chosen.givenBack).toEqual([]);
-  });
-
-  test("of a request for a lease without end that may have reached a server is given back for as long as it takes", async () => {
-    const { calls, outcome, unheard } = stage({ ttl: "forever" });
-    calls.failAll(RowlockError.closed());
-    const id = unheard[0]?.requestId;
-    expect(unheard).toMatchObject([{ name: "etl", terms: { lasting: { case: "noExpiry" } } }]);
-    await expect(outcome).rejects.toMatchObject({
-      reason: "CLOSED",
-      metadata: { request_id: id },
-      message: expect.stringContaining("this client keeps trying to release it"),
-    });
   });
 
   test("of such a request under the caller's own id is left to the caller, who gets the id", async () => {

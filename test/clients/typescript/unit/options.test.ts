@@ -11,19 +11,6 @@ import { ErrorInfoSchema } from "../../../../proto/gen/google/rpc/error_details_
 import { StatusSchema } from "../../../../proto/gen/google/rpc/status_pb.js";
 
 describe("settings", () => {
-  test("have a value for each time, an owner, and no labels by default", () => {
-    expect(settingsOf({ addresses: " here:1 " })).toMatchObject({
-      addresses: ["here:1"],
-      owner: expect.stringMatching(/.:\d+$/),
-      labels: {},
-      connectTimeout: 3_000,
-      giveUpAfter: 30_000,
-      idleAfter: 300_000,
-    });
-    const said = { owner: "me", labels: { a: "b" }, connectTimeout: 1, giveUpAfter: 2, idleAfter: 3 };
-    expect(settingsOf({ addresses: ["a", "b"], ...said })).toMatchObject({ addresses: ["a", "b"], ...said });
-  });
-
   test.each(["connectTimeout", "giveUpAfter", "idleAfter"] as const)(
     "need a %s that a timer can be set to",
     (name) => {
@@ -121,20 +108,6 @@ describe("an error", () => {
   ] as const)("by %s (%s) means that nothing was done: %s; that another try can help: %s", (...row) => {
     const [reason, code, isUndone, isTransient] = row;
     expect(new RowlockError(reason, code, "")).toMatchObject({ isUndone, isTransient });
-  });
-
-  test("about a lock that may be held keeps its details, and adds the request id", () => {
-    const error = new RowlockError("UNKNOWN", "UNAVAILABLE", "gone.", {
-      metadata: { a: "b" },
-      retryAfterMs: 5,
-    });
-    expect(error.mayBeHeld("etl", "r", true)).toMatchObject({
-      reason: "UNKNOWN",
-      code: "UNAVAILABLE",
-      metadata: { a: "b", request_id: "r" },
-      retryAfterMs: 5,
-      cause: error,
-    });
   });
 });
 
