@@ -8,18 +8,16 @@ import type { LockOptions } from "../../../../clients/typescript/src/options.ts"
 import type { Reason } from "../../../../clients/typescript/src/reason.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
-import { EndReason, LeaseSchema, Mode } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { EndReason, LeaseSchema } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
   type AcquireRequest,
   AcquireResponseSchema,
-  type QueueRequest,
   RenewResponseSchema,
   WaitInQueueResponseSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 import { FakeConnection, GONE, moveOn, stageCalls } from "./fake-connection.ts";
 
 const TTL_MS = 30_000;
-const UUID_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] }));
 afterEach(() => void vi.useRealTimers());
@@ -53,7 +51,7 @@ const renewed = (leaseId: string, leftMs: number) => ({
 const errorOf = (reason: Reason, code = "UNAVAILABLE") => new RowlockError(reason, code, "no");
 
 /** An acquisition that has started, with callbacks that record what they receive. */
-function stage(asked: LockOptions = {}, { giveUpAfterMs = 60_000, isShared = false } = {}) {
+function stage(asked: LockOptions = {}, { giveUpAfterMs = 60_000 } = {}) {
   const staged = stageCalls();
   const held = new Map<string, HeldLease>();
   const givenBack: string[] = [];
@@ -69,7 +67,7 @@ function stage(asked: LockOptions = {}, { giveUpAfterMs = 60_000, isShared = fal
     keep: (lease) => void held.set(lease.id, lease),
     giveBack: (id) => void givenBack.push(id),
     giveBackUnheard: (request) => void unheard.push(request),
-    isShared: () => isShared,
+    isShared: () => false,
   });
   const outcome = acquisition.run();
   outcome.catch(() => {});
@@ -77,48 +75,17 @@ function stage(asked: LockOptions = {}, { giveUpAfterMs = 60_000, isShared = fal
 }
 
 describe("a request", () => {
-  test("includes all options, and the rest of the wait", async () => {
-    const { calls, connection, latest } = stage({
-      wait: 10_000,
-      ttl: 5_000,
-      permits: 3,
-      mode: "shared",
-      owner: "me",
-      labels: { job: "7" },
-      requestId: "mine",
-      minInterval: 0,
-      lockDelay: 1_000,
-      statusIfLost: "",
-      ifStatus: "new",
-      onPosition() {},
-    });
-    expect(latest().command).toMatchObject({
+  test("that is repeated waits for the rest of its time, under its id", async () => {
+    const { calls, connection, latest } = stage({ wait: 10_000, requestId: "mine", onPosition() {} });
+    const asks = (seconds: bigint) => ({
       value: {
-        target: {
-          value: {
-            mode: Mode.SHARED,
-            permits: 3,
-            terms: {
-              lasting: { case: "ttl", value: { seconds: 5n } },
-              owner: "me",
-              labels: { job: "7" },
-              minInterval: { seconds: 0n },
-              lockDelay: { seconds: 1n },
-              statusIfLost: "",
-              ifStatus: ["new"],
-            },
-            requestId: "mine",
-            maxWait: { seconds: 10n, nanos: 0 },
-          },
-        },
+        target: { value: { requestId: "mine", maxWait: { seconds, nanos: 0 } } },
         minUpdateInterval: { seconds: 1n },
       },
     });
+    expect(latest().command).toMatchObject(asks(10n));
     await vi.advanceTimersByTimeAsync(4_000);
-    const next = moveOn(calls, connection);
-    expect(next.asked[0]?.command).toMatchObject({
-      value: { target: { value: { requestId: "mine", maxWait: { seconds: 6n } } } },
-    });
+    expect(moveOn(calls, connection).asked[0]?.command).toMatchObject(asks(6n));
   });
 
   test("comes back to its place by its ticket, or by its request id if there is no coming back by tickets", () => {
@@ -219,20 +186,6 @@ describe("a grant", () => {
       expect(await outcome).toBe(held.get("a"));
     }
   });
-
-  test("that is gone when it is renewed is requested again, under another id", async () => {
-    const { answer, outcome, latest } = stage();
-    const idOf = () =>
-      (latest().command.value as { target: { case: string; value: QueueRequest } }).target.value.requestId;
-    const first = idOf();
-    answer(granted("a", 2_500));
-    answer(errorOf("LEASE_LOST", "FAILED_PRECONDITION"));
-    expect(latest().command).toMatchObject({ case: "waitInQueue", value: { target: { case: "request" } } });
-    expect(idOf()).not.toBe(first);
-    expect(idOf()).toMatch(UUID_7);
-    answer(granted("b"));
-    expect(await outcome).toMatchObject({ id: "b" });
-  });
 });
 
 describe("the end of a wait", () => {
@@ -252,10 +205,7 @@ describe("the end of a wait", () => {
   test("of a claim that had ended before a request without a wait is the outcome, too", async () => {
     const { answer, outcome } = stage({ wait: 0, requestId: "mine" });
     const value = { reason: EndReason.RELEASED, message: "over" };
-    answer({
-      case: "acquire",
-      value: create(AcquireResponseSchema, { outcome: { case: "ended", value } }),
-    });
+    answer({ case: "acquire", value: create(AcquireResponseSchema, { outcome: { case: "ended", value } }) });
     expect(await outcome).toEqual({ reason: "RELEASED", message: "over" });
   });
 

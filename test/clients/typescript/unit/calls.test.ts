@@ -160,17 +160,6 @@ describe("a call that a server could not serve for the moment", () => {
     await pass(100);
     expect(namesOn(connection)).toHaveLength(sent + 1);
   });
-
-  test("is tried elsewhere at once, if it came from a server that the client is leaving", () => {
-    const { calls, ask, answer, namesOn } = stage();
-    const [leaving, next] = [connect(), connect()];
-    calls.begun(leaving);
-    ask("one");
-    calls.leaving(leaving, GONE);
-    calls.begun(next);
-    answer(1n, no("SHUTTING_DOWN"));
-    expect(namesOn(next)).toEqual(["one"]);
-  });
 });
 
 describe("a call without an answer", () => {

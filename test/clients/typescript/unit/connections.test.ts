@@ -109,20 +109,6 @@ const say = (news: News, connection = latest()) => connection.options.onNews(new
 const end = (error: RowlockError, connection = latest()) => connection.options.onEnded(error);
 
 describe("a connection", () => {
-  test("that fails is followed by the next server's at once, which sends no more than the last server accepted", async () => {
-    const { connections, said } = await stage();
-    open();
-    latest().bytesMax = 8_192;
-    end(AWAY);
-    expect(said.slice(3)).toEqual(["disconnected from a: UNAVAILABLE", "leaving a", "ended a: UNAVAILABLE"]);
-    expect(connections.open).toBeUndefined();
-    expect(connections.lastError).toBe(AWAY);
-    await pass(0);
-    expect([made.length, latest().address, latest().options.bytesMax]).toEqual([2, "b", 4_096]);
-    end(AWAY, made[0]);
-    expect(said.filter((one) => one.startsWith("ended"))).toHaveLength(1);
-  });
-
   test("is followed by a pause after each round in which all failed, longer each time, until one has lasted", async () => {
     await stage();
     for (const pauseMs of [100, 200, 400, 800, 1_600, 2_000, 2_000]) {

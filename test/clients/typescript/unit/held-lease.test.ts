@@ -1,4 +1,4 @@
-// Until when a client may rely on a lease, with the test's own timers.
+// Whether a client may begin to rely on a lease, and who hears of its states. How time ends it is in lease-keeper.test.ts.
 
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";

@@ -111,18 +111,6 @@ async function stage({ isOpen = true, token = undefined as TokenSource | undefin
 }
 
 describe("a server", () => {
-  test("exists if it refuses a knock with a reason", async () => {
-    const { connection, knock, news, endings, send } = await stage({ isOpen: false });
-    expect(knock).toMatchObject({ method: "renew", request: { leaseId: "" } });
-    expect([connection.opened, send(1n, { case: "getLock", value: {} })]).toEqual([undefined, false]);
-    knock.reject(REFUSED);
-    await pass(0);
-    expect(connection.opened).toEqual({ replica: "", waitsMax: 2_000, commandsMax: 50 });
-    expect(news).toMatchObject([{ opened: true }]);
-    expect([endings, bare.asked.length]).toEqual([[], 1]);
-    expect(connection.wasReached).toBe(true);
-  });
-
   test.each([no("UNKNOWN", "UNAVAILABLE"), no("SHUTTING_DOWN", "UNAVAILABLE"), new Error("a bug")])(
     "does not exist if a knock fails otherwise: %s",
     async (error) => {
