@@ -33,6 +33,13 @@ function stage(ttlMs: number | null = 3_000, { marginMs = 300, agoMs = 0, more =
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
+test("a lease without end is never renewed and never lost", async () => {
+  const { lease } = stage(null, { marginMs: 0 });
+  await pass(1e9);
+  const never = Number.POSITIVE_INFINITY;
+  expect(lease).toMatchObject({ state: "held", remainingMs: never, renewAtMs: never, isTooEarly: false });
+});
+
 describe("too little time is left", () => {
   test.each([
     [1_699, false],

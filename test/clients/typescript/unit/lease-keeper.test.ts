@@ -1,11 +1,14 @@
 // When leases are renewed and how the keeper reacts to each answer, with a fake connection and the test's own timers.
 
 import { create } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { HeldLease } from "../../../../clients/typescript/src/leases/held-lease.ts";
 import { LeaseKeeper } from "../../../../clients/typescript/src/leases/lease-keeper.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
+import { ErrorInfoSchema } from "../../../../proto/gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../../../../proto/gen/google/rpc/status_pb.js";
 import { EndReason, LeaseSchema } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
   LostLeaseSchema,
@@ -110,6 +113,23 @@ describe("a renewal", () => {
     renewed(["a", 3_000], ["b", 6_000]);
     expect([a.deadlineMs - beginMs, b.deadlineMs - beginMs]).toEqual([3_700, 6_700]);
     expect([a.isRenewing, b.isRenewing]).toEqual([false, false]);
+  });
+
+  test("that finds a lease ended loses it, and keeps the others", async () => {
+    const { keeper, keep, answer } = stage();
+    const [a, b] = [keep("a"), keep("b")];
+    await pass(1_000);
+    const info = create(ErrorInfoSchema, { domain: "rowlock", reason: "LEASE_LOST" });
+    const details = [anyPack(ErrorInfoSchema, info)];
+    const error = create(StatusSchema, { code: 9, message: "it has ended", details });
+    const leases = [
+      { outcome: { case: "error" as const, value: error } },
+      { outcome: { case: "lease" as const, value: messageOf("b", 3_000) } },
+    ];
+    answer({ case: "renewLeases", value: create(RenewedLeasesSchema, { leases }) });
+    expect([a.isLost, b.isLost]).toEqual([true, false]);
+    expect(a.signal.reason).toMatchObject({ reason: "LEASE_LOST", message: "it has ended" });
+    expect([keeper.size, keeper.find("a"), keeper.find("b")]).toEqual([1, undefined, b]);
   });
 
   test("that could not be done is tried again soon, and not before the time that the server names", async () => {
