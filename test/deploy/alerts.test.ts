@@ -17,7 +17,6 @@ import { lasting } from "../support/lasting.ts";
 import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
 import { freePort, type RunningServer, startPrivateServer } from "../support/mysql-family/private-server.ts";
 import { openPlainConnection } from "../support/mysql-stage.ts";
-import { emptyFolder } from "../support/pasted.ts";
 import {
   hasPrometheus,
   NEEDS_PROMETHEUS,
@@ -27,6 +26,7 @@ import {
 } from "../support/prometheus.ts";
 import { BareSession } from "../support/session-client.ts";
 import { type SlowFlushes, slowFlushes } from "../support/slow-flushes.ts";
+import { queued, withTtl } from "../support/test-calls.ts";
 
 const DISK_MIB = 400;
 const SLOW_MS = 150;
@@ -71,10 +71,7 @@ function keepBusy(servers: readonly ServingServer[]): { stop(): Promise<void> } 
 
 async function takeAndRelease(client: ServingServer["client"], name: string): Promise<void> {
   try {
-    const { leaseId } = await client.lease({
-      name,
-      terms: { lasting: { case: "ttl", value: { seconds: 5n, nanos: 0 } } },
-    });
+    const { leaseId } = await client.lease({ name, terms: withTtl(5) });
     await client.call("release", { leaseId });
   } catch {
     // Failing calls are what the alerts are about.
@@ -101,7 +98,7 @@ async function isOver(prometheus: Prometheus, ...names: string[]): Promise<void>
 
 /** Makes the alerts about files fire, at a server and a Prometheus of their own; returns their names. */
 async function certificateAlerts(url: string): Promise<string[]> {
-  const folder = emptyFolder(stage);
+  const folder = stage.folder();
   const file = join(folder, "both.pem");
   // It is valid for a day.
   const { cert, key } = selfSignedCertificate();
@@ -176,15 +173,9 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
 
       const { client } = first;
       for (let index = 0; index < EXPIRING; index++)
-        await client.lease({
-          name: `lost/${index}`,
-          terms: { lasting: { case: "ttl", value: { seconds: 1n, nanos: 0 } } },
-        });
-      await client.lease({
-        name: "kept",
-        terms: lasting(),
-      });
-      const waiter = client.wait({ target: { case: "request", value: { name: "kept" } } });
+        await client.lease({ name: `lost/${index}`, terms: withTtl(1) });
+      await client.lease({ name: "kept", terms: lasting() });
+      const waiter = client.wait(queued({ name: "kept" }));
       await waiter.position();
       await expectFiring("RowlockLeasesExpire", "RowlockQueueStandsStill");
 
@@ -271,13 +262,10 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       const prometheus = await startPrometheus(metricsOf(servers), 5, 500);
       stage.afterwards(() => prometheus.stop());
       const busy = keepBusy(servers);
-      await servers[0]?.client.lease({
-        name: "kept",
-        terms: lasting(),
-      });
+      await servers[0]?.client.lease({ name: "kept", terms: lasting() });
       for (const [index, port] of ports.entries()) {
         const old = servers[index] as ServingServer;
-        const waiter = old.client.wait({ target: { case: "request", value: { name: "kept" } } });
+        const waiter = old.client.wait(queued({ name: "kept" }));
         await waiter.position();
         old.process.kill("SIGTERM");
         await waiter.failure();

@@ -16,7 +16,6 @@ import { certificateAuthority, revocationList, signedCertificate } from "../proc
 import { processStage } from "../process/stage.ts";
 import { reportLeftOut, testServers } from "../support/database.ts";
 import { openPlainConnection } from "../support/mysql-stage.ts";
-import { emptyFolder } from "../support/pasted.ts";
 import {
   CHART,
   envOf,
@@ -507,7 +506,7 @@ describe.each(servers)("a server on $label that gets what its pod would get", ({
     async (name) => {
       const rendered = of(name);
       const pod = podOf(workload(rendered)) as PodSpec;
-      const folder = emptyFolder(stage);
+      const folder = stage.folder();
       const url = new URL(await stage.database(fresh));
       const password = "s3cret-of-the-chart";
       const user = `chart_${url.pathname.slice(-16)}`;

@@ -102,13 +102,8 @@ describe(".github", () => {
 });
 
 describe("deploy", () => {
-  it.each([
-    "deploy/alerts.yml",
-    "deploy/prometheus.yml",
-    "deploy/grafana/provisioning/datasources/prometheus.yml",
-    "deploy/grafana/provisioning/dashboards/rowlock.yml",
-  ])("%s is YAML", (path) => {
-    expect(parse(read(path))).toBeTypeOf("object");
+  it("has a list of dashboards that is YAML", () => {
+    expect(parse(read("deploy/grafana/provisioning/dashboards/rowlock.yml"))).toBeTypeOf("object");
   });
 
   it("has rules that Prometheus finds where compose.yaml mounts them", () => {

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { processStage } from "../process/stage.ts";
 import { freshSqlite } from "../support/database.ts";
-import { emptyFolder } from "../support/pasted.ts";
 
 /** Compilers, on a machine with other work. */
 vi.setConfig({ testTimeout: 300_000 });
@@ -87,7 +86,7 @@ describe.skipIf(!has(CLASS_PATH))("in Java", () => {
 describe.skipIf(!has(join(root, "clients/go/bin/driver")))("in Go", () => {
   test("the program that used etcd loads", async () => {
     const { grpcAddress } = await serving();
-    const folder = emptyFolder(stage);
+    const folder = stage.folder();
     copyFileSync(join(PROGRAMS, "etcd.go"), join(folder, "main.go"));
     const go = (...args: string[]) =>
       execFileSync("go", args, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });

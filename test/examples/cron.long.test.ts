@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { processStage, type ServingServer } from "../process/stage.ts";
 import { freshSqlite } from "../support/database.ts";
-import { emptyFolder } from "../support/pasted.ts";
 
 /** The test starts many programs, which are slow on a machine with other work. */
 vi.setConfig({ testTimeout: 120_000 });
@@ -27,7 +26,7 @@ let reports: string;
 let bin: string;
 beforeEach(async () => {
   server = await stage.serving(await stage.database(freshSqlite));
-  const folder = emptyFolder(stage);
+  const folder = stage.folder();
   [reports, bin] = [mkdtempSync(join(folder, "reports-")), mkdtempSync(join(folder, "bin-"))];
   const program = `#!/bin/sh\nexec '${process.execPath}' '${house}/server/main.ts' "$@"\n`;
   writeFileSync(join(bin, "rowlock"), program);

@@ -10,7 +10,6 @@ import { Warehouse } from "../../examples/etl/warehouse.ts";
 import { processStage, type ServingServer } from "../process/stage.ts";
 import { freshSqlite } from "../support/database.ts";
 import { installClient } from "../support/npm-packages.ts";
-import { emptyFolder } from "../support/pasted.ts";
 import { until } from "../support/until.ts";
 
 /** The test starts many programs, which are slow on a machine with other work. */
@@ -23,7 +22,7 @@ const readme = readFileSync(join(example, "README.md"), "utf8");
 let server: ServingServer;
 let program: string;
 beforeAll(async () => {
-  const folder = emptyFolder(stage);
+  const folder = stage.folder();
   program = join(folder, "etl");
   cpSync(example, program, { recursive: true, filter: (path) => !path.includes("node_modules") });
   installClient(program);

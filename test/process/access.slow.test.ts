@@ -1,21 +1,17 @@
-// A real server that asks who calls: tokens and JWTs, and what happens to sessions, waits and leases when
-// files change while it runs.
+// A real server that asks who calls: what happens to sessions, waits and leases when its files change while it runs, and
+// quotas. That a session ends with its JWT is in test/clients/conformance.
 
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { beforeEach, describe, expect, test } from "vitest";
 import { newToken } from "../../server/access/tokens-file.ts";
 import { BareSession } from "../support/session-client.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { TestCalls, withTtl } from "../support/test-calls.ts";
 import { processStage } from "./stage.ts";
 
 const stage = processStage();
 /** A request for a minute. */
-const asks = (name: string) => ({
-  name,
-  terms: { lasting: { case: "ttl" as const, value: { seconds: 60n, nanos: 0 } } },
-});
+const asks = (name: string) => ({ name, terms: withTtl(60) });
 /** From the change of a file to the end of a session. A busy machine may take a little longer than the second promised. */
 const SOON_MS = 3_000;
 
@@ -93,39 +89,6 @@ describe("a server with a tokens file and a policy", () => {
   });
 });
 
-test("a session ends when its JWT expires, and its lease goes on under a new one", async () => {
-  const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
-  const jwk = { ...(await exportJWK(publicKey)), kid: "one", alg: "ES256" };
-  const keys = put("keys.json", JSON.stringify({ keys: [jwk] }));
-  const signed = (seconds: number) =>
-    new SignJWT({
-      iss: "https://issuer.example",
-      aud: "rowlock",
-      sub: "loader",
-      exp: Math.floor(Date.now() / 1_000) + seconds,
-    })
-      .setProtectedHeader({ alg: "ES256", kid: "one" })
-      .sign(privateKey);
-  const server = await stage.serving(
-    "sqlite::memory:",
-    ...["--jwt-issuer", "https://issuer.example", "--jwt-audience", "rowlock", "--jwt-keys", keys],
-    ...["--jwt-clock-skew", "0s"],
-  );
-  const first = callsWith(server.grpcAddress, await signed(3));
-  const session = new BareSession(first);
-  const { leaseId } = await first.lease(asks("held"));
-  expect(await failed(session.ended)).toMatchObject({
-    code: "UNAUTHENTICATED",
-    reason: "CREDENTIALS_EXPIRED",
-  });
-  await expect(first.call("renew", { leaseId })).rejects.toMatchObject({ reason: "CREDENTIALS_EXPIRED" });
-  const second = callsWith(server.grpcAddress, await signed(60));
-  const { lease } = await second.call("renew", { leaseId });
-  expect(lease?.lockName).toBe("held");
-  const { lock } = await second.call("getLock", { name: "held" });
-  expect(lock?.holders).toMatchObject([{ principal: "jwt:loader" }]);
-});
-
 test("a server that others can reach says who may do what, or that it will not start", async () => {
   const started = (...more: string[]) => {
     const where = "--listen 0.0.0.0:0 --metrics-listen off --database-url sqlite::memory:".split(" ");
@@ -198,12 +161,12 @@ test("a caller with as many records as its quota allows makes no more, and chang
   const makes = (name: string, status = "new") => calls.call("updateRecord", { name, status });
 
   await makes("a");
-  await others.call("updateRecord", { name: "of others", status: "new" });
+  await others.put("of others");
   const results = await Promise.allSettled([makes("b"), makes("c")]);
   expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
   const [b, c] = results[0]?.status === "fulfilled" ? ["b", "c"] : ["c", "b"];
   await expect(makes(c as string)).rejects.toMatchObject(full);
-  await others.call("updateRecord", { name: c as string, status: "new" });
+  await others.put(c as string);
   for (const name of ["a", b as string, c as string, "of others"]) await makes(name, "changed");
 
   // The end of a lease may make one more, for its holder.
@@ -220,7 +183,7 @@ test("a caller with as many records as its quota allows makes no more, and chang
   server.process.kill("SIGTERM");
   await server.process.exited;
   const again = await start();
-  const makesAgain = (name: string) => again.calls.call("updateRecord", { name, status: "new" });
+  const makesAgain = (name: string) => again.calls.put(name);
   await expect(makesAgain("f")).rejects.toMatchObject(full);
   await makesAgain("e");
   await again.calls.call("deleteRecord", { name: "e" });

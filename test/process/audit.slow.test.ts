@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { TestCalls } from "../support/test-calls.ts";
+import { queued, TestCalls } from "../support/test-calls.ts";
 import { processStage } from "./stage.ts";
 
 const stage = processStage();
@@ -14,21 +14,13 @@ test("names the client of each grant, release, forced release and change of a li
   const requestId = "7e8f4c3a-request";
 
   const { leaseId } = await first.lease({ name: "l", requestId });
-  const stream = second.wait({
-    target: { case: "request", value: { name: "l", terms: { owner: "waiter" } } },
-  });
+  const stream = second.wait(queued({ name: "l", terms: { owner: "waiter" } }));
   await stream.position();
   await first.call("release", { leaseId });
   await stream.granted();
-  await second.call("forceRelease", { target: { case: "name", value: "l" }, reason: "test" });
-  await second.call("setLimit", {
-    target: { case: "name", value: "l" },
-    newLimit: { case: "limit", value: 2 },
-  });
-  await second.call("setLimit", {
-    target: { case: "pattern", value: "l*" },
-    newLimit: { case: "limit", value: 3 },
-  });
+  await second.force("l", "test");
+  await second.limit("l", 2);
+  await second.limitAll("l*", 3);
   await process.logged(/"pattern":"l\*".*\n/);
 
   const lines = process.err.trimEnd().split("\n");

@@ -95,8 +95,7 @@ describe("no lock stays behind after rowlock acquire", () => {
 
   test("if nobody reads what it captured, and the capture is no run", async () => {
     const { server, env, counts, ran } = await shell();
-    for (const name of ["task/1", "task/2"])
-      await server.client.call("updateRecord", { name, status: "new" });
+    for (const name of ["task/1", "task/2"]) await server.client.put(name);
     const terminal = new Terminal(env);
     stage.afterwards(() => terminal.close());
     const line = "node server/main.ts capture task/ --count 2 --ttl 1h --at-most-every 1h";

@@ -80,10 +80,7 @@ describe.each(testServers())("a client with the documented configuration, on $la
       await untilWaiting(staying, 2);
       dying.process.kill(signal);
       await dying.process.exited;
-      await staying.client.call("setLimit", {
-        target: { case: "name", value: "l" },
-        newLimit: { case: "limit", value: 2 },
-      });
+      await staying.client.limit("l", 2);
       await staying.client.call("release", { leaseId });
       const leases = await Promise.all(waiting);
       expect(leases.map(({ requestId }) => requestId)).toEqual(["first", "second"]);

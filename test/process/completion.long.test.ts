@@ -1,18 +1,16 @@
 // Completion as a user meets it on pressing the key: in bash, and in zsh and fish if they are installed.
 
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { freshSqlite } from "../support/database.ts";
 import { HAS_PTY, Pty } from "./pty.ts";
 import { processStage, type ServingServer } from "./stage.ts";
 
 const stage = processStage("after all");
 const house = join(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(tmpdir(), "rowlock-completion-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = stage.folder();
 
 let server: ServingServer;
 let env: Record<string, string>;

@@ -1,7 +1,7 @@
 // `rowlock serve --ephemeral`: what a program starts beside its own tests.
 
 import { expect, test } from "vitest";
-import { TestCalls } from "../support/test-calls.ts";
+import { queued, TestCalls } from "../support/test-calls.ts";
 import { RowlockProcess } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
@@ -48,7 +48,7 @@ test("two of them serve beside each other, in memory, and stop when their input 
 test("it stops on SIGTERM, too, beside a client that waits", async () => {
   const { process, client } = await serving();
   await client.lease({ name: "mine" });
-  const stream = client.wait({ target: { case: "request", value: { name: "mine" } } });
+  const stream = client.wait(queued({ name: "mine" }));
   await stream.position();
   process.kill("SIGTERM");
   expect(await stream.failure()).toMatchObject({ code: "UNAVAILABLE" });

@@ -19,11 +19,11 @@ import { loadConfig } from "../../server/config/config.ts";
 import { pageFiles } from "../../server/page/assets.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { reportLeftOut, testServers } from "../support/database.ts";
-import { OtlpReceiver } from "../support/otlp-receiver.ts";
 import { expectPlainUse } from "../support/plain-use.ts";
 import { newTrace } from "../support/span-tree.ts";
 import { TestCalls } from "../support/test-calls.ts";
 import { selfSignedCertificate } from "./certificate.ts";
+import { OtlpReceiver } from "./otlp-receiver.ts";
 import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 

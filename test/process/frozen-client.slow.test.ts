@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event } from "../../server/core/command.ts";
 import { startServer } from "../support/harness.ts";
+import { queued } from "../support/test-calls.ts";
 
 /** Far above the time from the freeze to the grant, even on a busy machine. */
 const GRACE_US = 3_000_000;
@@ -29,9 +30,7 @@ test.each(ways)(
       const [word] = await once(frozen.stdout, "data");
       expect(String(word).trim()).toBe("position");
       frozen.kill("SIGSTOP");
-      const behind = client.wait({
-        target: { case: "request", value: { name: "lock", terms: { owner: "behind" } } },
-      });
+      const behind = client.wait(queued({ name: "lock", terms: { owner: "behind" } }));
       const happened = async (kind: "enqueued" | "granted" | "ended", owner: string) => {
         const event = await server.event((one) => one.kind === kind && one.claim.owner === owner);
         return (event as Extract<Event, { claim: Claim }>).claim;

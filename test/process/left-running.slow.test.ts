@@ -5,7 +5,6 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { freshSqlite } from "../support/database.ts";
-import { emptyFolder } from "../support/pasted.ts";
 import { until } from "../support/until.ts";
 import { processStage } from "./stage.ts";
 
@@ -13,7 +12,7 @@ const stage = processStage();
 
 test("a process that the command leaves running goes on after the release, beside the next holder", async () => {
   const { grpcAddress: ROWLOCK_ADDR } = await stage.serving(await stage.database(freshSqlite));
-  const folder = emptyFolder(stage);
+  const folder = stage.folder();
   const [gate, late] = [join(folder, "gate"), join(folder, "late")];
   execFileSync("mkfifo", [gate]);
   const leaves = `(read -r line <'${gate}'; echo "$line" >'${late}') >/dev/null 2>&1 &`;

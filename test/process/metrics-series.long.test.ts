@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { Mode } from "#proto/rowlock/v1/lock_pb.js";
 import { testDatabases } from "../support/database.ts";
+import { comeBack } from "../support/test-calls.ts";
 import type { ServingServer } from "./stage.ts";
 import { processStage } from "./stage.ts";
 
@@ -52,22 +53,16 @@ async function useOfAllKinds({ client }: ServingServer, name: string): Promise<v
     await client.refusal({ name, mode: Mode.EXCLUSIVE });
     await client.call("renew", { leaseId });
     const { ticketId } = await client.ticket({ name, mode: Mode.EXCLUSIVE });
-    const stream = client.wait({ target: { case: "ticketId", value: ticketId } });
+    const stream = client.wait(comeBack(ticketId));
     await stream.position();
     await client.call("release", { leaseId });
     await stream.granted();
     await client.call("renew", { leaseId }).catch(() => {});
-    await client.call("forceRelease", { target: { case: "name", value: name }, reason: "test" });
+    await client.force(name, "test");
     await client.refusal({ name, mode: Mode.PERMIT, permits: 2 });
   }
-  await client.call("setLimit", {
-    target: { case: "name", value: name },
-    newLimit: { case: "limit", value: 2 },
-  });
-  await client.call("setLimit", {
-    target: { case: "pattern", value: `${name}*` },
-    newLimit: { case: "limit", value: 2 },
-  });
+  await client.limit(name, 2);
+  await client.limitAll(`${name}*`, 2);
   await client.call("getLock", { name });
   await client.call("listLocks", {});
   await client.call("listClaims", { locks: { case: "lockName", value: name } });

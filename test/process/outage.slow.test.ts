@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { type FoundServer, freshDatabase, mysqlFamily, reportLeftOut } from "../support/database.ts";
 import { startDroppingProxy } from "../support/dropping-proxy.ts";
+import { queued } from "../support/test-calls.ts";
 import { processStage } from "./stage.ts";
 
 const STOPS_WITHIN_MS = 10_000;
@@ -15,7 +16,7 @@ describe.each(mysqlFamily())("on $flavour $version, a database", (database) => {
     const { url, proxy } = await proxied(database);
     const { client, process } = await serving(url.href, "--drain-timeout", "3s");
     await client.lease({ name: "etl" });
-    const stream = client.wait({ target: { case: "request", value: { name: "etl" } } });
+    const stream = client.wait(queued({ name: "etl" }));
     await stream.position();
     proxy.freeze();
     const hanging = client.call("acquire", { name: "other" }).catch((error: unknown) => error);

@@ -1,24 +1,18 @@
 // Two servers over one database that poll each other's changes only once a minute: a waiter at one server is notified
 // at once of a grant by the other.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { freshDatabase, mysqlFamily } from "../support/database.ts";
 import { type GaleraCluster, startGaleraCluster } from "../support/mysql-family/galera-cluster.ts";
 import { openPlainConnection } from "../support/mysql-stage.ts";
-import type { TestCalls } from "../support/test-calls.ts";
+import { queued, type TestCalls } from "../support/test-calls.ts";
 import { until } from "../support/until.ts";
 import { metric, processStage } from "./stage.ts";
 
 const stage = processStage("after all");
-const folder = mkdtempSync(join(tmpdir(), "rowlock-pokes-"));
 /** The longest interval that is allowed, longer than a test may take. */
 const SELDOM = ["--poll-interval", "1m"];
-const acquire = (request: object) => ({ target: { case: "request" as const, value: request } });
-
-afterAll(() => rmSync(folder, { recursive: true }));
+const acquire = (request: object) => queued(request);
 
 /** A client waits at the second server and the first server grants. Resolves when the waiter receives the grant. */
 async function handOver(from: TestCalls, to: TestCalls, name: string): Promise<void> {

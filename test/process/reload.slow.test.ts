@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
 import { expect, test } from "vitest";
 import { freshSqlite } from "../support/database.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { queued, TestCalls } from "../support/test-calls.ts";
 import { type Certificate, selfSignedCertificate } from "./certificate.ts";
 import type { RowlockProcess } from "./server-process.ts";
 import { serveArgs } from "./server-process.ts";
@@ -81,7 +81,7 @@ test("a new certificate is shown to new connections of both listeners, and old o
   const client = new TestCalls(`localhost:${server.grpc}`, { tls: { ca: server.first.cert } });
   afterwards(() => client.close());
   const { leaseId } = await client.lease({ name: "held" });
-  const stream = client.wait({ target: { case: "request", value: { name: "held" } } });
+  const stream = client.wait(queued({ name: "held" }));
   await stream.position();
 
   const second = selfSignedCertificate();

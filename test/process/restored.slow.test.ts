@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
 import { testDatabases } from "../support/database.ts";
+import { lasting } from "../support/lasting.ts";
 import { processStage, type ServingServer } from "./stage.ts";
 
-const HOUR = { seconds: 3_600n, nanos: 0 };
 const TABLES = ["lock", "claim", "record", "limit_rule", "replica", "meta", "witness"];
 const NAMES = Array.from({ length: 20 }, (_, index) => `job/${index}`);
 
@@ -50,9 +50,7 @@ describe.each(testDatabases())("on $label, a restore in place", ({ fresh }) => {
     await stopped(await start());
     const restore = await backUp(url);
     const server = await start();
-    const leases = await Promise.all(
-      NAMES.map((name) => server.client.lease({ name, terms: { lasting: { case: "ttl", value: HOUR } } })),
-    );
+    const leases = await Promise.all(NAMES.map((name) => server.client.lease({ name, terms: lasting() })));
     await stopped(server);
     return { url, file, start, restore, leases };
   }

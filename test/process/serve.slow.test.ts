@@ -12,7 +12,6 @@ import { hang } from "./hanging-call.ts";
 import { screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
-const STOPS_WITHIN_MS = 10_000;
 /** Slightly less than in main.ts, because main.ts counts from the signal's arrival. */
 const SECOND_WISH_AFTER_MS = 1_000;
 const SIGNAL_EVERY_MS = 50;
@@ -72,30 +71,6 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     expect(code).toBe(0);
     expect(err).not.toContain(leaseId);
   });
-
-  test("SIGTERM ends streams as UNAVAILABLE, and the next server still knows the lease and the place", async () => {
-    const url = await database(fresh);
-    const first = await screenOf(start(serveArgs(url)));
-    const client = connect(first.grpcAddress);
-    const { leaseId } = await client.lease({ name: "kept" });
-    const stream = client.wait({ target: { case: "request", value: { name: "kept" } } });
-    const { ticketId } = await stream.position();
-
-    const signalledAt = performance.now();
-    first.process.kill("SIGTERM");
-    expect(await stream.failure()).toMatchObject({ code: "UNAVAILABLE" });
-    const { code, err } = await first.process.exited;
-    expect(code).toBe(0);
-    expect(performance.now() - signalledAt).toBeLessThan(STOPS_WITHIN_MS);
-    expect(messages(err)).toEqual(expect.arrayContaining(["stopping", "stopped"]));
-
-    const second = await screenOf(start(serveArgs(url)));
-    const again = connect(second.grpcAddress);
-    const came = again.wait({ target: { case: "ticketId", value: ticketId } });
-    await came.position();
-    await again.call("release", { leaseId });
-    await came.granted();
-  });
 });
 
 describe("a call that never ends", () => {
@@ -132,11 +107,3 @@ describe("a call that never ends", () => {
     expect(performance.now() - signalledAt).toBeGreaterThan(SECOND_WISH_AFTER_MS);
   });
 });
-
-/** The messages of a log; every line must be JSON. */
-function messages(log: string): string[] {
-  return log
-    .trimEnd()
-    .split("\n")
-    .map((line) => (JSON.parse(line) as { msg: string }).msg);
-}

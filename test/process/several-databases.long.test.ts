@@ -10,6 +10,7 @@ import {
   startReplicatedPair,
 } from "../support/mysql-family/replicated-pair.ts";
 import { until } from "../support/mysql-stage.ts";
+import { withTtl } from "../support/test-calls.ts";
 import { answered, metric, processStage, readyPage } from "./stage.ts";
 
 const START_MS_MAX = 200_000;
@@ -51,10 +52,7 @@ describe.runIf(binary)("a server on a source and its replica", () => {
           "m",
         ),
       );
-      const held = await server.client.lease({
-        name: "held",
-        terms: { lasting: { case: "ttl", value: { seconds: 600n } as never } },
-      });
+      const held = await server.client.lease({ name: "held", terms: withTtl(600) });
 
       await pair.caughtUp();
       await pair.source.kill();

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { freshSqlite } from "../support/database.ts";
 import { until } from "../support/harness.ts";
+import { lasting } from "../support/lasting.ts";
 import type { Exit } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
@@ -88,35 +89,6 @@ describe("rowlock run", () => {
     expect(lastMs).toBeGreaterThan(frozenMs);
     expect(lastMs).toBeLessThan(frozenMs + 8_000);
   });
-
-  test("explains each failure in one sentence, with an exit code of its own", async () => {
-    const { ran, lock } = await shell();
-    const away = await stage.rowlock(
-      ["run", "away", "--addr", "127.0.0.1:9,127.0.0.1:10", "--give-up-after", "200ms", "--", "true"],
-      {},
-    ).exited;
-    expect(away.code).toBe(69);
-    expect(away.err.split("\n")).toEqual([
-      "rowlock: No Rowlock server answered within 200 ms:",
-      expect.stringMatching(
-        /^ {2}- 127\.0\.0\.1:9: nobody listens there: start a server with `rowlock serve`/,
-      ),
-      expect.stringMatching(/^ {2}- 127\.0\.0\.1:10: nobody listens there/),
-      "",
-    ]);
-    const missing = await ran("run", "missing", "--", "no-such-command");
-    expect(missing).toMatchObject({ code: 127, err: expect.stringMatching(ONE_SENTENCE) });
-    const plain = await ran("run", "plain", "--", "./README.md");
-    expect(plain).toMatchObject({ code: 126, err: expect.stringMatching(ONE_SENTENCE) });
-    expect(await ran("run", "nothing")).toMatchObject({ code: 64 });
-    expect(await ran("run", "n", "--wait", "soon", "--", "true")).toMatchObject({
-      code: 64,
-      err: expect.stringContaining("30s"),
-    });
-    const wrong = await ran("run", "", "--", "true");
-    expect(wrong).toMatchObject({ code: 64, err: expect.stringContaining("it is empty") });
-    for (const name of ["missing", "plain"]) expect((await lock(name))?.holderCount).toBe(0);
-  });
 });
 
 describe("in a script", () => {
@@ -143,8 +115,7 @@ describe("in a script", () => {
 describe("rowlock capture", () => {
   test("runs a command for one due lock, whose exit code sets the status", async () => {
     const { server, ran, lock } = await shell();
-    for (const name of ["task/1", "task/2"])
-      await server.client.call("updateRecord", { name, status: "new" });
+    for (const name of ["task/1", "task/2"]) await server.client.put(name);
     const one = "capture task/ --if-status new --status-done done --status-failed failed".split(" ");
     const done = await ran(...one, "--", "sh", "-c", 'echo "$ROWLOCK_NAME $ROWLOCK_TOKEN $ROWLOCK_LEASE"');
     expect(done).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/^task\/1 1 \S{20,}\n$/) });
@@ -161,7 +132,7 @@ describe("rowlock capture", () => {
 
   test("sets the status of a lost lock when its command is stopped, and waits for the next one", async () => {
     const { server, ran, rowlock, lock } = await shell();
-    await server.client.call("updateRecord", { name: "task/1", status: "new" });
+    await server.client.put("task/1");
     const one = ["capture", "task/", "--status-failed", "failed", "--wait", "forever", "--"];
     const running = rowlock(...one, "sh", "-c", "echo begun; exec sleep 1000");
     await running.said(/begun/);
@@ -224,15 +195,8 @@ describe("an operator", () => {
     const { server, ran } = await shell("--grace", "2m");
     expect(await ran("ls")).toMatchObject({ code: 0, out: "There are no such locks.\n" });
     expect(await ran("limit")).toMatchObject({ code: 0, out: expect.stringContaining("each lock has 1") });
-    const ttl = { seconds: 600n, nanos: 0 };
-    await server.client.lease({
-      name: "etl/load",
-      terms: { owner: "nightly", labels: { host: "a1" }, lasting: { case: "ttl", value: ttl } },
-    });
-    await server.client.ticket({
-      name: "etl/load",
-      terms: { owner: "hourly", lasting: { case: "ttl", value: ttl } },
-    });
+    await server.client.lease({ name: "etl/load", terms: { ...lasting("nightly"), labels: { host: "a1" } } });
+    await server.client.ticket({ name: "etl/load", terms: lasting("hourly") });
     const listed = await ran("ls", "etl/");
     expect(listed.out).toMatch(/^NAME +LIMIT +HELD +WAITING +HOLDERS\netl\/load +1 +1 +1 +nightly\n$/);
     const shown = await ran("show", "etl/load");

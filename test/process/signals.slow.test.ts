@@ -20,6 +20,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { freshSqlite } from "../support/database.ts";
 import { until } from "../support/harness.ts";
+import { queued, withTtl } from "../support/test-calls.ts";
 import { CTRL_C, HAS_PTY, Pty } from "./pty.ts";
 import { RowlockProcess } from "./server-process.ts";
 import { processStage, type ServingServer } from "./stage.ts";
@@ -96,10 +97,7 @@ async function expectNobodyWaits(name: string): Promise<void> {
 
 /** Somebody else holds the lock; the result releases it. */
 async function heldByAnother(name: string): Promise<() => Promise<unknown>> {
-  const { leaseId } = await server.client.lease({
-    name,
-    terms: { lasting: { case: "ttl", value: { seconds: 600n, nanos: 0 } } },
-  });
+  const { leaseId } = await server.client.lease({ name, terms: withTtl(600) });
   return () => server.client.call("release", { leaseId });
 }
 
@@ -422,10 +420,9 @@ describe.skipIf(!HAS_PTY)("Ctrl-Z, and fg in the shell of a terminal", () => {
     const name = newName();
     const { pty, written } = await stoppedAtTerminal(name, ttl);
     const before = written();
-    if (ttl !== "1s")
-      await server.client.call("forceRelease", { target: { case: "name", value: name }, reason: "stuck" });
+    if (ttl !== "1s") await server.client.force(name, "stuck");
     // Granted to somebody else.
-    const stream = server.client.wait({ target: { case: "request", value: { name } } });
+    const stream = server.client.wait(queued({ name }));
     await stream.granted();
     pty.press("fg\n");
     await pty.shows(/was lost, and the command was stopped/);

@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { freshSqlite } from "../support/database.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { queued, TestCalls } from "../support/test-calls.ts";
 import { until } from "../support/until.ts";
 import { hang } from "./hanging-call.ts";
 import { processStage } from "./stage.ts";
@@ -87,7 +87,7 @@ const atTerminal = (line: string) =>
 /** A client that waits for a lock that another one holds. */
 async function waiter(client: TestCalls) {
   await client.lease({ name: "held" });
-  const stream = client.wait({ target: { case: "request", value: { name: "held" } } });
+  const stream = client.wait(queued({ name: "held" }));
   await stream.position();
   return stream;
 }

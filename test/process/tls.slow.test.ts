@@ -1,37 +1,32 @@
 // A server with a certificate: clients that trust it connect, others do not.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { BareOptions } from "../../clients/typescript/src/bare/index.ts";
 import { newToken } from "../../server/access/tokens-file.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { queued, TestCalls } from "../support/test-calls.ts";
 import { selfSignedCertificate } from "./certificate.ts";
-import { RowlockProcess, type RunningServer, screenOf, serveArgs } from "./server-process.ts";
-import { answered } from "./stage.ts";
+import { type RunningServer, screenOf, serveArgs } from "./server-process.ts";
+import { answered, processStage } from "./stage.ts";
 
 const server = selfSignedCertificate();
 const trusted = selfSignedCertificate("client");
 const stranger = selfSignedCertificate("stranger");
-const folder = mkdtempSync(join(tmpdir(), "rowlock-tls-"));
-let process: RowlockProcess;
+const stage = processStage("after all");
+const folder = stage.folder();
+const path = (name: string) => join(folder, name);
+const ENV = {
+  ROWLOCK_TLS_CERT: path("server.crt"),
+  ROWLOCK_TLS_KEY: path("server.key"),
+  ROWLOCK_TLS_CLIENT_CA: path("clients.crt"),
+};
 let running: RunningServer;
 
 beforeAll(async () => {
   const files = { "server.crt": server.cert, "server.key": server.key, "clients.crt": trusted.cert };
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  process = new RowlockProcess(serveArgs(`sqlite:${folder}/test.db`), {
-    ROWLOCK_TLS_CERT: join(folder, "server.crt"),
-    ROWLOCK_TLS_KEY: join(folder, "server.key"),
-    ROWLOCK_TLS_CLIENT_CA: join(folder, "clients.crt"),
-  });
-  running = await screenOf(process);
-});
-
-afterAll(async () => {
-  await process?.destroy();
-  rmSync(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(path(name), text);
+  running = await screenOf(stage.rowlock(serveArgs(`sqlite:${folder}/test.db`), ENV));
 });
 
 async function acquire(tls: BareOptions["tls"]): Promise<string | undefined> {
@@ -51,16 +46,10 @@ test("the banner shows that it is TLS, and how to call it", () => {
 
 test("the command of the banner takes a lock, with the token of a caller", async () => {
   const { token, line } = newToken("a");
-  const path = (name: string) => join(folder, name);
   const files = { tokens: line, token, "own.crt": trusted.cert, "own.key": trusted.key };
   for (const [name, text] of Object.entries(files)) writeFileSync(path(name), text);
-  const { screen, process: asking } = await screenOf(
-    new RowlockProcess(serveArgs("sqlite::memory:", "--tokens-file", path("tokens")), {
-      ROWLOCK_TLS_CERT: path("server.crt"),
-      ROWLOCK_TLS_KEY: path("server.key"),
-      ROWLOCK_TLS_CLIENT_CA: path("clients.crt"),
-    }),
-  );
+  const asking = serveArgs("sqlite::memory:", "--tokens-file", path("tokens"));
+  const { screen } = await screenOf(stage.rowlock(asking, ENV));
   expect(screen).toMatch(/buf curl .* --servername localhost .* -H 'authorization: Bearer <your token>' /);
   const [, printed = ""] = /npx rowlock (run demo .*) -- echo "my turn"/.exec(screen) ?? [];
   const own = { ca: "server.crt", cert: "own.crt", key: "own.key", "token-file": "token" };
@@ -68,9 +57,8 @@ test("the command of the banner takes a lock, with the token of a caller", async
     /--([\w-]+) <[^>]+>/g,
     (_, flag: keyof typeof own) => `--${flag} ${path(own[flag])}`,
   );
-  const taking = new RowlockProcess([...given.split(" "), "--", "echo", "my turn"]);
+  const taking = stage.rowlock([...given.split(" "), "--", "echo", "my turn"]);
   expect(await taking.exited).toMatchObject({ code: 0, out: "my turn\n" });
-  await asking.destroy();
 });
 
 test("a client with a known certificate gets a lock", async () => {
@@ -81,7 +69,7 @@ test("a client that cancels many calls keeps its connection with TLS, too", asyn
   const tls = { ca: server.cert, ...trusted };
   const client = new TestCalls(running.grpcAddress.replace("127.0.0.1", "localhost"), { tls });
   await client.call("acquire", { name: "busy" });
-  const request = { target: { case: "request" as const, value: { name: "busy" } } };
+  const request = queued({ name: "busy" });
   const witness = client.wait(request);
   await witness.position();
   // More than Node allows by default.

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { freshSqlite, testDatabases } from "../support/database.ts";
-import { OtlpReceiver } from "../support/otlp-receiver.ts";
 import { newTrace } from "../support/span-tree.ts";
 import { leaseIn, TestCalls } from "../support/test-calls.ts";
+import { OtlpReceiver } from "./otlp-receiver.ts";
 import { screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 

@@ -6,9 +6,11 @@ import { createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
 import { freshDatabase, reportLeftOut } from "../support/database.ts";
+import { lasting } from "../support/lasting.ts";
 import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
 import type { RunningServer } from "../support/mysql-family/private-server.ts";
 import { startPrivateServer } from "../support/mysql-family/private-server.ts";
+import { queued } from "../support/test-calls.ts";
 import { serveArgs } from "./server-process.ts";
 import type { SmallDisk } from "./small-disk.ts";
 import { hasSmallDisks, mountSmallDisk, NEEDS_SMALL_DISK } from "./small-disk.ts";
@@ -75,8 +77,8 @@ async function busyNames({ client }: ServingServer): Promise<string[]> {
 
 /** A holder and a waiter that follows the queue, from before the disk was full. */
 async function heldAndWaitedFor({ client }: ServingServer) {
-  const lease = await client.lease({ name: "kept", terms: { lasting: { case: "ttl", value: HOUR } } });
-  const stream = client.wait({ target: { case: "request", value: { name: "kept", requestId: "w" } } });
+  const lease = await client.lease({ name: "kept", terms: lasting() });
+  const stream = client.wait(queued({ name: "kept", requestId: "w" }));
   await stream.position();
   return { lease, stream };
 }
@@ -204,11 +206,7 @@ describe.each(binaries)("a %s", (flavour, binary) => {
       acquire: () => client.call("acquire", { name: "other" }),
       renew: () => client.call("renew", { leaseId: kept.lease.leaseId }),
       release: () => client.call("release", { leaseId: kept.lease.leaseId }),
-      setLimit: () =>
-        client.call("setLimit", {
-          target: { case: "name", value: "kept" },
-          newLimit: { case: "limit", value: 2 },
-        }),
+      setLimit: () => client.limit("kept", 2),
     };
     await administer(`SET GLOBAL ${variable} = 1`);
     try {

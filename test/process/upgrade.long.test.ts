@@ -4,16 +4,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrations } from "../../migrations/index.ts";
 import { reportLeftOut, testDatabases, testServers } from "../support/database.ts";
+import { lasting } from "../support/lasting.ts";
 import { OtherVersions } from "../support/other-version.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { queued, TestCalls } from "../support/test-calls.ts";
 import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
 const ADDING = "9001-adds-a-column";
 const BREAKING = "9002-takes-a-column";
-
-/** Longer than the test may take on a busy machine. */
-const HOUR = { seconds: 3_600n, nanos: 0 };
 
 const UP = {
   [ADDING]: `target.addColumn("rowlock_lock", "colour", "INTEGER NOT NULL DEFAULT 7")`,
@@ -53,7 +51,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
   /** Passes a lock from one server's client to another's through the queue, with its record. */
   async function handsOver(from: TestCalls, to: TestCalls): Promise<void> {
     const { leaseId, fencingToken } = await from.lease({ name: "handed/over" });
-    const stream = to.wait({ target: { case: "request", value: { name: "handed/over" } } });
+    const stream = to.wait(queued({ name: "handed/over" }));
     await stream.position();
     await from.call("release", { leaseId, status: "seen" });
     const granted = await stream.granted();
@@ -66,10 +64,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
   test("an old server runs beside a migration that only adds, and starts after it; not after one that breaks", async () => {
     const url = await database(fresh);
     const old = await serving(url);
-    const { leaseId } = await old.client.lease({
-      name: "kept",
-      terms: { lasting: { case: "ttl", value: HOUR } },
-    });
+    const { leaseId } = await old.client.lease({ name: "kept", terms: lasting() });
     if (!isShared) {
       old.process.kill("SIGTERM");
       await old.process.exited;

@@ -3,7 +3,7 @@
 //   node waiting-client.ts ADDRESS NAME TTL_SECONDS call|session
 
 import { SessionClient } from "../support/session-client.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { queued, TestCalls } from "../support/test-calls.ts";
 
 const [address, name, ttl, via] = process.argv.slice(2) as [string, string, string, string];
 const client = via === "session" ? new SessionClient(address) : new TestCalls(address);
@@ -11,6 +11,6 @@ const asked = {
   name,
   terms: { owner: "waiting-client", lasting: { case: "ttl" as const, value: { seconds: BigInt(ttl) } } },
 };
-const stream = client.wait({ target: { case: "request", value: asked } });
+const stream = client.wait(queued(asked));
 for (let update = await stream.next(); update; update = await stream.next()) console.log(update.case);
 client.close();

@@ -25,10 +25,7 @@ describe("rowlock watch without a terminal", () => {
     await watching.said(/held by anna, 1 waiting\n/);
     await server.client.call("release", { leaseId: lease.leaseId });
     await watching.said(/held by ben, 0 waiting\n/);
-    await server.client.call("setLimit", {
-      target: { case: "name", value: "etl/load" },
-      newLimit: { case: "limit", value: 0 },
-    });
+    await server.client.limit("etl/load", 0);
     await watching.said(/limit 0, held by ben, drains, 0 waiting\n/);
     watching.kill("SIGINT");
     const { code, out, err } = await watching.exited;
@@ -55,7 +52,7 @@ describe("rowlock watch without a terminal", () => {
     expect(performance.now() - goneMs).toBeLessThan(3_000);
     await watching.logged(/No Rowlock server answered within 3 s: .*nobody listens there/);
     const again = await stage.serving(database, "--listen", server.grpcAddress);
-    await again.client.call("forceRelease", { target: { case: "name", value: "job" }, reason: "test" });
+    await again.client.force("job", "test");
     await watching.said(/job: limit 1, free, 0 waiting/);
     watching.kill("SIGINT");
     const { code, err } = await watching.exited;

@@ -1,24 +1,29 @@
 // Invalid requests, one after the other, to a whole server on each database: each gets its status, its reason and all
-// of its violations, and the locks stay unchanged. For the rules of each field see
-// test/grpc/validate/validate.test.ts.
+// of its violations, and the locks stay unchanged: what no client sends. For what clients send see
+// test/clients/conformance, and for the rules of each field test/grpc/validate/validate.test.ts.
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { testDatabases } from "../support/database.ts";
-import { type TestCalls, violationsIn, WHEN_BUSY } from "../support/test-calls.ts";
+import { lasting } from "../support/lasting.ts";
+import {
+  comeBack,
+  queued,
+  seconds,
+  type TestCalls,
+  violationsIn,
+  WHEN_BUSY,
+  withTtl,
+} from "../support/test-calls.ts";
 import { processStage, type ServingServer } from "./stage.ts";
 
 const stage = processStage("after all");
 
 const RECEIVE_BYTES_MAX = 65_536;
 const LIMIT = 3;
-const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
-const DAYS_25 = seconds(25 * 86_400);
 const LONG = "n".repeat(256);
 const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
-const named = (value: string) => ({ target: { case: "name" as const, value } });
-const asking = (value: object) => ({ target: { case: "request" as const, value } });
 
 /** Field 1, which holds the name in every request that has one, with bytes that are not text. */
 const NOT_UTF8 = Buffer.from([0x0a, 2, 0xc3, 0x28]);
@@ -30,7 +35,6 @@ const PERMITS_MINUS_1 = Buffer.from([0x0a, 1, 0x61, 0x18, ...Array(9).fill(0xff)
 const MALFORMED = { code: "INVALID_ARGUMENT", reason: "MALFORMED_MESSAGE" };
 const TOO_LARGE = { code: "RESOURCE_EXHAUSTED", reason: "MESSAGE_TOO_LARGE" };
 const UNKNOWN_CLAIM = { code: "NOT_FOUND", reason: "UNKNOWN_CLAIM" };
-const UNKNOWN_LOCK = { code: "NOT_FOUND", reason: "UNKNOWN_LOCK" };
 
 /** Exactly these fields are at fault. */
 const badRequest = (...fields: string[]) => ({
@@ -41,15 +45,17 @@ const badRequest = (...fields: string[]) => ({
 
 interface Scene {
   readonly client: TestCalls;
-  /** The ids of a lease and of a ticket for the lock "busy", whose limit is LIMIT. */
+  /** Of the lock "busy", whose limit is LIMIT. Somebody waits for it. */
   readonly leaseId: string;
-  readonly ticketId: string;
 }
 
 type Case = [title: string, send: (scene: Scene) => Promise<unknown>, expected: object];
 
 const acquire = (request: object) => (scene: Scene) => scene.client.call("acquire", request);
-const wait = (request: object) => (scene: Scene) => endOf(scene.client.wait(request));
+const wait =
+  (request: object, minUpdateInterval = seconds(0)) =>
+  (scene: Scene) =>
+    endOf(scene.client.wait({ ...request, minUpdateInterval }));
 const bytes = (name: "acquire" | "updateRecord", request: Buffer) => (scene: Scene) =>
   scene.client.call(name, request);
 const renew = (of: (scene: Scene) => string) => (scene: Scene) =>
@@ -61,77 +67,16 @@ async function endOf(stream: ReturnType<TestCalls["wait"]>): Promise<never> {
 }
 
 const CASES: Case[] = [
-  [
-    "a capture with all that can be wrong with its leases",
-    ({ client }) =>
-      client.call("capture", {
-        from: { case: "names", value: { names: ["a", "a", LONG] } },
-        maxLeases: 1,
-        maxWait: DAYS_25,
-        requestId: "r".repeat(101),
-        terms: {
-          lasting: { case: "ttl", value: DAYS_25 },
-          minInterval: seconds(-1),
-          lockDelay: seconds(320_000_000),
-          statusIfLost: "s".repeat(64),
-          ifStatus: Array(17).fill("new"),
-        },
-      }),
-    badRequest(
-      "names.names[1]",
-      "names.names[2]",
-      "max_wait",
-      "request_id",
-      "terms.ttl",
-      "terms.min_interval",
-      "terms.lock_delay",
-      "terms.status_if_lost",
-      "terms.if_status",
-    ),
-  ],
   ["a name that is not UTF-8", bytes("acquire", NOT_UTF8), MALFORMED],
   ["a name that is not UTF-8, on a stream", waitBytes(Buffer.from([0x0a, 4, ...NOT_UTF8])), MALFORMED],
   ["negative permits", bytes("acquire", PERMITS_MINUS_1), badRequest("permits")],
-  ["a renewal by an unknown id", renew(() => UNKNOWN_ID), UNKNOWN_CLAIM],
-  ["an unknown ticket", wait({ target: { case: "ticketId", value: UNKNOWN_ID } }), UNKNOWN_CLAIM],
+  ["an unknown ticket", wait(comeBack(UNKNOWN_ID)), UNKNOWN_CLAIM],
   [
     "a release by a guessed secret",
     ({ client, leaseId }) => client.call("release", { leaseId: guessed(leaseId) }),
     UNKNOWN_CLAIM,
   ],
   ["a renewal by a guessed secret", renew(({ leaseId }) => guessed(leaseId)), UNKNOWN_CLAIM],
-  [
-    "a renewal by a ticket",
-    renew(({ ticketId }) => ticketId),
-    { code: "FAILED_PRECONDITION", reason: "NOT_GRANTED_YET" },
-  ],
-  [
-    "force at a lock that nobody named",
-    ({ client }) => client.call("forceRelease", { ...named("nobody"), reason: "r" }),
-    UNKNOWN_LOCK,
-  ],
-  [
-    "a limit of a version that is not in force",
-    ({ client }) =>
-      client.call("setLimit", {
-        ...named("busy"),
-        newLimit: { case: "limit", value: 9 },
-        expectedVersion: 7n,
-      }),
-    { code: "ABORTED", reason: "VERSION_MISMATCH", metadata: { version: "1" } },
-  ],
-  [
-    "all that can be wrong about an update",
-    ({ client }) =>
-      client.call("updateRecord", {
-        name: LONG,
-        newNotBefore: { case: "notBefore", value: { seconds: 99_999_999_999n } },
-        newAttemptsLeft: { case: "attemptsLeft", value: 2_000_000 },
-        status: "s".repeat(64),
-        reason: "r".repeat(256),
-      }),
-    badRequest("name", "not_before", "attempts_left", "status", "reason"),
-  ],
   ["an update with a status that is no text", bytes("updateRecord", STATUS_NOT_UTF8), MALFORMED],
   [
     "a message that is too large",
@@ -140,20 +85,8 @@ const CASES: Case[] = [
   ],
   ["a message that is too large, on a stream", waitBytes(Buffer.alloc(RECEIVE_BYTES_MAX + 1)), TOO_LARGE],
   [
-    "everything at once",
-    bytes("acquire", Buffer.from([0x0a, 0, 0x10, 9, 0x18, ...Array(4).fill(0xff), 0x0f, 0x22, 2, 0x0a, 0])),
-    badRequest("name", "mode", "permits", "terms.ttl"),
-  ],
-  [
     "everything at once on a stream",
-    wait({
-      ...asking({
-        name: LONG,
-        permits: 2_000_000,
-        terms: { lasting: { case: "ttl" as const, value: DAYS_25 } },
-      }),
-      minUpdateInterval: seconds(-1),
-    }),
+    wait(queued({ name: LONG, permits: 2_000_000, terms: withTtl(25 * 86_400) }), seconds(-1)),
     badRequest("request.name", "request.terms.ttl", "request.permits", "min_update_interval"),
   ],
 ];
@@ -170,14 +103,10 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
     // Nobody sends a sign of life for the ticket.
     server = await stage.serving(await stage.database(fresh), "--grace", "10m");
     const { client } = server;
-    await client.call("setLimit", { ...named("busy"), newLimit: { case: "limit", value: LIMIT } });
-    const { leaseId } = await client.lease({
-      name: "busy",
-      permits: LIMIT,
-      terms: { lasting: { case: "ttl", value: seconds(3_600) } },
-    });
-    const { ticketId } = await client.ticket({ name: "busy" });
-    scene = { client, leaseId, ticketId };
+    await client.limit("busy", LIMIT);
+    const { leaseId } = await client.lease({ name: "busy", permits: LIMIT, terms: lasting() });
+    await client.ticket({ name: "busy" });
+    scene = { client, leaseId };
   });
 
   /** All locks with their limits, holders and waiters. */
@@ -204,7 +133,7 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
       const refusal = await client.refusal({ name: "busy", permits: LIMIT + 1, whenBusy });
       expect(refusal).toMatchObject({ reason: RefusalReason.NEVER_FITS });
     }
-    const refusal = await client.wait(asking({ name: "busy", permits: LIMIT + 1 })).refusal();
+    const refusal = await client.wait(queued({ name: "busy", permits: LIMIT + 1 })).refusal();
     expect(refusal).toMatchObject({ reason: RefusalReason.NEVER_FITS });
     expect(await locks()).toEqual(before);
   });

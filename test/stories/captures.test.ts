@@ -77,8 +77,7 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
   }
 
   async function putWith(attemptsLeft: number | undefined, engine: Engine, name: string): Promise<void> {
-    const others = { notBefore: undefined, expectedVersion: undefined };
-    await engine.ask(asks.updateRecord({ ...others, name, attemptsLeft, status: "new" }));
+    await engine.ask(asks.updateRecord({ name, attemptsLeft, status: "new" }));
   }
 
   async function holders(prefix: string): Promise<Claim[]> {

@@ -4,20 +4,17 @@
 import { describe, expect, test } from "vitest";
 import type { TestServer } from "../support/harness.ts";
 import { lockIdOf, replacing, startServer, until } from "../support/harness.ts";
+import { lasting } from "../support/lasting.ts";
+import { queued } from "../support/test-calls.ts";
 
-const HOUR = { seconds: 3_600n, nanos: 0 };
 const GRACE_S = 10;
 
-const asked = (name: string) => ({
-  name,
-  requestId: `${name}-1`,
-  terms: { lasting: { case: "ttl" as const, value: HOUR } },
-});
+const asked = (name: string) => ({ name, requestId: `${name}-1`, terms: lasting() });
 
 /** Each starts to wait and returns a function that makes the client go away. */
 const clients: Record<string, (server: TestServer, name: string) => () => void> = {
   WaitInQueue(server, name) {
-    const stream = server.client.wait({ target: { case: "request", value: asked(name) } });
+    const stream = server.client.wait(queued(asked(name)));
     stream.failure().catch(() => {});
     return () => stream.cancel();
   },

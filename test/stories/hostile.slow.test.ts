@@ -15,7 +15,7 @@ import {
   SessionClient,
   wait,
 } from "../support/session-client.ts";
-import { TestCalls } from "../support/test-calls.ts";
+import { queued, TestCalls, withTtl } from "../support/test-calls.ts";
 
 /** Attacks of one kind, one after the other; each polite action runs once during each attack. */
 const ROUNDS = 2;
@@ -52,7 +52,7 @@ const names = (prefix: string, count: number) =>
 beforeAll(async () => {
   server = await startServer();
   const client = connect(SessionClient);
-  const put = (name: string) => client.call("updateRecord", { name, status: "new" });
+  const put = (name: string) => client.put(name);
   await Promise.all(["polite/seen", ...names("task/", TASKS), ...names("watched/", WATCHED)].map(put));
   const ttl = { seconds: 600n, nanos: 0 };
   await Promise.all(
@@ -78,10 +78,7 @@ async function politeActions(): Promise<Record<string, () => Promise<unknown>>> 
     TestCalls,
   ];
   const keeper = connect(SessionClient);
-  const { leaseId: kept } = await keeper.lease({
-    name: "polite/kept",
-    terms: { lasting: { case: "ttl", value: { seconds: 600n, nanos: 0 } } },
-  });
+  const { leaseId: kept } = await keeper.lease({ name: "polite/kept", terms: withTtl(600) });
   let round = 0;
   return {
     async lease() {
@@ -107,7 +104,7 @@ async function politeActions(): Promise<Record<string, () => Promise<unknown>>> 
     },
     async wait() {
       const { leaseId } = await first.lease({ name: "polite/turn" });
-      const waiting = second.wait({ target: { case: "request", value: { name: "polite/turn" } } });
+      const waiting = second.wait(queued({ name: "polite/turn" }));
       await waiting.position();
       await first.call("release", { leaseId });
       const granted = await waiting.granted();

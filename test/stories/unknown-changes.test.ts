@@ -6,9 +6,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import * as asks from "../support/asks.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
-import { committed, rolledBack, TransactionScript } from "../support/transaction-script.ts";
+import { committed, rolledBack, TransactionScript } from "./transaction-script.ts";
 
-const ANY = { notBefore: undefined, attemptsLeft: undefined, status: undefined, expectedVersion: undefined };
 const IN_DOUBT = { kind: "outcome_unknown", outcomeUnknown: true };
 
 /** A verb that changes something, and how to check the result. */
@@ -50,11 +49,10 @@ const SET_RULE: Verb = {
 };
 const UPDATE: Verb = {
   verb: "a record",
-  prepare: async ({ engine }, name) =>
-    void (await engine.ask(asks.updateRecord({ ...ANY, name, attemptsLeft: 1 }))),
+  prepare: async ({ engine }, name) => void (await engine.ask(asks.updateRecord({ name, attemptsLeft: 1 }))),
   version: async (replica, name) => (await recordOf(replica, name))?.version ?? 0n,
   change: async ({ engine }, name, to, expectedVersion) =>
-    (await engine.ask(asks.updateRecord({ ...ANY, name, attemptsLeft: to, expectedVersion }))).outcome,
+    (await engine.ask(asks.updateRecord({ name, attemptsLeft: to, expectedVersion }))).outcome,
   value: async (replica, name) => (await recordOf(replica, name))?.attemptsLeft ?? null,
   target: (name) => name,
 };
@@ -176,7 +174,7 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
   test("a record that was created again after a deletion stays", async () => {
     const name = newName();
     await UPDATE.prepare(there, name);
-    script.push(committed(() => there.engine.ask(asks.updateRecord({ ...ANY, name, status: "anew" }))));
+    script.push(committed(() => there.engine.ask(asks.updateRecord({ name, status: "anew" }))));
     await expect(here.engine.ask(asks.deleteRecord(name, undefined))).rejects.toMatchObject(IN_DOUBT);
     expect(await recordOf(there, name)).toMatchObject({ status: "anew" });
   });
@@ -188,7 +186,7 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
     script.push(rolledBack(), committed(), committed());
     await Promise.all([
       here.engine.ask(asks.setLimit(name, 3, undefined, "logged")),
-      here.engine.ask(asks.updateRecord({ ...ANY, name, status: "logged" })),
+      here.engine.ask(asks.updateRecord({ name, status: "logged" })),
       here.engine.ask(asks.release(lease)),
     ]);
     script.push(committed());
@@ -248,15 +246,15 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
       await Promise.all(names.map((name) => engine.ask(asks.setLimit(name, 1, undefined, ""))));
       await Promise.all(
         names.map(async (name) => {
-          const updating = engine.ask(asks.updateRecord({ ...ANY, name, status: "first" }));
+          const updating = engine.ask(asks.updateRecord({ name, status: "first" }));
           const deleting = engine.ask(asks.deleteRecord(name, undefined));
           // A deletion looks up the name first; on SQLite the lookup takes no longer than this.
           for (let turn = 0; turn < 10; turn++) await Promise.resolve();
-          const updatingAgain = engine.ask(asks.updateRecord({ ...ANY, name, status: "second" }));
+          const updatingAgain = engine.ask(asks.updateRecord({ name, status: "second" }));
           const [first, , second] = await Promise.all([updating, deleting, updatingAgain]);
           const stale = first.outcome.kind === "record" ? first.outcome.setVersion : undefined;
           expect(second.outcome.kind).toBe("record");
-          const set = { ...ANY, name, status: "stale", expectedVersion: stale };
+          const set = { name, status: "stale", expectedVersion: stale };
           expect((await engine.ask(asks.updateRecord(set))).outcome.kind).toBe("version_mismatch");
         }),
       );
@@ -264,15 +262,14 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
 
     test("go on after the lock's row was deleted", async () => {
       const name = newName();
-      for (const status of ["a", "b", "c"])
-        await there.engine.ask(asks.updateRecord({ ...ANY, name, status }));
+      for (const status of ["a", "b", "c"]) await there.engine.ask(asks.updateRecord({ name, status }));
       const before = await UPDATE.version(there, name);
       await there.engine.ask(asks.deleteRecord(name, undefined));
       while ((await there.store.purgeLocks(-60_000_000, 1_000)) > 0);
       expect((await there.store.find([name])).size).toBe(0);
       // One server still knows the row; the other has to look it up.
       for (const { engine } of [there, here]) {
-        await engine.ask(asks.updateRecord({ ...ANY, name, status: "anew" }));
+        await engine.ask(asks.updateRecord({ name, status: "anew" }));
         expect(await UPDATE.version(there, name)).toBeGreaterThan(before);
       }
     });
@@ -316,7 +313,7 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
     });
 
     test("of a grant: one attempt is used up", async () => {
-      await here.engine.ask(asks.updateRecord({ ...ANY, name: "attempted", attemptsLeft: 3 }));
+      await here.engine.ask(asks.updateRecord({ name: "attempted", attemptsLeft: 3 }));
       script.push(committed(), committed());
       claimOf(await here.engine.acquire(ask("attempted"), null), "held");
       expect((await here.engine.view("attempted")).lock.record?.attemptsLeft).toBe(2);

@@ -39,8 +39,18 @@ export function forceRelease(
   return { verb: "force_release", name, ticketNumber, reason, caller };
 }
 
-export function updateRecord(update: Omit<UpdateRecord, "verb">, caller?: Caller): UpdateRecord {
-  return { verb: "update_record", ...update, caller };
+/** Changes what is given, and leaves the rest of the record as it is. */
+export function updateRecord(
+  update: Pick<UpdateRecord, "name"> & Partial<UpdateRecord>,
+  caller?: Caller,
+): UpdateRecord {
+  const rest = {
+    notBefore: undefined,
+    attemptsLeft: undefined,
+    status: undefined,
+    expectedVersion: undefined,
+  };
+  return { ...rest, ...update, verb: "update_record", caller };
 }
 
 export function deleteRecord(name: string, expectedVersion?: bigint, caller?: Caller): DeleteRecord {

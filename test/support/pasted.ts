@@ -1,8 +1,7 @@
 // Shell lines as a user pastes them into a folder, and the first program (examples/first) that they run there.
 
 import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { expect, type TestContext } from "vitest";
 import type { ProcessStage } from "../process/stage.ts";
@@ -63,19 +62,12 @@ export async function needed(stage: ProcessStage, command: string, context: Test
   context.skip(code !== 0, `there is no ${command}`);
 }
 
-/** Makes an empty folder for a test. */
-export function emptyFolder(stage: ProcessStage): string {
-  const folder = mkdtempSync(join(tmpdir(), "rowlock-test-"));
-  stage.afterwards(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 /** Runs lines that install a client and start the first program of its language. It has to take a lock. */
 export async function runsFirstProgram(
   stage: ProcessStage,
   files: readonly string[],
   lines: string,
-  folder = emptyFolder(stage),
+  folder = stage.folder(),
   env: Record<string, string> = {},
 ): Promise<void> {
   const server = await stage.serving(await stage.database(freshSqlite));

@@ -12,11 +12,6 @@ export function wrapped<Target extends object>(real: Target, own: Partial<Target
   });
 }
 
-/** For `wrapStore`: the store with the methods that `change` makes of it. */
-export function changedStore(change: (store: Store) => Partial<Store>): (store: Store) => Store {
-  return (store) => wrapped(store, change(store));
-}
-
 /** Rejects calls of `names`, or all calls, while the database is away. */
 export function leavable(store: Store, isAway: () => boolean, names?: readonly (keyof Store)[]): Store {
   return new Proxy(store, {

@@ -209,12 +209,7 @@ describe("changes", () => {
     { ...ofLock("task/8") },
     {
       ...ofLock("etl/load"),
-      ...released({
-        ticketNumber: 12n,
-        state: ClaimState.HELD,
-        owner: "hourly",
-        principal: "token:etl",
-      }),
+      ...released({ ticketNumber: 12n, state: ClaimState.HELD, owner: "hourly", principal: "token:etl" }),
       reason: "its host is dead",
     },
     {

@@ -130,13 +130,6 @@ test("a wait that ends under a pause names the pause", async () => {
   ]);
 });
 
-test("a limit of 0 for a pattern names what goes on, and how to stop that, too", async () => {
-  await ran("limit", "etl/load", "4");
-  expect((await ran("limit", "--pattern", "etl/*", "0")).out).toMatch(
-    /have limits of their own: etl\/load \(4\)\nthese go on; to stop them, too: rowlock pause 'etl\/\*'\n$/,
-  );
-});
-
 test("a reason that is too long for its marks is an error, and a former one is shortened", async () => {
   const { code, err } = await ran("pause", "etl/*", "--reason", "x".repeat(250));
   expect([code, err]).toEqual([64, expect.stringContaining("--reason is too long by")]);

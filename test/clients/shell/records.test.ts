@@ -39,6 +39,8 @@ test("a capture prints a line for each lock to a script, which releases them by 
 });
 
 test.each<[string[], RegExp]>([
+  [["run", "", "--", "true"], /it is empty/],
+  [["run", "l"], /missing required argument .command./],
   [["update", "job"], /say what to set: --status/],
   [["update", "job", "--not-before", "soon"], /a time from now such as 10m, or none/],
   [["update", "job", "--not-before", "2030-01-01"], /an instant with its zone/],

@@ -24,11 +24,7 @@ const WAITING = {
   owner: "hourly",
   grantedAt: undefined,
 };
-const ENDED = {
-  ...HELD,
-  state: ClaimState.ENDED,
-  end: { reason: EndReason.EXPIRED, endedAt: ago(60) },
-};
+const ENDED = { ...HELD, state: ClaimState.ENDED, end: { reason: EndReason.EXPIRED, endedAt: ago(60) } };
 
 /** Answers with the claims in the wanted states, and keeps what was asked. */
 function serving(...claims: { state: ClaimState }[]) {

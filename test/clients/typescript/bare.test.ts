@@ -4,9 +4,10 @@
 import { expect, test } from "vitest";
 import { BareCalls, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { until } from "../../support/harness.ts";
+import { queued } from "../../support/test-calls.ts";
 import { afterwards, start } from "./stage.ts";
 
-const waitFor = (name: string) => ({ target: { case: "request" as const, value: { name } } });
+const waitFor = (name: string) => queued({ name });
 
 async function stage() {
   const server = await start();

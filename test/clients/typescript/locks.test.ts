@@ -1,5 +1,5 @@
-// What only a real server shows of a lock: one that was lost by the client's count alone, waits that are given up before they
-// have a place, and who is not there. What all clients promise is in conformance/.
+// What only a real server shows of a lock: one that was lost by the client's count alone, and waits that are given up
+// before they have a place. What all clients promise is in conformance/.
 
 import { describe, expect, test } from "vitest";
 import type { RowlockError } from "../../../clients/typescript/src/index.ts";
@@ -43,17 +43,6 @@ describe("a wait", () => {
     await until(async () => (await rowlock.getLock("hasty")).waiterCount === 0);
     await held.release();
     expect(await rowlock.tryLock("hasty")).not.toBeNull();
-  });
-});
-
-describe("closing", () => {
-  test("a client without a server reports it", async () => {
-    const away = client(["127.0.0.1:9", "unix:/no/such/socket"], { giveUpAfter: 300 });
-    const failed = await away.lock("away").catch((error: unknown) => error);
-    const diagnoses = [{ kind: "nobody_listens" }, { kind: "nobody_listens" }];
-    expect(failed).toMatchObject({ reason: "NO_SERVER", code: "UNAVAILABLE", diagnoses });
-    expect(String(failed)).toContain("127.0.0.1:9, unix:/no/such/socket");
-    expect(String(failed)).toContain("nobody listens there");
   });
 });
 

@@ -9,7 +9,7 @@ import type { RowlockClient } from "../../../clients/typescript/src/index.ts";
 import { proxyFor, proxyNamedFor } from "../../../clients/typescript/src/proxy.ts";
 import { pokeChannel } from "../../../server/grpc/pokes/poke-channel.ts";
 import { selfSignedCertificate } from "../../process/certificate.ts";
-import { type ConnectProxyOptions, startConnectProxy } from "../../support/connect-proxy.ts";
+import { type ConnectProxyOptions, startConnectProxy } from "./connect-proxy.ts";
 import { afterwards, client, start } from "./stage.ts";
 
 const VARIABLES = ["grpc_proxy", "https_proxy", "http_proxy", "all_proxy"].flatMap((name) => [

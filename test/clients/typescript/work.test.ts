@@ -8,9 +8,7 @@ import { client, start } from "./stage.ts";
 async function stage(tasks: number) {
   const server = await start();
   const log: string[] = [];
-  const rowlock = client(server.address, {
-    log: (level, message) => level === "error" && log.push(message),
-  });
+  const rowlock = client(server.address, { log: (level, message) => level === "error" && log.push(message) });
   const operator = client(server.address);
   for (let task = 1; task <= tasks; task++)
     await operator.updateRecord(`task/${task}`, { status: "new", notBefore: new Date(task) });

@@ -5,7 +5,7 @@ import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { processStage } from "../../process/stage.ts";
-import { emptyFolder, INSTALLING_MS, needed, pasted, runsFirstProgram } from "../../support/pasted.ts";
+import { INSTALLING_MS, needed, pasted, runsFirstProgram } from "../../support/pasted.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -19,7 +19,7 @@ test("both modules are found by their tags, and run the first program", {
   timeout: INSTALLING_MS,
 }, async (context) => {
   await needed(stage, "go version && git --version", context);
-  const origin = emptyFolder(stage);
+  const origin = stage.folder();
   const copy = { recursive: true, filter: (path: string) => !BUILT.test(path) };
   cpSync(join(root, "clients/go"), join(origin, "clients/go"), copy);
   // The tags are those of RELEASING.md.
@@ -30,7 +30,7 @@ test("both modules are found by their tags, and run the first program", {
   expect(code, said).toBe(0);
 
   const cache = (await pasted(stage, "go env GOMODCACHE GOPROXY", origin)).said.trim().split("\n");
-  const folder = emptyFolder(stage);
+  const folder = stage.folder();
   await runsFirstProgram(
     stage,
     ["first.go"],

@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type ProcessStage, processStage } from "../../process/stage.ts";
-import { emptyFolder, INSTALLING_MS, needed, pasted, runsFirstProgram } from "../../support/pasted.ts";
+import { INSTALLING_MS, needed, pasted, runsFirstProgram } from "../../support/pasted.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const [, version = ""] =
@@ -28,7 +28,7 @@ const stage = processStage();
 
 /** A local repository that has all of the usual one but Rowlock. What is downloaded goes to the usual one. */
 function localRepository(stage: ProcessStage, usual: string): string {
-  const folder = join(emptyFolder(stage), "repository");
+  const folder = join(stage.folder(), "repository");
   const linked = (path: string, besides: string) => {
     mkdirSync(join(folder, path), { recursive: true });
     const from = join(usual, path);
@@ -45,12 +45,12 @@ test("each has its jars, and serves programs", { timeout: 2 * INSTALLING_MS }, a
   const usual = await pasted(
     stage,
     `${MAVEN} help:evaluate -Dexpression=settings.localRepository -DforceStdout`,
-    emptyFolder(stage),
+    stage.folder(),
   );
   expect(usual.code, usual.said).toBe(0);
   const builders = localRepository(stage, usual.said.trim());
-  const packed = join(emptyFolder(stage), "packed");
-  const checkout = emptyFolder(stage);
+  const packed = join(stage.folder(), "packed");
+  const checkout = stage.folder();
   for (const project of PROJECTS) {
     const copy = { recursive: true, filter: (path: string) => !BUILT.test(path) };
     cpSync(join(root, "clients", project), join(checkout, project), copy);
@@ -71,7 +71,7 @@ test("each has its jars, and serves programs", { timeout: 2 * INSTALLING_MS }, a
   const maven = `${MAVEN} -Dmaven.repo.local=${users}`;
   await runsFirstProgram(stage, ["pom.xml", "src"], `${maven} compile exec:java`);
 
-  const program = emptyFolder(stage);
+  const program = stage.folder();
   cpSync(join(root, "examples/first/pom.xml"), join(program, "pom.xml"));
   const pom = readFileSync(join(program, "pom.xml"), "utf8");
   const dependency = (artifact: string) =>

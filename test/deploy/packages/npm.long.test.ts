@@ -11,7 +11,7 @@ import { RowlockProcess, screenOf, serveArgs } from "../../process/server-proces
 import { processStage } from "../../process/stage.ts";
 import { reportLeftOut, testServers } from "../../support/database.ts";
 import { packClient, packServer } from "../../support/npm-packages.ts";
-import { emptyFolder, INSTALLING_MS, runsFirstProgram } from "../../support/pasted.ts";
+import { INSTALLING_MS, runsFirstProgram } from "../../support/pasted.ts";
 import { expectPlainUse } from "../../support/plain-use.ts";
 
 /** The optional packages are Nodes, 120 MB each. */
@@ -19,7 +19,7 @@ const INSTALL = "npm install --no-audit --no-fund --prefer-offline --omit=option
 const stage = processStage();
 
 test("the client runs the first program", { timeout: INSTALLING_MS }, async () => {
-  const file = packClient(emptyFolder(stage));
+  const file = packClient(stage.folder());
   const lines = `${INSTALL} ${file}\n${process.execPath} first.mjs`;
   await runsFirstProgram(stage, ["first.mjs"], lines);
 });

@@ -5,14 +5,7 @@ import { cpSync, globSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { processStage } from "../../process/stage.ts";
-import {
-  emptyFolder,
-  INSTALLING_MS,
-  needed,
-  PYTHON_ENVIRONMENT,
-  pasted,
-  runsFirstProgram,
-} from "../../support/pasted.ts";
+import { INSTALLING_MS, needed, PYTHON_ENVIRONMENT, pasted, runsFirstProgram } from "../../support/pasted.ts";
 
 const client = join(import.meta.dirname, "../../../clients/python");
 const SOURCES = ["src", "tests", "examples", "pyproject.toml", "README.md", "LICENSE"];
@@ -20,7 +13,7 @@ const stage = processStage();
 
 test("wheel and source archive each run the first program", { timeout: INSTALLING_MS }, async (context) => {
   await needed(stage, "python3 -c 'import venv, ensurepip'", context);
-  const checkout = emptyFolder(stage);
+  const checkout = stage.folder();
   for (const path of SOURCES) cpSync(join(client, path), join(checkout, path), { recursive: true });
   const packing = `${PYTHON_ENVIRONMENT}pip install -q build==1.6.1 twine==7.0.0
     python -m build

@@ -18,7 +18,6 @@ import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, vi } from "vitest";
 import { processStage, type ServingServer } from "../../process/stage.ts";
 import { freshSqlite } from "../../support/database.ts";
-import { emptyFolder } from "../../support/pasted.ts";
 import { until } from "../../support/until.ts";
 import { installedRecipes } from "./installed-recipes.ts";
 import type { Language } from "./languages.ts";
@@ -70,7 +69,7 @@ export function recipeStage(recipe: string, language: Language): RecipeStage {
 
   beforeAll(async () => {
     programs = join(await installedRecipes(), recipe);
-    bin = emptyFolder(stage);
+    bin = stage.folder();
     writeFileSync(
       join(bin, "rowlock"),
       `#!/bin/sh\nexec '${process.execPath}' '${HOUSE}/server/main.ts' "$@"\n`,

@@ -8,7 +8,6 @@ import { newToken } from "../../../server/access/tokens-file.ts";
 import { processStage } from "../../process/stage.ts";
 import { HAS_CHROMIUM } from "../../support/chromium.ts";
 import { lasting } from "../../support/lasting.ts";
-import { emptyFolder } from "../../support/pasted.ts";
 import { TestCalls } from "../../support/test-calls.ts";
 import { visits } from "./visits.ts";
 
@@ -18,7 +17,7 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
   const [olga, rita, wrong] = [newToken("olga"), newToken("rita"), newToken("olga")];
   /** A server where Olga operates under etl/, and Rita only reads. */
   async function started() {
-    const folder = emptyFolder(stage);
+    const folder = stage.folder();
     const file = (name: string, text: string) => {
       writeFileSync(join(folder, name), text);
       return join(folder, name);

@@ -13,7 +13,6 @@ import { ask, type Replica } from "../../support/replicas.ts";
 import type { WrittenChanges } from "./written-changes.ts";
 
 const WORKERS_EACH = 3;
-const ANY = { notBefore: undefined, attemptsLeft: undefined, status: undefined, expectedVersion: undefined };
 
 export interface ChangesRun {
   readonly replicas: readonly Replica[];
@@ -44,7 +43,7 @@ const RECORD: Counter = {
     return { value: record?.attemptsLeft ?? 0, version: record?.version ?? 0n };
   },
   set: async ({ engine }, value, expectedVersion, status) => {
-    const set = { ...ANY, name: "counted/record", attemptsLeft: value, status, expectedVersion };
+    const set = { name: "counted/record", attemptsLeft: value, status, expectedVersion };
     const { outcome } = await engine.ask(asks.updateRecord(set));
     return outcome.kind === "record" ? outcome.setVersion : null;
   },
@@ -200,7 +199,7 @@ async function dictate(run: Run, chance: Chance): Promise<void> {
     const replica = run.any(chance);
     const kind = Math.floor(chance() * 3);
     if (kind === 0)
-      await run.call("status", (status) => replica.engine.ask(asks.updateRecord({ ...ANY, name, status })));
+      await run.call("status", (status) => replica.engine.ask(asks.updateRecord({ name, status })));
     if (kind === 1)
       await run.call("own limit", (reason) => replica.engine.ask(asks.setLimit(name, 5, undefined, reason)));
     if (kind === 2)
@@ -219,7 +218,7 @@ async function makeAndDelete(
   while (!run.isOver) {
     const { engine } = run.any(chance);
     const making = await run.call("made", async (status) => {
-      const { outcome } = await engine.ask(asks.updateRecord({ ...ANY, name, status, expectedVersion: 0n }));
+      const { outcome } = await engine.ask(asks.updateRecord({ name, status, expectedVersion: 0n }));
       return outcome.kind === "record" ? outcome.setVersion : null;
     });
     if (typeof making === "object" && making.answer !== null) {
@@ -279,7 +278,7 @@ async function capture(run: Run, chance: Chance, worker: number): Promise<void> 
   for (let task = 1; !run.isOver; task++) {
     const name = `tasks/${worker}/${task}`;
     const putting = await run.call("task", (status) =>
-      run.any(chance).engine.ask(asks.updateRecord({ ...ANY, name, attemptsLeft: 3, status })),
+      run.any(chance).engine.ask(asks.updateRecord({ name, attemptsLeft: 3, status })),
     );
     if (typeof putting === "string") continue;
     // Empty if another transaction held the row, or if the node does not know the task yet.

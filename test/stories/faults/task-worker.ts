@@ -81,11 +81,9 @@ export class TaskWorker {
   async #make(): Promise<void> {
     this.#tasks.made += 1;
     const name = `${TASKS_PREFIX}${this.#tasks.made}`;
-    const update = { name, notBefore: undefined, attemptsLeft: undefined, status: "new" };
     // Takes effect once, however often the call is repeated: a task that exists does not become new again.
-    await this.#calls.until(({ engine }) =>
-      engine.ask(asks.updateRecord({ ...update, expectedVersion: 0n })),
-    );
+    const making = asks.updateRecord({ name, status: "new", expectedVersion: 0n });
+    await this.#calls.until(({ engine }) => engine.ask(making));
   }
 
   /** Captures and holds tasks. Returns how many it got. `deaths`: the share of tasks that it abandons. */

@@ -27,8 +27,5 @@ export function postGuardian(directory: string): Guardian {
   shell.on("error", () => {});
   shell.unref();
   (shell.stdin as Socket).unref();
-  return {
-    watch: (pid) => void shell.stdin.write(`${pid}\n`),
-    dismiss: () => void shell.kill("SIGKILL"),
-  };
+  return { watch: (pid) => void shell.stdin.write(`${pid}\n`), dismiss: () => void shell.kill("SIGKILL") };
 }

@@ -160,40 +160,9 @@ describe("a call that a server could not serve for the moment", () => {
     await pass(100);
     expect(namesOn(connection)).toHaveLength(sent + 1);
   });
-
-  test("is tried elsewhere at once, if it came from a server that the client is leaving", () => {
-    const { calls, ask, answer, namesOn } = stage();
-    const [leaving, next] = [connect(), connect()];
-    calls.begun(leaving);
-    ask("one");
-    calls.leaving(leaving, GONE);
-    calls.begun(next);
-    answer(1n, no("SHUTTING_DOWN"));
-    expect(namesOn(next)).toEqual(["one"]);
-  });
-
-  test("and whose answer is final has failed", () => {
-    const { calls, ask, answer, said } = stage();
-    begin(calls);
-    ask("one");
-    answer(1n, new RowlockError("BAD_REQUEST", "INVALID_ARGUMENT", "no"));
-    expect([said, calls.size]).toEqual([["one failed: BAD_REQUEST"], 0]);
-  });
 });
 
 describe("a call without an answer", () => {
-  test("fails after its time, and names the servers and why there is no connection", async () => {
-    const { ask } = stage(GONE);
-    const failed = vi.fn();
-    ask("one", { giveUpAfterMs: () => 1_000, failed });
-    await pass(1_000);
-    expect(failed.mock.calls[0]?.[0]).toMatchObject({
-      reason: "NO_SERVER",
-      message: "No answer within 1000 ms from a, b. gone",
-      cause: GONE,
-    });
-  });
-
   test("has its whole time again only after it was answered", async () => {
     const { calls, ask, answer } = stage();
     const first = begin(calls);

@@ -71,16 +71,6 @@ describe("a request", () => {
 });
 
 describe("leases that were taken", () => {
-  test("that are provisional and have terms are renewed first", async () => {
-    const { answer, outcome, latest, held } = stage({ prefix: "", statusIfLost: "failed" });
-    const { leaseId, lockName, ttl } = leaseOf("a");
-    answer(captured({ leases: [{ leaseId, lockName, ...(ttl && { ttl }), provisional: true }] }));
-    expect(latest().command).toMatchObject({ case: "renew", value: { leaseId: "a" } });
-    expect(held.size).toBe(0);
-    answer(renewed("a", TTL_MS));
-    expect((await outcome).leases).toEqual([held.get("a")]);
-  });
-
   test("too late to use, again and again, are given back, and the error names the TTL", async () => {
     const { answer, outcome, asked, givenBack } = stage();
     answer(captured({ leases: [leaseOf("a", 2_500)] }));
@@ -137,20 +127,6 @@ describe("no leases", () => {
 });
 
 describe("a capture that is given up", () => {
-  test("gives back what comes then, and its server hears that nothing waits", async () => {
-    const giveUp = new AbortController();
-    const { answer, outcome, connection, givenBack, held } = stage({
-      prefix: "",
-      wait: "forever",
-      signal: giveUp.signal,
-    });
-    giveUp.abort(new Error("enough"));
-    await expect(outcome).rejects.toThrow("enough");
-    expect(connection.cancelled).toEqual([1n]);
-    answer(captured({ leases: [leaseOf("a")] }));
-    expect([givenBack, held.size]).toEqual([["a"], 0]);
-  });
-
   test("and does not wait still gets its answer, so that what it took is given back", async () => {
     const { capture, answer, outcome, connection, calls, givenBack } = stage();
     capture.abandon(new Error("enough"));
@@ -158,26 +134,6 @@ describe("a capture that is given up", () => {
     expect([connection.cancelled, calls.size]).toEqual([[], 1]);
     answer(captured({ leases: [leaseOf("a")] }));
     expect(givenBack).toEqual(["a"]);
-  });
-
-  test("before it was sent is never sent", async () => {
-    const { calls, clock, connection } = stageCalls();
-    connection.opened = undefined;
-    const capture = new Capture({
-      calls,
-      clock,
-      asked: { prefix: "" },
-      giveUpAfterMs: 1_000,
-      marginMs: 0,
-      find: () => undefined,
-      keep: () => expect.unreachable(),
-      giveBack: () => expect.unreachable(),
-      letGo: () => expect.unreachable(),
-    });
-    const outcome = capture.run();
-    capture.abandon(new Error("enough"));
-    await expect(outcome).rejects.toThrow("enough");
-    expect(calls.size).toBe(0);
   });
 
   test("and whose connection is lost is not repeated", async () => {

@@ -109,38 +109,6 @@ const say = (news: News, connection = latest()) => connection.options.onNews(new
 const end = (error: RowlockError, connection = latest()) => connection.options.onEnded(error);
 
 describe("a connection", () => {
-  test("is opened once when one is needed, and is open when its server has answered", async () => {
-    const { connections, said } = await stage();
-    connections.need();
-    await pass(10);
-    expect(made).toHaveLength(1);
-    expect(latest().options).toMatchObject({
-      address: "a",
-      owner: "tester",
-      labels: { host: "a1" },
-      headers: {},
-      bytesMax: 1_024,
-    });
-    expect(connections.open).toBeUndefined();
-    open();
-    expect(connections.open).toBe(latest());
-    expect(said).toEqual(["begun a", "connected to a via session: 7", "news of a: opened"]);
-  });
-
-  test("that fails is followed by the next server's at once, which sends no more than the last server accepted", async () => {
-    const { connections, said } = await stage();
-    open();
-    latest().bytesMax = 8_192;
-    end(AWAY);
-    expect(said.slice(3)).toEqual(["disconnected from a: UNAVAILABLE", "leaving a", "ended a: UNAVAILABLE"]);
-    expect(connections.open).toBeUndefined();
-    expect(connections.lastError).toBe(AWAY);
-    await pass(0);
-    expect([made.length, latest().address, latest().options.bytesMax]).toEqual([2, "b", 4_096]);
-    end(AWAY, made[0]);
-    expect(said.filter((one) => one.startsWith("ended"))).toHaveLength(1);
-  });
-
   test("is followed by a pause after each round in which all failed, longer each time, until one has lasted", async () => {
     await stage();
     for (const pauseMs of [100, 200, 400, 800, 1_600, 2_000, 2_000]) {
@@ -281,7 +249,6 @@ describe("no server accepts this client", () => {
 describe("credentials", () => {
   const WRONG = errorOf("UNAUTHENTICATED", "CREDENTIALS_WRONG");
   const hopeless = (said: string[]) => said.filter((one) => one.startsWith("hopeless"));
-  const local = { addresses: ["localhost:1", "localhost:2"] };
 
   test("that may change are asked for again before the calls fail, and after that with growing pauses", async () => {
     let count = 0;
@@ -299,16 +266,6 @@ describe("credentials", () => {
       expect(made).toHaveLength(index + 3);
     }
     expect(new Set(hopeless(said))).toEqual(new Set(["hopeless for now: UNAUTHENTICATED"]));
-  });
-
-  test("that cannot be read are asked for again, and then fail the calls", async () => {
-    let count = 0;
-    const token = () => (++count <= 2 ? Promise.reject(new Error("away")) : "t");
-    const { said } = await stage({ ...local, token });
-    await pass(1);
-    expect([count, made.length, hopeless(said)]).toEqual([2, 0, ["hopeless for now: UNAUTHENTICATED"]]);
-    await pass(100);
-    expect([count, made.length]).toEqual([3, 1]);
   });
 
   test("whose source is slow are asked for again like a server that is late", async () => {

@@ -39,16 +39,6 @@ function stage() {
 }
 
 describe("a lock", () => {
-  test("is the same for the same lease, and found by its id until it is released", async () => {
-    const { locks, hold, keeper } = stage();
-    const { lease, lock } = hold();
-    expect(locks.add(lease, {})).toBe(lock);
-    expect([locks.find("a"), locks.find("b")]).toEqual([lock, undefined]);
-    await lock.release();
-    expect([locks.find("a"), keeper.size, lock.state]).toEqual([undefined, 0, "released"]);
-    expect(lock.signal.reason).toMatchObject({ reason: "RELEASED" });
-  });
-
   test("is released once, with the first note, until its lease cannot be relied on any more", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
@@ -65,25 +55,6 @@ describe("a lock", () => {
     expect(withinMs).toBeLessThan(untilLostMs + 10);
   });
 
-  test("whose release found it ended is known to have ended, and only that one", async () => {
-    const { locks, hold, release } = stage();
-    release.mockResolvedValueOnce({ released: false, hadEnded: true });
-    const [ended, other] = [hold("a").lock, hold("b").lock];
-    expect(await ended.release()).toBe(false);
-    expect(await other.release()).toBe(true);
-    expect([locks.hadEnded(ended), locks.hadEnded(other)]).toEqual([true, false]);
-  });
-
-  test("is handed over by one more renewal, and neither renewed nor released from then on", async () => {
-    const { hold, keeper, renew, release } = stage();
-    const { lock } = hold();
-    expect(await lock.handOver(60_000)).toEqual({ leaseId: "a", token: 0n });
-    expect(renew.mock.calls).toEqual([["a", 60_000]]);
-    expect(keeper.size).toBe(0);
-    expect(await lock.release()).toBe(false);
-    expect(release).not.toHaveBeenCalled();
-  });
-
   test("ends with its scope, even if no server answers; any other failure is thrown", async () => {
     const { hold, release } = stage();
     release.mockRejectedValueOnce(GONE);
@@ -93,20 +64,6 @@ describe("a lock", () => {
     release.mockRejectedValueOnce(new Error("a bug"));
     await expect(hold("c").lock[Symbol.asyncDispose]()).rejects.toThrow("a bug");
   });
-});
-
-test("a lock notices that its time is over when it is read, even if no timer has noticed", () => {
-  vi.useFakeTimers({ toFake: ["performance"] });
-  try {
-    const { hold } = stage();
-    const [first, second] = [hold("a").lock, hold("b").lock];
-    expect(first.remainingMs).toBe(TTL_MS - 2_000);
-    vi.advanceTimersByTime(TTL_MS);
-    expect(first.signal.aborted).toBe(true);
-    expect([second.state, second.remainingMs]).toEqual(["lost", 0]);
-  } finally {
-    vi.useRealTimers();
-  }
 });
 
 describe("a lock that was lost", () => {
@@ -175,25 +132,5 @@ describe("an unwanted lease", () => {
       ["a", { coolDown: 0 }, ...UNASKED],
       ["a", {}, ...UNASKED],
     ]);
-  });
-
-  test("whose release fails otherwise is not released twice", async () => {
-    const { locks, release } = stage();
-    for (const error of [GONE_LEASE, new Error("a bug")]) {
-      release.mockClear();
-      release.mockRejectedValueOnce(error);
-      locks.giveBack("a", { minInterval: 1 });
-      await turn();
-      expect(release).toHaveBeenCalledOnce();
-    }
-  });
-
-  test("that was kept is dropped: nothing renews it", async () => {
-    const { locks, hold, keeper, release } = stage();
-    const { lease } = hold();
-    locks.letGo(lease, {});
-    await turn();
-    expect([keeper.size, lease.isLost, locks.find("a")]).toEqual([0, true, undefined]);
-    expect(release.mock.calls).toEqual([["a", {}, ...UNASKED]]);
   });
 });

@@ -182,20 +182,6 @@ describe("a renewal", () => {
 });
 
 describe("a lease in the keeper", () => {
-  test("is lost at its deadline, even if nothing reads it and nothing answers", async () => {
-    const { keeper, keep, state } = stage();
-    state.isOpen = false;
-    const lease = keep("a", 3_000);
-    const over = vi.fn();
-    lease.signal.addEventListener("abort", over);
-    await pass(2_699);
-    expect(over).not.toHaveBeenCalled();
-    await pass(1);
-    expect(over).toHaveBeenCalledOnce();
-    expect(keeper.size).toBe(0);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
   test("is confirmed with its whole time, from the response, and renewed by that", async () => {
     const { keeper, keep, clock, beginMs, renewals } = stage();
     const lease = keep("a", 900, 300);
@@ -257,15 +243,6 @@ describe("an observer", () => {
     await pass(1);
     expect(observer.late).toHaveBeenCalledTimes(2);
   });
-});
-
-test("no lease is renewed before one is due, however often the clock is read", async () => {
-  const { keep, renewals } = stage();
-  keep("a", 9_000);
-  await pass(2_999);
-  expect(renewals()).toEqual([]);
-  await pass(1);
-  expect(renewals()).toEqual([["a"]]);
 });
 
 test("a lease that nothing renews is uncertain and lost to the millisecond, and checked no more often than that takes", async () => {

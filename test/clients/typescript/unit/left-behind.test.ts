@@ -69,35 +69,6 @@ function stage(options: Partial<ConnectOptions> = {}, held: readonly string[] = 
 const released = () => bare.asked.filter(({ method }) => method === "release").map((one) => one.request);
 
 describe("a possible grant", () => {
-  test("is requested again under its request id, and released", async () => {
-    const left = stage();
-    bare.answer = async ({ method }) => (method === "acquire" ? granted("lease") : {});
-    left.addRequest(request("r", { labels: { job: "7" } }));
-    await pass(0);
-    expect(bare.asked).toMatchObject([
-      {
-        address: "a",
-        method: "acquire",
-        request: {
-          name: "etl",
-          requestId: "r",
-          whenBusy: { case: "enqueue" },
-          terms: {
-            lasting: { case: "noExpiry" },
-            owner: "tester",
-            labels: { host: "a1", job: "7" },
-          },
-        },
-        timeout: 3_000,
-        headers: {},
-      },
-      { method: "release", request: { leaseId: "lease" }, timeout: 3_000 },
-    ]);
-    expect(bare.closed).toBe(1);
-    await pass(100_000);
-    expect(bare.asked).toHaveLength(2);
-  });
-
   test("that is only a place by now is given back; and an ended one needs nothing", async () => {
     const left = stage();
     bare.answer = async ({ method, request }) => {

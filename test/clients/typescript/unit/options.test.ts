@@ -1,29 +1,11 @@
-// The options: what can be set, the defaults, and what is refused; and the contents of errors.
+// The options: what is refused, and what follows from them; and the contents of errors that the client makes itself.
 
-import { create, toBinary } from "@bufbuild/protobuf";
-import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
-import { Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
 import { marginOf, settingsOf } from "../../../../clients/typescript/src/options.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { dateOf, durationOf, msOf } from "../../../../clients/typescript/src/times.ts";
-import { ErrorInfoSchema } from "../../../../proto/gen/google/rpc/error_details_pb.js";
-import { StatusSchema } from "../../../../proto/gen/google/rpc/status_pb.js";
 
 describe("settings", () => {
-  test("have a value for each time, an owner, and no labels by default", () => {
-    expect(settingsOf({ addresses: " here:1 " })).toMatchObject({
-      addresses: ["here:1"],
-      owner: expect.stringMatching(/.:\d+$/),
-      labels: {},
-      connectTimeout: 3_000,
-      giveUpAfter: 30_000,
-      idleAfter: 300_000,
-    });
-    const said = { owner: "me", labels: { a: "b" }, connectTimeout: 1, giveUpAfter: 2, idleAfter: 3 };
-    expect(settingsOf({ addresses: ["a", "b"], ...said })).toMatchObject({ addresses: ["a", "b"], ...said });
-  });
-
   test.each(["connectTimeout", "giveUpAfter", "idleAfter"] as const)(
     "need a %s that a timer can be set to",
     (name) => {
@@ -73,31 +55,6 @@ describe("the margin of a lease", () => {
 });
 
 describe("an error", () => {
-  const statusOf = (code: number, ...details: Any[]) =>
-    create(StatusSchema, { code, message: "no", details });
-  const info = (domain: string) =>
-    anyPack(
-      ErrorInfoSchema,
-      create(ErrorInfoSchema, { domain, reason: "BAD_REQUEST", metadata: { a: "b" } }),
-    );
-
-  test("of a call has what its server says, or what its connection says", () => {
-    const metadata = new Metadata();
-    const bytes = toBinary(StatusSchema, statusOf(status.INVALID_ARGUMENT, info("rowlock")));
-    metadata.set("grpc-status-details-bin", Buffer.from(bytes));
-    const said = { code: status.INTERNAL, details: "other", metadata } as ServiceError;
-    expect(RowlockError.ofCall(said)).toMatchObject({ reason: "BAD_REQUEST", code: "INVALID_ARGUMENT" });
-    const bare = { code: status.UNAVAILABLE, details: "gone", metadata: new Metadata() } as ServiceError;
-    expect(RowlockError.ofCall(bare)).toMatchObject({
-      reason: "UNKNOWN",
-      code: "UNAVAILABLE",
-      message: "gone",
-      cause: bare,
-    });
-    const odd = { code: 99, details: "odd" } as unknown as ServiceError;
-    expect(RowlockError.ofCall(odd)).toMatchObject({ code: "UNKNOWN" });
-  });
-
   test("of ours does not change, and any other error is a bug that keeps its cause", () => {
     const own = RowlockError.closed();
     expect(RowlockError.of(own)).toBe(own);
@@ -121,20 +78,6 @@ describe("an error", () => {
   ] as const)("by %s (%s) means that nothing was done: %s; that another try can help: %s", (...row) => {
     const [reason, code, isUndone, isTransient] = row;
     expect(new RowlockError(reason, code, "")).toMatchObject({ isUndone, isTransient });
-  });
-
-  test("about a lock that may be held keeps its details, and adds the request id", () => {
-    const error = new RowlockError("UNKNOWN", "UNAVAILABLE", "gone.", {
-      metadata: { a: "b" },
-      retryAfterMs: 5,
-    });
-    expect(error.mayBeHeld("etl", "r", true)).toMatchObject({
-      reason: "UNKNOWN",
-      code: "UNAVAILABLE",
-      metadata: { a: "b", request_id: "r" },
-      retryAfterMs: 5,
-      cause: error,
-    });
   });
 });
 

@@ -118,15 +118,6 @@ describe("a polled wait", () => {
     const first = create(AcquireResponseSchema, { outcome });
     expect((await stage({ first }).end).response.update).toMatchObject(outcome);
   });
-
-  test("ends when it is given up", async () => {
-    const { giveUp, end, asked } = stage();
-    await pass(10);
-    giveUp.abort(new Error("enough"));
-    await expect(end).rejects.toThrow("enough");
-    await pass(5_000);
-    expect(asked).toHaveLength(1);
-  });
 });
 
 describe("turns", () => {

@@ -319,35 +319,6 @@ describe("the end", () => {
     stream.emit("error", { code: status.CANCELLED });
     expect([endings, ends]).toEqual([[], { ended: 0, cancelled: 1, closed: 1 }]);
   });
-
-  test("in good order sends the rest, and waits for the server to end it", async () => {
-    const { connection, requests, stream, endings, ends } = stage();
-    connection.send(1n, release("a"));
-    const closed = vi.fn();
-    void connection.close(1_000).then(closed);
-    expect(requests).toHaveLength(1);
-    expect(ends.ended).toBe(1);
-    void connection.close(1_000);
-    connection.send(2n, release("b"));
-    await pass(999);
-    expect([requests.length, ends.ended, closed.mock.calls.length]).toEqual([1, 1, 0]);
-    stream.emit("end");
-    await pass(0);
-    expect(closed).toHaveBeenCalledOnce();
-    expect([endings, vi.getTimerCount()]).toEqual([[], 0]);
-    await connection.close(1_000);
-  });
-
-  test("in good order is forced at once when its time is over", async () => {
-    const { connection, ends } = stage();
-    const closed = vi.fn();
-    void connection.close(1_000).then(closed);
-    await pass(999);
-    expect(closed).not.toHaveBeenCalled();
-    await pass(1);
-    expect(closed).toHaveBeenCalledOnce();
-    expect(ends).toEqual({ ended: 1, cancelled: 1, closed: 1 });
-  });
 });
 
 test("a server was reached if its channel became ready", () => {

@@ -111,18 +111,6 @@ async function stage({ isOpen = true, token = undefined as TokenSource | undefin
 }
 
 describe("a server", () => {
-  test("exists if it refuses a knock with a reason", async () => {
-    const { connection, knock, news, endings, send } = await stage({ isOpen: false });
-    expect(knock).toMatchObject({ method: "renew", request: { leaseId: "" } });
-    expect([connection.opened, send(1n, { case: "getLock", value: {} })]).toEqual([undefined, false]);
-    knock.reject(REFUSED);
-    await pass(0);
-    expect(connection.opened).toEqual({ replica: "", waitsMax: 2_000, commandsMax: 50 });
-    expect(news).toMatchObject([{ opened: true }]);
-    expect([endings, bare.asked.length]).toEqual([[], 1]);
-    expect(connection.wasReached).toBe(true);
-  });
-
   test.each([no("UNKNOWN", "UNAVAILABLE"), no("SHUTTING_DOWN", "UNAVAILABLE"), new Error("a bug")])(
     "does not exist if a knock fails otherwise: %s",
     async (error) => {
@@ -147,25 +135,6 @@ describe("a command", () => {
       await pass(0);
       const results = [{ call: 5n, result: { case: method, value: { its: "answer" } } }];
       expect(news).toEqual([{ results, basisMs: askedMs }]);
-    },
-  );
-
-  test.each(["acquire", "capture"])(
-    "%s has the client's owner and labels, unless it has its own",
-    async (method) => {
-      const { send, news } = await stage();
-      send(1n, { case: method, value: { terms: { owner: "", labels: {} } } });
-      expect(bare.asked[0]).toMatchObject({
-        method,
-        request: { terms: { owner: "tester", labels: { host: "a1" } } },
-      });
-      send(2n, { case: method, value: { terms: { owner: "me", labels: { host: "b2", job: "7" } } } });
-      expect(bare.asked[1]?.request).toMatchObject({
-        terms: { owner: "me", labels: { host: "b2", job: "7" } },
-      });
-      bare.asked[0]?.resolve({ outcome: {} });
-      await pass(0);
-      expect(news).toMatchObject([{ results: [{ call: 1n, result: { case: method } }] }]);
     },
   );
 
@@ -199,32 +168,6 @@ describe("a command", () => {
     ]);
   });
 
-  test("to renew is for one lease, and answered as for many", async () => {
-    const { send, news, connection } = await stage();
-    expect(connection.renewalsMax).toBe(1);
-    send(1n, { case: "renewLeases", value: { leases: [{ leaseId: "a" }] } });
-    expect(bare.asked).toMatchObject([{ method: "renew", request: { leaseId: "a" } }]);
-    bare.asked[0]?.resolve({ lease: { leaseId: "a", $typeName: "rowlock.v1.Lease" } });
-    await pass(0);
-    expect(news[0]?.results?.[0]?.result).toMatchObject({
-      case: "renewLeases",
-      value: { leases: [{ outcome: { case: "lease", value: { leaseId: "a" } } }] },
-    });
-  });
-
-  test("that fails for a reason of its own fails alone", async () => {
-    const { send, news, endings } = await stage();
-    send(1n, { case: "getLock", value: {} });
-    bare.asked[0]?.reject(REFUSED);
-    await pass(0);
-    expect(news).toMatchObject([{ results: [{ call: 1n, result: REFUSED }] }]);
-    expect(endings).toEqual([]);
-    send(2n, { case: "getLock", value: {} });
-    bare.asked[1]?.reject(no("DATABASE_UNAVAILABLE", "UNAVAILABLE"));
-    await pass(0);
-    expect([news.length, endings]).toEqual([2, []]);
-  });
-
   test.each(["UNAVAILABLE", "DEADLINE_EXCEEDED", "UNAUTHENTICATED"])(
     "that fails by %s and without a reason ends the connection",
     async (code) => {
@@ -239,16 +182,6 @@ describe("a command", () => {
       expect(send(3n, { case: "getLock", value: {} })).toBe(false);
     },
   );
-
-  test("that is cancelled is ended, and gets no answer", async () => {
-    const { connection, send, news } = await stage();
-    send(1n, { case: "getLock", value: {} });
-    connection.cancel(1n);
-    connection.cancel(1n);
-    expect(bare.asked[0]?.signal?.aborted).toBe(true);
-    await pass(0);
-    expect(news).toEqual([]);
-  });
 });
 
 describe("the token", () => {

@@ -3,16 +3,13 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test, vi } from "vitest";
 import { Verbs } from "../../../../clients/typescript/src/verbs.ts";
-import { ClaimState, EndReason, LimitSource, Mode } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import { ClaimState, LimitSource, Mode } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
   ExplainWaitResponseSchema,
-  ForceReleaseResponseSchema,
-  GetLockResponseSchema,
   ListChangesResponseSchema,
   ListClaimsResponseSchema,
   ListLimitsResponseSchema,
   ListLocksResponseSchema,
-  ListOrder,
   ReleaseResponseSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 import { FakeConnection, GONE, lose, moveOn, stageCalls, turn } from "./fake-connection.ts";
@@ -112,193 +109,36 @@ describe("a limit", () => {
   });
 });
 
-describe("a record", () => {
-  test("changes to empty, 0 or null, too", () => {
-    const { verbs, latest } = stage();
-    const changes = { notBeforeIn: 0, attemptsLeft: 0, status: "", ifVersion: 5, reason: "anew" };
-    verbs.updateRecord("job", changes).catch(() => {});
-    expect(latest().command.value).toMatchObject({
-      newNotBefore: { case: "notBeforeIn", value: at(0) },
-      newAttemptsLeft: { case: "attemptsLeft", value: 0 },
-      status: "",
-      expectedVersion: 5n,
-      reason: "anew",
-    });
-    verbs.updateRecord("job", { notBefore: null, attemptsLeft: null }).catch(() => {});
-    const { value } = latest().command;
-    expect(value).toMatchObject({
-      newNotBefore: { case: "unsetNotBefore" },
-      newAttemptsLeft: { case: "unsetAttemptsLeft" },
-    });
-    verbs.updateRecord("job", { notBefore: new Date(1_500) }).catch(() => {});
-    expect(latest().command.value).toMatchObject({
-      newNotBefore: { case: "notBefore", value: at(1, 500_000_000) },
-    });
-  });
-});
+describe("a listing", () => {
+  const LOCKS = (name: string) => ({ locks: [{ name, limit: { permits: 1 } }] });
+  const CLAIMS = (lockName: string) => ({ claims: [{ lockName }] });
+  const CHANGES = (value: string) => ({ changes: [{ target: { case: "lockName" as const, value } }] });
+  const LIMITS = (value: string) => ({ limits: [{ target: { case: "name" as const, value } }] });
 
-describe("a lock is shown", () => {
   test.each([
-    [LimitSource.NAME, "name"],
-    [LimitSource.DEFAULT, "default"],
-  ])(
-    "with a limit of source %i, which is that of the %s, and without missing fields",
-    async (source, name) => {
-      const { verbs, answer } = stage();
-      const shown = verbs.getLock("a");
-      const lock = {
-        name: "a",
-        limit: { permits: 1, source, pattern: "no" },
-        holders: [{ state: ClaimState.HELD }],
-      };
-      answer({ case: "getLock", value: create(GetLockResponseSchema, { lock }) });
-      const view = await shown;
-      expect(view.limit).toEqual({ permits: 1, source: name, version: 0n, reason: "" });
-      expect(view).not.toHaveProperty("record");
-      const fields = "labels lockName mode owner permits state ticketNumber token";
-      expect(Object.keys(view.holders[0] ?? {}).toSorted()).toEqual(fields.split(" "));
-      expect(view.holders[0]).toMatchObject({ mode: "permit" });
+    ["listLocks", (verbs: Verbs) => verbs.listLocks({ pageSize: 1 }), ListLocksResponseSchema, LOCKS],
+    ["listLimits", (verbs: Verbs) => verbs.listLimits(""), ListLimitsResponseSchema, LIMITS],
+    ["listClaims", (verbs: Verbs) => verbs.listClaims({ name: "a" }), ListClaimsResponseSchema, CLAIMS],
+    ["listChanges", (verbs: Verbs) => verbs.listChanges({ name: "a" }), ListChangesResponseSchema, CHANGES],
+  ] as const)(
+    "by %s reads page after page, until a page names no next one",
+    async (verb, list, schema, page) => {
+      const { verbs, asked, answer } = stage();
+      const read = Array.fromAsync<object>(list(verbs));
+      for (const nextPageToken of ["t", ""]) {
+        await turn();
+        answer({ case: verb, value: create(schema as never, { ...page("a"), nextPageToken } as never) });
+      }
+      expect(await read).toHaveLength(2);
+      expect(asked.map(({ command }) => (command.value as { pageToken: string }).pageToken)).toEqual([
+        "",
+        "t",
+      ]);
     },
   );
 });
 
-describe("a listing", () => {
-  test("reads page after page, until a page names no next one", async () => {
-    const { verbs, asked, answer } = stage();
-    const names: string[] = [];
-    const read = (async () => {
-      for await (const { name } of verbs.listLocks({
-        prefix: "a",
-        busyOnly: true,
-        order: "most waiters",
-        pageSize: 2,
-      }))
-        names.push(name);
-    })();
-    const page = (...locks: string[]) => locks.map((name) => ({ name, limit: { permits: 1 } }));
-    const said = { prefix: "a", busyOnly: true, order: ListOrder.MOST_WAITERS, pageSize: 2 };
-    await turn();
-    expect(asked).toHaveLength(1);
-    expect(asked[0]?.command).toMatchObject({ case: "listLocks", value: { ...said, pageToken: "" } });
-    answer({
-      case: "listLocks",
-      value: create(ListLocksResponseSchema, { locks: page("a1", "a2"), nextPageToken: "t" }),
-    });
-    await turn();
-    expect(asked).toHaveLength(2);
-    expect(asked[1]?.command).toMatchObject({ value: { ...said, pageToken: "t" } });
-    answer({ case: "listLocks", value: create(ListLocksResponseSchema, { locks: page("a3") }) });
-    await read;
-    expect(names).toEqual(["a1", "a2", "a3"]);
-  });
-
-  test("of limits names each one's target", async () => {
-    const { verbs, asked, answer } = stage();
-    const all: object[] = [];
-    const read = (async () => {
-      for await (const one of verbs.listLimits("a")) all.push(one);
-    })();
-    await turn();
-    expect(asked).toHaveLength(1);
-    expect(asked[0]?.command).toMatchObject({ case: "listLimits", value: { prefix: "a", pageToken: "" } });
-    const limits = [{ target: { case: "name" as const, value: "a" }, limit: 1, version: 2n, reason: "x" }];
-    answer({ case: "listLimits", value: create(ListLimitsResponseSchema, { limits, nextPageToken: "t" }) });
-    await turn();
-    expect(asked).toHaveLength(2);
-    expect(asked[1]?.command.value).toMatchObject({ prefix: "a", pageToken: "t" });
-    const rest = [{ target: { case: "pattern" as const, value: "a*" } }, {}];
-    answer({ case: "listLimits", value: create(ListLimitsResponseSchema, { limits: rest }) });
-    await read;
-    expect(all).toEqual([
-      { name: "a", limit: 1, version: 2n, reason: "x" },
-      { pattern: "a*", limit: 0, version: 0n, reason: "" },
-      { limit: 0, version: 0n, reason: "" },
-    ]);
-  });
-
-  test.each(["listClaims", "listChanges"] as const)("by %s reads page after page, too", async (verb) => {
-    const { verbs, asked, answer } = stage();
-    const read = Array.fromAsync<object>(verbs[verb]({ name: "a" }));
-    const page = (nextPageToken: string) =>
-      verb === "listClaims"
-        ? create(ListClaimsResponseSchema, { claims: [{ lockName: "a" }], nextPageToken })
-        : create(ListChangesResponseSchema, {
-            changes: [{ target: { case: "lockName", value: "a" } }],
-            nextPageToken,
-          });
-    for (const nextPageToken of ["t", ""]) {
-      await turn();
-      answer({ case: verb, value: page(nextPageToken) });
-    }
-    expect(await read).toHaveLength(2);
-    expect(asked.map(({ command }) => (command.value as { pageToken: string }).pageToken)).toEqual(["", "t"]);
-  });
-});
-
-test("a forced release is of a name or of one claim, and returns what it has ended", async () => {
-  const { verbs, latest, answer } = stage();
-  const forced = verbs.forceRelease({ name: "a" }, "it hangs");
-  expect(latest().command).toMatchObject({
-    case: "forceRelease",
-    value: { target: { case: "name", value: "a" }, reason: "it hangs" },
-  });
-  const ended = [{ lockName: "a", ticketNumber: 3n }];
-  answer({ case: "forceRelease", value: create(ForceReleaseResponseSchema, { ended, remaining: 4 }) });
-  expect(await forced).toMatchObject({ ended: [{ lockName: "a", ticketNumber: 3n }], remaining: 4 });
-  verbs.forceRelease({ name: "a", ticketNumber: 0n }, "").catch(() => {});
-  expect(latest().command.value).toMatchObject({
-    target: { case: "claim", value: { lockName: "a", ticketNumber: 0n } },
-  });
-});
-
-describe("a listing of claims", () => {
-  test("asks for what its options say", async () => {
-    const { verbs, asked } = stage();
-    verbs
-      .listClaims({
-        name: "etl",
-        owner: "o",
-        principal: "p",
-        labels: { team: "a" },
-        states: ["waiting", "held", "ended"],
-        endReasons: ["EXPIRED", "FORCE_RELEASED"],
-        from: new Date(1_500),
-        until: new Date(2_000),
-        pageSize: 7,
-      })
-      .next()
-      .catch(() => {});
-    await turn();
-    expect(asked[0]?.command.value).toMatchObject({
-      locks: { case: "lockName", value: "etl" },
-      owner: "o",
-      principal: "p",
-      labels: { team: "a" },
-      states: [ClaimState.WAITING, ClaimState.HELD, ClaimState.ENDED],
-      endReasons: [EndReason.EXPIRED, EndReason.FORCE_RELEASED],
-      from: at(1, 500_000_000),
-      until: at(2),
-      pageSize: 7,
-      pageToken: "",
-    });
-  });
-});
-
 describe("the explanation of a wait", () => {
-  test.each([
-    ["a name", { name: "etl" }, { case: "name", value: "etl" }],
-    [
-      "a public number",
-      { name: "etl", ticketNumber: 0n },
-      { case: "claim", value: { lockName: "etl", ticketNumber: 0n } },
-    ],
-    ["a ticket", { ticketId: "t" }, { case: "ticketId", value: "t" }],
-  ])("is asked for by %s", (_, target, sent) => {
-    const { verbs, latest } = stage();
-    verbs.explainWait(target).catch(() => {});
-    expect(latest().command).toMatchObject({ case: "explainWait", value: { target: sent } });
-  });
-
   test("shows every cause, the waiter and the estimate", async () => {
     const { verbs, answer } = stage();
     const explained = verbs.explainWait({ name: "etl" });

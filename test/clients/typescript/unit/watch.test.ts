@@ -62,15 +62,6 @@ describe("a watch", () => {
 });
 
 describe("a watch ends", () => {
-  test("when its reader leaves: its server hears of it", async () => {
-    const { calls, connection, updates, said } = stage();
-    const first = updates.next();
-    said({ complete: true });
-    await first;
-    await updates.return();
-    expect([connection.cancelled, calls.size]).toEqual([[1n], 0]);
-  });
-
   test("at its server at once, also while its reader is busy with an update", async () => {
     const { calls, connection, watch, updates, said } = stage();
     const first = updates.next();

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
-import { type SeenSpan, SpanTree } from "./span-tree.ts";
-import { until } from "./until.ts";
+import { type SeenSpan, SpanTree } from "../support/span-tree.ts";
+import { until } from "../support/until.ts";
 
 type Attributes = Record<string, unknown>;
 

@@ -2,7 +2,7 @@
 
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
-import { wrapped } from "./wrapped-store.ts";
+import { wrapped } from "../support/wrapped-store.ts";
 
 type Transact = Store["transact"];
 type Fate = (transact: Transact) => Transact;
