@@ -134,7 +134,7 @@ export const PLANTED: readonly Planted[] = [
     caughtBy: [REPEATED, FALLEN, LINEARIZABLE],
     patches: [
       {
-        file: "core/fail-over.ts",
+        file: "core/lock.ts",
         from: "return last >= first ? last + 1n : first;",
         to: "return last >= first ? last + (last % 8n === 0n ? 0n : 1n) : first;",
       },

@@ -2,8 +2,7 @@
 
 import type { Claim, ClaimKey, ClaimRef, Mode, Terms } from "./claim.ts";
 import type { EffectiveLimit } from "./limit.ts";
-import type { Lock } from "./lock.ts";
-import type { LockRecord, RunResult } from "./record.ts";
+import type { Lock, LockRecord, RunResult } from "./lock.ts";
 import type { CallSpan } from "./span.ts";
 
 /** Who made a call. No decision depends on it. */
@@ -167,7 +166,7 @@ export interface Advance {
   readonly claims?: readonly ClaimKey[];
 }
 
-/** The commands whose changes must not be made twice: see `changes.ts`. */
+/** The commands whose changes must not be made twice: see `Marks`. */
 export type Change = SetLimit | ForceRelease | UpdateRecord | DeleteRecord;
 
 export type Command = Acquire | Attach | Detach | Renew | Release | Withdraw | Change | Advance;

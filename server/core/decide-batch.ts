@@ -1,19 +1,16 @@
 // Decides one transaction: from the rows of some locks, the commands for each of them and a time, to the rows to
 // write, the outcomes and the events. Pure: no I/O, no clock, no randomness. Throws only for bugs.
 
-import { keepInTime } from "./acquire.ts";
 import { endDue, grantWaiters } from "./advance.ts";
-import { afterEarlier, committedOf, type Marks } from "./changes.ts";
 import type { Claim } from "./claim.ts";
 import type { Change, Command, Event, Outcome, Release } from "./command.ts";
-import { decide, hasChanged, isChange } from "./decide.ts";
-import { claimOf, type Draft, openDraft } from "./draft.ts";
-import type { Lock } from "./lock.ts";
+import { decide, hasChanged, isChange, keepInTime } from "./decide.ts";
+import { type Lock, withWake } from "./lock.ts";
 import type { NotedChange } from "./noted-change.ts";
-import { withWake } from "./record.ts";
 import type { Policy, Rows } from "./rows.ts";
+import { claimOf, type Draft, openDraft } from "./transitions.ts";
 
-/** A command, and when it arrived by the server's own clock. */
+/** `submittedMs`: when the command arrived, by the server's own clock. */
 export interface Submitted {
   readonly command: Command;
   readonly submittedMs: number;
@@ -26,17 +23,32 @@ export interface Context {
   readonly policy: Policy;
   /** The server's own clock, as for `submittedMs`. */
   readonly nowMs: number;
-  /** The present attempt, and the mark that it leaves at locks that it changes; see `changes.ts`. */
+  /** The present attempt, and the mark that it leaves at locks that it changes; see `Marks`. */
   readonly attempt: { readonly mark: bigint };
   /** Attempts of these commands with unknown outcomes, the first one first. A command must recognise its own work. */
   readonly earlier: readonly { readonly decided: ReadonlyMap<bigint, Decided> }[];
 }
 
+// Changes of limits and of records, and forced releases, must not be made twice, and must not overwrite what others have set
+// since. If the answer to a COMMIT is lost, the server does not know whether the change was made. So each attempt leaves a
+// mark at the lock that no other attempt can leave. A repeated command looks only at the mark:
+// - It is an earlier attempt's own mark: that attempt was committed, and its outcome is the answer.
+// - It is the mark that the attempt had found: the attempt was not committed, and the change is made now.
+// - It is any other mark: the change is in doubt. The present values are newer than the call, so they stay.
+
+/** What an attempt has decided about one lock. */
+export interface Marks {
+  /** The guard row's mark before the attempt. */
+  readonly markFound: bigint;
+  /** The mark after the attempt: a new one if the attempt made a change. */
+  readonly markLeft: bigint;
+  /** One for each command of the lock, in the same order; undefined: the lock is not the one that the command names. */
+  readonly outcomes: readonly (Outcome | undefined)[];
+}
+
 export interface Decided extends Marks {
   readonly nowUs: number;
   readonly lockName: string;
-  /** One for each command of the lock, in the same order; undefined: the lock is not the one that the command names. */
-  readonly outcomes: readonly (Outcome | undefined)[];
   /** What happened to the lock. */
   readonly events: readonly Event[];
 }
@@ -205,4 +217,41 @@ function close(draft: Draft, { locks, added, changed, noted, again, events }: De
   for (const note of draft.noted) noted.push(note);
   for (const event of draft.events) events.push({ event, lockName: lock.name, nowUs });
   if (draft.unfinished) again.push(lock.id);
+}
+
+/** The earlier attempt that left the present mark, so it was committed. */
+export function committedOf<Attempt extends Marks>(
+  markNow: bigint,
+  earlier: readonly Attempt[],
+): Attempt | undefined {
+  return earlier.find(({ markFound, markLeft }) => markLeft !== markFound && markLeft === markNow);
+}
+
+/**
+ * What is known of a change that was tried before: the outcome, or the command still to run. A forced release keeps to the
+ * claims that an earlier attempt chose.
+ *
+ * @param index of the command among those of its lock.
+ * @param markNow the guard row's mark before the present attempt changes it.
+ */
+export function afterEarlier(
+  command: Change,
+  index: number,
+  markNow: bigint,
+  earlier: readonly Marks[],
+): { readonly outcome: Outcome } | { readonly command: Change } {
+  const done = committedOf(markNow, earlier)?.outcomes[index];
+  if (done) return { outcome: done };
+  let left = command;
+  for (const { markFound, outcomes } of earlier) {
+    const outcome = outcomes[index];
+    if (!outcome) continue;
+    if (markNow !== markFound && hasChanged(outcome)) return { outcome: { kind: "in_doubt" } };
+    if (outcome.kind === "forced" && left.verb === "force_release") {
+      const { ended, holdersLeft } = outcome;
+      const ticketNumbers = new Set(ended.map(({ ticketNumber }) => ticketNumber));
+      left = { ...left, chosen: { ticketNumbers, holdersLeft } };
+    }
+  }
+  return { command: left };
 }

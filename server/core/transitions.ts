@@ -1,16 +1,106 @@
-// The only functions that change the state of a claim. Each keeps the counters of the guard row in step and records
-// what happened. See the diagram in claim.ts.
+// The draft, and the only functions that change the state of a claim in it. Each keeps the counters of the guard row in step
+// and records what happened. See the diagram in claim.ts.
 
 import type { Claim, EndReason } from "./claim.ts";
-import type { Acquire, Caller } from "./command.ts";
-import { type Draft, snapshot, touch } from "./draft.ts";
-import { nextNumber } from "./fail-over.ts";
-import { countHolder, countWaiter, isOwnName } from "./lock.ts";
-import { afterGrant, afterLease, type RunResult } from "./record.ts";
+import type { Acquire, Caller, Event } from "./command.ts";
+import type { Clock } from "./database-clock.ts";
+import { type EffectiveLimit, effectiveLimit, type LimitRule } from "./limit.ts";
+import {
+  afterGrant,
+  afterLease,
+  countHolder,
+  countWaiter,
+  type FailOver,
+  isOwnName,
+  type Lock,
+  nextNumber,
+  type RunResult,
+} from "./lock.ts";
+import type { NotedChange } from "./noted-change.ts";
+import type { Policy, Queue, Rows } from "./rows.ts";
 
 /**
- * Gives the lease to a waiter, for the grace period at most until somebody comes for it: a waiter that was there a
- * moment ago may be dead by now, may not read, or may be cut off.
+ * The working copy of one lock during one decision: what was read, and what has to be written. It owns its rows until the
+ * transaction has committed.
+ */
+export interface Draft {
+  readonly policy: Policy;
+  readonly limitRules: readonly LimitRule[];
+  readonly clock: Clock;
+  readonly failOver: FailOver;
+  readonly nowUs: number;
+  readonly lock: Lock;
+  limit: EffectiveLimit;
+  /** The known claims of the lock, each once: see `claimOf`. */
+  readonly claims: Claim[];
+  /** The known head of the queue, in order of ticket numbers. */
+  readonly queue: Claim[];
+  /** Whether `queue` is the whole queue. */
+  readonly queueComplete: boolean;
+  readonly added: Claim[];
+  readonly changed: Claim[];
+  readonly events: Event[];
+  /** Changes for the history. */
+  readonly noted: NotedChange[];
+  /** All known waiters were granted or ended, and there are more: the decision has to go on with the next ones. */
+  unfinished: boolean;
+}
+
+const EMPTY: Queue = { head: [], complete: true };
+
+/**
+ * `claims`: those read of this lock. The draft owns the rows and the list from here on. Most locks have one claim or none, and
+ * a transaction has many locks, so a draft has lists, which are searched, and not maps and sets.
+ */
+export function openDraft(lock: Lock, claims: Claim[], rows: Rows, policy: Policy): Draft {
+  const { limitRules, failOver } = rows;
+  const { head, complete } = lock.waiting > 0 ? (rows.queues.get(lock.id) ?? EMPTY) : EMPTY;
+  const queue: Claim[] = [];
+  const read = claims.length;
+  for (const waiter of head) {
+    // A waiter may have been read twice: by name, and at the head of the queue. The queue then takes the same object.
+    const known = read > 0 && claims.find(({ ticketNumber }) => ticketNumber === waiter.ticketNumber);
+    if (!known) claims.push(waiter);
+    queue.push(known || waiter);
+  }
+  return {
+    policy,
+    limitRules,
+    clock: rows,
+    failOver,
+    nowUs: rows.nowUs,
+    lock,
+    limit: effectiveLimit(lock, limitRules),
+    claims,
+    queue,
+    queueComplete: complete,
+    added: [],
+    changed: [],
+    events: [],
+    noted: [],
+    unfinished: false,
+  };
+}
+
+/** The claim with this number, if it is known. */
+export function claimOf({ claims }: Draft, ticketNumber: bigint): Claim | undefined {
+  for (const claim of claims) if (claim.ticketNumber === ticketNumber) return claim;
+  return undefined;
+}
+
+/** Marks a claim for writing. */
+export function touch({ added, changed }: Draft, claim: Claim): void {
+  if (!changed.includes(claim) && !added.includes(claim)) changed.push(claim);
+}
+
+/** A copy of the claim as it is now. Later commands of the same batch do not change it. */
+export function snapshot(claim: Claim): Claim {
+  return { ...claim };
+}
+
+/**
+ * Gives the lease to a waiter, for the grace period at most until somebody comes for it: a waiter that was there a moment ago
+ * may be dead or cut off by now.
  */
 export function grant(draft: Draft, claim: Claim): void {
   countWaiter(draft.lock, claim, -1);
@@ -19,10 +109,7 @@ export function grant(draft: Draft, claim: Claim): void {
   recordGrant(draft, claim, true);
 }
 
-/**
- * Gives the lease to a new request at once. The answer itself delivers it, unless the caller has waited. Returns the
- * claim as it is now.
- */
+/** Gives the lease to a new request at once. The answer itself delivers it, unless the caller has waited. */
 export function grantAtOnce(
   draft: Draft,
   claim: Claim,
@@ -38,7 +125,7 @@ export function grantAtOnce(
   return recordGrant(draft, claim, false, caller);
 }
 
-/** Puts a new claim at the end of the queue. Returns the claim as it is now. */
+/** Puts a new claim at the end of the queue. */
 export function enqueue(draft: Draft, claim: Claim, caller: Caller | undefined): Claim {
   draft.added.push(claim);
   draft.claims.push(claim);
@@ -73,10 +160,7 @@ export function startGrace(draft: Draft, claim: Claim): void {
   touch(draft, claim);
 }
 
-/**
- * Somebody came for the lease: it runs for its whole time to live, counted from the grant, or from a jump of the clock since
- * then.
- */
+/** Somebody came for the lease: its whole time to live runs from the grant, or from a jump of the clock since then. */
 export function confirm(draft: Draft, claim: Claim): void {
   if (!claim.provisional) return;
   claim.provisional = false;
@@ -94,7 +178,7 @@ export function prolong(draft: Draft, claim: Claim, ttlUs: number | null): void 
   touch(draft, claim);
 }
 
-/** Whether the lease still has the end that its grant gave it, so no renewal has changed it. */
+/** Whether no renewal has changed the end that its grant gave the lease. */
 export function isAsGranted(claim: Claim): boolean {
   const { provisional, grantedAtUs, deadlineUs } = claim;
   if (provisional) return true;
@@ -102,8 +186,8 @@ export function isAsGranted(claim: Claim): boolean {
 }
 
 /**
- * Makes the end of a renewed lease differ from the one that it was granted with. Both are the same if the renewal comes in
- * the microsecond of the grant, or if the clock was set back and the grant has moved to now.
+ * Makes the end of a renewed lease differ from the one of its grant. Both are the same if the renewal comes in the
+ * microsecond of the grant, or if the clock was set back and the grant has moved to now.
  */
 export function showRenewal(claim: Claim): void {
   if (isAsGranted(claim) && claim.deadlineUs !== null) claim.deadlineUs += 1;
@@ -119,7 +203,6 @@ interface End {
   readonly caller?: Caller | undefined;
 }
 
-/** Ends a claim for good. */
 export function end(
   draft: Draft,
   claim: Claim,
@@ -134,7 +217,7 @@ export function end(
     const place = draft.queue.indexOf(claim);
     if (place >= 0) draft.queue.splice(place, 1);
   }
-  // Whether anybody relied on a lease without end is unknown, so it counts as a run.
+  // Somebody may have relied on a lease without end, so it counts as a run.
   if (claim.deadlineUs === null) claim.provisional = false;
   claim.state = "ended";
   claim.endReason = reason;

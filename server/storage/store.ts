@@ -2,9 +2,9 @@
 // logic. Times are readings of the database's clock in microseconds since 1970, as numbers (exact until the year 2255).
 // Ids, ticket numbers, tokens and versions are bigint everywhere.
 
+import type { ClaimTimes } from "../core/advance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
-import type { ClaimTimes } from "../core/clock-ahead.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
 import type { LevelMin } from "../core/level.ts";
 import type { LimitRule } from "../core/limit.ts";

@@ -6,8 +6,7 @@ import { SHOWN_BY_GET_MAX, SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import { type Claim, type ClaimKey, sameSecret } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
 import { type EffectiveLimit, effectiveLimit, fits, neverFits } from "../../core/limit.ts";
-import { isDraining, type Lock } from "../../core/lock.ts";
-import { isExhausted, isInWantedStatus, statusOf } from "../../core/record.ts";
+import { isDraining, isExhausted, isInWantedStatus, type Lock, statusOf } from "../../core/lock.ts";
 import type { KeptChange, LockView, RowHolder, Store } from "../../storage/store.ts";
 import {
   ESTIMATED_FROM_MAX,

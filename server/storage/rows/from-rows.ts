@@ -6,8 +6,7 @@
 import type { Claim, ClaimKey } from "../../core/claim.ts";
 import type { LevelMin } from "../../core/level.ts";
 import type { LimitRule } from "../../core/limit.ts";
-import type { Counters } from "../../core/lock.ts";
-import type { LockRecord, RunEnd } from "../../core/record.ts";
+import type { Counters, LockRecord, RunEnd } from "../../core/lock.ts";
 import type { LoadPlan } from "../store.ts";
 import { HOLDER_PART } from "./columns.ts";
 import { END_REASONS, MODES, STATES, wordOf } from "./values.ts";

@@ -2,7 +2,7 @@
 // table: the first holder in the guard row, waiters and further holders in rowlock_claim, ended claims in
 // rowlock_history. Pure.
 
-import { type Claim, isServerMade } from "../../core/claim.ts";
+import { type Claim, HELD_PLACE, isServerMade, placeOf } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Writes } from "../store.ts";
 import { NEVER_DUE_US } from "./columns.ts";
@@ -128,3 +128,25 @@ export function boundsOf(lock: Lock, { holders, earliestUs }: Moves, nowUs: numb
   const endsUs = holder.deadlineUs ?? NEVER_DUE_US;
   return { soonUs: nowUs + (endsUs - nowUs) / 2, laterUs: endsUs, atMostUs: endsUs };
 }
+
+/** The places at which a claim with this number may be: as a holder, and as a waiter. */
+export function placesOf(ticketNumber: bigint): readonly bigint[] {
+  return [HELD_PLACE, waitingPlaceOf(ticketNumber)];
+}
+
+/** The place of a waiter with this number. The waiters with higher numbers are behind it. */
+export function waitingPlaceOf(ticketNumber: bigint): bigint {
+  return placeOf({ state: "waiting", ticketNumber });
+}
+
+/** The same in SQL, for `place IN (...)` and `place = ...`. */
+export const placesIn = (ticketNumber: string): string => `${HELD_PLACE}, ${waitingPlaceIn(ticketNumber)}`;
+export const waitingPlaceIn = (ticketNumber: string): string => ticketNumber;
+
+/** The further holders among the claims `c` of one lock, oldest first. */
+export const HOLDERS_IN_ORDER = `c.place = ${HELD_PLACE} ORDER BY c.ticket_number`;
+/** The waiters among the claims `c` of one lock, as they are to be granted. */
+export const WAITERS_IN_ORDER = `c.place > ${HELD_PLACE} ORDER BY c.place, c.ticket_number`;
+
+/** The key of a claim `c`. */
+export const CLAIM_KEY_LIST = "c.lock_id, c.place, c.ticket_number";

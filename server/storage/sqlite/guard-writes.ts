@@ -2,6 +2,7 @@
 // Chooses only; transaction.ts runs it.
 
 import type { Lock } from "../../core/lock.ts";
+import { RecentMap } from "../../core/recent-map.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
   HOLDER_COLUMNS,
@@ -18,8 +19,9 @@ import {
   seldomValues,
   type Value,
 } from "../rows/values.ts";
-import { type GuardTimes, mayKeep } from "./guard-times.ts";
-import { textSetsOf } from "./text-places.ts";
+import { CACHED_LOCKS_DEFAULT } from "../storage-bounds.ts";
+import { DECIDED_AT_STEP_US } from "../store.ts";
+import { textSetsOf } from "./statements.ts";
 
 /** The names under which these statements are counted. */
 export type GuardWriteName = "write_lock" | "write_lock_and_holder" | "write_lock_without_holder";
@@ -130,4 +132,46 @@ function boundAfter(boundUs: number | null, { soonUs, laterUs, atMostUs }: Bound
   if (boundUs === null || atMostUs === null) return boundUs ?? atMostUs;
   if (soonUs !== null && boundUs < soonUs) return laterUs;
   return Math.min(boundUs, atMostUs);
+}
+
+interface Times {
+  readonly decidedAtUs: number;
+  /** The column `next_deadline`. */
+  readonly boundUs: number | null;
+}
+
+export class GuardTimes {
+  readonly #times: RecentMap<bigint, Times>;
+
+  constructor(max = CACHED_LOCKS_DEFAULT) {
+    this.#times = new RecentMap(max);
+  }
+
+  of(id: bigint): Times | undefined {
+    return this.#times.get(id);
+  }
+
+  /** Call with what was read, or is written in a transaction. If that is rolled back, call `forgetAll`. */
+  set(id: bigint, decidedAtUs: number, boundUs: number | null): void {
+    this.#times.set(id, { decidedAtUs, boundUs });
+  }
+
+  /** Call when the bound alone is written. */
+  setBound(id: bigint, boundUs: number | null): void {
+    const known = this.#times.get(id);
+    if (known) this.set(id, known.decidedAtUs, boundUs);
+  }
+
+  forget(id: bigint): void {
+    this.#times.delete(id);
+  }
+
+  forgetAll(): void {
+    this.#times.clear();
+  }
+}
+
+/** Whether the time of the last decision may stay. One that lies ahead may not: the clock was set back since. */
+export function mayKeep(decidedAtUs: number, nowUs: number): boolean {
+  return decidedAtUs <= nowUs && decidedAtUs > nowUs - DECIDED_AT_STEP_US;
 }

@@ -2,14 +2,13 @@
 // from its first statement to its last without interruption by other work of this process. Transactions are therefore
 // serial, and reads of several statements are consistent.
 
-import type { Clock } from "../../core/database-clock.ts";
-import { DatabaseClock } from "../../core/database-clock.ts";
-import { CachedLocks } from "../cached-locks/cached-locks.ts";
+import { type Clock, DatabaseClock } from "../../core/database-clock.ts";
+import { CachedLocks } from "../cached-locks.ts";
 import { bigintOf, limitRuleFromRow } from "../rows/from-rows.ts";
 import { CLOCK_COARSE_US } from "../storage-bounds.ts";
 import { type Loaded, StoreError, type StoreOptions } from "../store.ts";
 import type { OpenDatabase } from "./file.ts";
-import { GuardTimes } from "./guard-times.ts";
+import { GuardTimes } from "./guard-writes.ts";
 import { SqliteStatements } from "./statements.ts";
 
 export interface SqliteOptions extends Pick<StoreOptions, "observer" | "cachedLocks"> {

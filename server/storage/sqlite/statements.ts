@@ -34,14 +34,35 @@ import {
   recordFromRow,
 } from "../rows/from-rows.ts";
 import { CHANGE_COLUMNS } from "../rows/kept-changes.ts";
-import { HOLDERS_IN_ORDER, placesIn, WAITERS_IN_ORDER, waitingPlaceIn } from "../rows/places.ts";
-import { requestKeyOf } from "../rows/request-key.ts";
+import { HOLDERS_IN_ORDER, placesIn, WAITERS_IN_ORDER, waitingPlaceIn } from "../rows/placement.ts";
+import { requestKeyOf } from "../rows/values.ts";
 import { beginStatement } from "../statement-span.ts";
 import { CLOCK_COARSE_US, IDLE_SCAN_MAX } from "../storage-bounds.ts";
-import type { StoreObserver } from "../store.ts";
-import { StoreError } from "../store.ts";
+import { StoreError, type StoreObserver } from "../store.ts";
 import { sqliteError } from "./errors.ts";
-import { textPlacesOf } from "./text-places.ts";
+
+const TEXT_COLUMNS: ReadonlySet<string> = new Set([
+  "secret",
+  "request_id",
+  "owner",
+  "principal",
+  "labels",
+  "terms",
+  "end_note",
+  "ended_by",
+]);
+
+/** The place of a text that is bound as a string. */
+const TEXT = "CAST(? AS BLOB)";
+
+const placeOf = (column: string) => (TEXT_COLUMNS.has(column.replace(/^holder_/, "")) ? TEXT : "?");
+
+/** For columns of a claim in `SET`. */
+export const textSetsOf = (columns: readonly string[]): string[] =>
+  columns.map((column) => `${column} = ${placeOf(column)}`);
+
+/** For columns of a claim in `VALUES`. */
+export const textPlacesOf = (columns: readonly string[]): string => columns.map(placeOf).join(", ");
 
 const placesOf = (columns: readonly unknown[]) => columns.map(() => "?").join(", ");
 

@@ -5,26 +5,32 @@
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
 import { type Claim, isServerMade, keyText } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
-import type { Before } from "../cached-locks/live-claims.ts";
+import type { Before } from "../cached-locks.ts";
 import { boundOf, claimFromRow, isAskedFor, mayBeDue, type Row } from "../rows/from-rows.ts";
 import { changeValues } from "../rows/kept-changes.ts";
-import { movesOf } from "../rows/placement.ts";
-import { placesOf } from "../rows/places.ts";
-import { type KeyOwner, requestKeyOf, takenBy } from "../rows/request-key.ts";
+import { movesOf, placesOf } from "../rows/placement.ts";
 import {
   asIs,
   bytesOf,
   claimValuesBy,
   historyValuesBy,
+  type KeyOwner,
   prefixRange,
   recordValues,
+  requestKeyOf,
+  takenBy,
   writtenClaimValues,
 } from "../rows/values.ts";
 import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
-import type { DecideRows, Loaded, LoadPlan, StoreObserver, Writes } from "../store.ts";
-import { LOCKS_PER_RULE_MAX } from "../store.ts";
-import type { GuardTimes } from "./guard-times.ts";
-import { guardWrite } from "./guard-writes.ts";
+import {
+  type DecideRows,
+  LOCKS_PER_RULE_MAX,
+  type Loaded,
+  type LoadPlan,
+  type StoreObserver,
+  type Writes,
+} from "../store.ts";
+import { type GuardTimes, guardWrite } from "./guard-writes.ts";
 import type { SqliteHandle } from "./handle.ts";
 import {
   claimByRequest,

@@ -2,13 +2,13 @@
 // That decisions about known locks leave the right rows is in the contract suite and in the simulation.
 
 import { describe, expect, test } from "vitest";
-import { DUE_MAX, FORCE_RELEASE_MAX } from "../../../server/core/bounds.ts";
-import type { Claim } from "../../../server/core/claim.ts";
-import type { Lock } from "../../../server/core/lock.ts";
-import { Copies, liveClaims } from "../../../server/storage/cached-locks/live-claims.ts";
-import { CACHED_HOLDERS_MAX, CACHED_QUEUE_MAX } from "../../../server/storage/storage-bounds.ts";
-import { RECORD } from "../../support/claims.ts";
-import { held, LOCK, numbers, waiting } from "../rows/numbered-claims.ts";
+import { DUE_MAX, FORCE_RELEASE_MAX } from "../../server/core/bounds.ts";
+import type { Claim } from "../../server/core/claim.ts";
+import type { Lock } from "../../server/core/lock.ts";
+import { Copies, liveClaims } from "../../server/storage/cached-locks.ts";
+import { CACHED_HOLDERS_MAX, CACHED_QUEUE_MAX } from "../../server/storage/storage-bounds.ts";
+import { RECORD } from "../support/claims.ts";
+import { held, LOCK, numbers, waiting } from "./rows/numbered-claims.ts";
 
 const EARLIEST_US = 900;
 const LATEST_US = 1_000;
