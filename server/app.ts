@@ -31,7 +31,7 @@ import { pageFiles } from "./page/assets.ts";
 import { Page } from "./page/page.ts";
 import { Rates } from "./page/rates.ts";
 import { startAccess } from "./start-access.ts";
-import { openReadyStore } from "./storage/open.ts";
+import { openReadyStore } from "./storage/open-ready.ts";
 import { REPLICAS_MAX, StoreError } from "./storage/store.ts";
 import { startTracing } from "./tracing/tracing.ts";
 

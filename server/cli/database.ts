@@ -8,13 +8,14 @@ import { localTime } from "../../clients/shell/past-times.ts";
 import { counted, shown } from "../../clients/shell/print.ts";
 import { type CheckedFiles, type DatabaseConfig, FILE_KEYS, loadCheckedFiles } from "../config/config.ts";
 import { duration, Refusal } from "../config/setting-kinds.ts";
-import { whyTooOld } from "../core/level.ts";
 import { firstNumber } from "../core/lock.ts";
+import { whyTooOld } from "../core/level.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 import { whyNotBeside } from "../storage/fleet.ts";
 import { type MigrationStatus, migrateUp, migrationStatus } from "../storage/migrate/migrate.ts";
 import { OF_TRIAL } from "../storage/migrate/schema.ts";
-import { openStore, refuseUnusable } from "../storage/open.ts";
+import { openStore } from "../storage/open.ts";
+import { refuseUnusable } from "../storage/open-ready.ts";
 import { ROLLED_BACK, retry } from "../storage/retry.ts";
 import {
   type Finding,

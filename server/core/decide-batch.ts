@@ -97,7 +97,9 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
     const ownAsked = asked.get(lock.id) ?? NONE;
     const markFound = lock.changeMark;
     const lookedUp = { byRequestId, taken: rows.takenRequestIds, markFound };
-    if (context.earlier.length > 0) addUnheard(draft, earlierOf(draft, context));
+    const committed = context.earlier.length > 0 && committedOf(markFound, earlierOf(draft, context));
+    // An earlier attempt, which was committed without an answer.
+    if (committed) draft.events.push(...committed.events.filter(isUnheard));
     if (lock.waiting > 0) keepPlaces(draft, ownAsked, byRequestId, context.nowMs);
     endDue(draft);
     grantWaiters(draft);
@@ -179,16 +181,7 @@ function outcomeOfChange(
   return outcome;
 }
 
-/** Adds the events of an earlier attempt that was committed. */
-function addUnheard({ lock, events }: Draft, earlier: readonly Decided[]): void {
-  const committed = committedOf(lock.changeMark, earlier);
-  if (committed) events.push(...committed.events.filter(isUnheard));
-}
-
-/**
- * Whether observers must get this event of a transaction that was committed without an answer. They do not get a
- * grant, which may have ended since: its waiter learns of it by polling.
- */
+/** Observers do not hear late of a grant, which may have ended since: its waiter learns of it by polling. */
 function isUnheard({ kind }: Event): boolean {
   return kind !== "granted" && kind !== "enqueued";
 }

@@ -69,14 +69,14 @@ interface Verb<Asked extends Command> {
    * Whether it makes the row of a lock that nobody has named yet; null: its command does not name the lock. A verb that
    * makes none must be able to answer `unknown_lock`.
    */
-  readonly makesLock: Asked extends { readonly name: string } ? MakesLock<Asked["verb"]> : null;
+  readonly makesLock: Asked extends { readonly name: string }
+    ? "unknown_lock" extends OutcomeKinds[Asked["verb"]]
+      ? boolean
+      : true
+    : null;
 }
 
-type MakesLock<Name extends Command["verb"]> = "unknown_lock" extends OutcomeKinds[Name] ? boolean : true;
-
-type CommandOf<Name extends Command["verb"]> = Extract<Command, { readonly verb: Name }>;
-
-const VERBS: { readonly [Name in Command["verb"]]: Verb<CommandOf<Name>> } = {
+const VERBS: { readonly [Name in Command["verb"]]: Verb<Extract<Command, { readonly verb: Name }>> } = {
   acquire: { decide: acquire, isChange: false, makesLock: true },
   attach: { decide: attach, isChange: false, makesLock: null },
   detach: { decide: detach, isChange: false, makesLock: null },

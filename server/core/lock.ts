@@ -134,7 +134,7 @@ export interface LockRecord {
   readonly version: bigint;
   /** When the server has to look at the lock, because its waiters may be granted from then on; null: never. */
   readonly wakesAtUs: number | null;
-  /** Whose call made it: the principal of an UpdateRecord, or of the claim whose end made it. Empty if it is unknown. */
+  /** Whose call made it: the principal of an UpdateRecord, or of the claim whose end made it; empty: unknown. */
   readonly principal: string;
 }
 

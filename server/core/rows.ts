@@ -16,8 +16,8 @@ export interface Rows extends Clock {
   /** All limit rules, including removed ones. */
   readonly limitRules: readonly LimitRule[];
   /**
-   * Claims that commands name, claims on any lock with request ids of commands, claims that are due, and the holder in
-   * the guard row if the lock has no other; each once. There may be others among them.
+   * Each once: claims that commands name, claims on any lock with request ids of commands, claims that are due, and a
+   * sole holder in its guard row. There may be others among them.
    */
   readonly claims: readonly Claim[];
   /** Request ids of commands that cannot be used, because the key of each belongs to another id; unset: none. */
@@ -34,8 +34,7 @@ export interface Queue {
 /** The settings that decisions depend on. */
 export interface Policy {
   /**
-   * How long a place is kept without a sign of life, and how long a lease granted after a wait is kept until its
-   * client comes for it.
+   * How long a place is kept without a sign of life, and a lease granted after a wait until its client comes for it.
    */
   readonly graceUs: number;
   /** How long a sign of life by a replica counts: the grace period and the replica's pace of heartbeats. */
@@ -50,8 +49,8 @@ export interface Policy {
 export const RANDOM_NUMBER_BYTES = 8;
 
 /**
- * Makes a random number for a column: 63 bits, the most that a BIGINT holds on every database. The caller supplies the
- * bytes, because the core has no randomness.
+ * A random number for a column: 63 bits, the most that a BIGINT holds on every database. The caller supplies the bytes,
+ * because the core has no randomness.
  */
 export function randomNumberOf(bytes: Uint8Array): bigint {
   return new DataView(bytes.buffer, bytes.byteOffset, RANDOM_NUMBER_BYTES).getBigUint64(0) >> 1n;

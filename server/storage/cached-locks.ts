@@ -1,10 +1,9 @@
 // The locks whose rows a server knows because it wrote them last. A lock is known with all of its holders and the head of
 // its queue, or without claims. Waiters further back do not matter to a decision until their turn comes; then the next
 // part of the queue is read. Only a server's own heartbeats change a claim without its guard row, and they only extend a
-// place. So a place that seems to have run out must be read from the database.
-//
-// Another server may have written the lock since. Its write changes the revision of the guard row, so a store with
-// several servers asserts the known revision in its transaction.
+// place. So a place that seems to have run out must be read from the database. Another server may have written the lock
+// since. Its write changes the revision of the guard row, so a store with several servers asserts the known revision in
+// its transaction. A decision changes the rows that it gets, so it gets copies.
 
 import { DUE_MAX, FORCE_RELEASE_MAX } from "../core/bounds.ts";
 import {
@@ -27,8 +26,7 @@ import {
 } from "./storage-bounds.ts";
 import type { Loaded, LoadPlan, Writes } from "./store.ts";
 
-/** The rows of a plan as this server last wrote them. */
-export interface CachedRows extends Pick<Loaded, "locks" | "claims" | "queues"> {
+interface CachedRows extends Pick<Loaded, "locks" | "claims" | "queues"> {
   readonly before: Before;
   /** Request ids of clients in the plan that no known claim of their commands' locks has. */
   readonly newRequestIds: readonly string[];
@@ -46,13 +44,10 @@ class CachedLock implements Linked<CachedLock> {
   claims: LiveClaims | null = null;
   /**
    * Whether this server has requested the claims since another server last wrote the lock. "not yet": the lock was
-   * doubted, so a read must first show whether another server has written.
+   * doubted, so a read must first show whether another one has written.
    */
   asked: "yes" | "no" | "not yet" = "no";
-  /**
-   * How often in a row this server has found its own last write unchanged since it last saw a write of another server.
-   * Starts at ALONE_AFTER_OTHERS.
-   */
+  /** How often in a row this server has found its own last write unchanged, since another server's was seen. */
   alone = ALONE_AFTER_OTHERS;
   older: CachedLock | undefined;
   newer: CachedLock | undefined;
@@ -115,15 +110,18 @@ export class CachedLocks {
 
   /** Call after the commit of a transaction, with what it read and wrote. Keeps these rows: nobody may change them. */
   learn({ loaded, before }: Seen, writes: Writes): void {
-    const seen = new SeenClaims();
-    seen.add(loaded.claims);
-    for (const { head } of loaded.queues.values()) seen.add(head);
-    seen.add(writes.changed);
-    seen.add(writes.added);
+    // The last written version of a claim comes last.
+    const seen = new Map<bigint, Claim[]>();
+    addByLock(seen, loaded.claims);
+    for (const { head } of loaded.queues.values()) addByLock(seen, head);
+    addByLock(seen, writes.changed);
+    addByLock(seen, writes.added);
     for (const lock of writes.locks) {
       const known = this.#locks.get(lock.id);
       if (!known) {
-        this.#add(lock);
+        const added = new CachedLock(lock);
+        this.#locks.set(lock.id, added);
+        this.#inOrder.add(added);
         continue;
       }
       const lockRead = before.lock(lock.id);
@@ -132,7 +130,7 @@ export class CachedLocks {
       const readTo = seenTo(lockRead, loaded.queues.get(lock.id));
       this.#claims -= known.claims?.all.size ?? 0;
       known.claims =
-        own && !isShared(known) ? liveClaims(lock, known.claims, seen.of(lock.id), readTo) : null;
+        own && !isShared(known) ? liveClaims(lock, known.claims, seen.get(lock.id), readTo) : null;
       this.#claims += known.claims?.all.size ?? 0;
       known.asked = own && known.asked === "yes" ? "yes" : "no";
       known.lock = lock;
@@ -146,15 +144,9 @@ export class CachedLocks {
     }
   }
 
-  #add(lock: Lock): void {
-    const added = new CachedLock(lock);
-    this.#locks.set(lock.id, added);
-    this.#inOrder.add(added);
-  }
-
   /**
-   * Forgets the claims of these locks, so that the next decision about them reads the database. Call it after a failure,
-   * after a decision in several rounds, and after a change of a rule.
+   * Forgets the claims of these locks, so that the next decision about them reads the database. Call it after a
+   * failure, after a decision in several rounds, and after a change of a rule.
    */
   doubt(ids: Iterable<bigint>): void {
     for (const id of ids) {
@@ -193,8 +185,8 @@ export class CachedLocks {
   }
 
   /**
-   * Adds the claims that have the plan's request ids, each at the lock that its command is for. Returns the clients' request
-   * ids without a claim: no claim of another lock has a request id that the server made.
+   * Adds the claims that have the plan's request ids, each at the lock that its command is for. Returns the clients'
+   * request ids without a claim: no claim of another lock has one that the server made.
    */
   #askByRequest({ locks, requestIds }: LoadPlan, copies: Copies): string[] {
     if (requestIds.length === 0) return [];
@@ -211,20 +203,11 @@ export class CachedLocks {
   }
 }
 
-/** Claims by lock, the last written version of each last. */
-class SeenClaims {
-  readonly #ofLocks = new Map<bigint, Claim[]>();
-
-  add(claims: readonly Claim[]): void {
-    for (const claim of claims) {
-      const ofLock = this.#ofLocks.get(claim.lockId);
-      if (ofLock) ofLock.push(claim);
-      else this.#ofLocks.set(claim.lockId, [claim]);
-    }
-  }
-
-  of(lockId: bigint): readonly Claim[] {
-    return this.#ofLocks.get(lockId) ?? [];
+function addByLock(byLock: Map<bigint, Claim[]>, claims: readonly Claim[]): void {
+  for (const claim of claims) {
+    const ofLock = byLock.get(claim.lockId);
+    if (ofLock) ofLock.push(claim);
+    else byLock.set(claim.lockId, [claim]);
   }
 }
 
@@ -244,7 +227,7 @@ function isWorthAsking({ lock: { holders, waiting }, asked }: CachedLock): boole
 }
 
 /** Where a claim stands among those of its lock: by its place, and then by its ticket number. */
-export interface QueuePosition {
+interface QueuePosition {
   readonly place: bigint;
   readonly ticketNumber: bigint;
 }
@@ -281,18 +264,16 @@ export function seenTo(
   return last ? positionOf(last) : BEFORE_QUEUE;
 }
 
-/**
- * The cached claims of a lock after it was written; null if not all of its holders are known, or there are too many.
- */
+/** The cached claims of a lock after it was written; null if not all holders are known, or there are too many. */
 export function liveClaims(
   lock: Lock,
   known: LiveClaims | null,
-  seen: readonly Claim[],
+  seen: readonly Claim[] | undefined,
   readTo: QueuePosition | null,
 ): LiveClaims | null {
   const all = known?.all ?? new Map<bigint, Claim>();
   let queueTo = known ? furtherOf(known.queueTo, readTo) : readTo;
-  for (const claim of seen) all.set(claim.ticketNumber, claim);
+  for (const claim of seen ?? []) all.set(claim.ticketNumber, claim);
   let holders = 0;
   let waiting = 0;
   let latestPlace = BEFORE_QUEUE.place;
@@ -345,12 +326,11 @@ export interface Before {
   claim(key: ClaimKey): Claim | undefined;
 }
 
-export interface LockWithClaims {
+interface LockWithClaims {
   readonly lock: Lock;
   readonly claims: LiveClaims;
 }
 
-/** Contains each claim once. */
 export class Copies implements Before {
   readonly locks = new Map<bigint, Lock>();
   readonly asked = new Set<Claim>();
@@ -373,8 +353,8 @@ export class Copies implements Before {
 
   /**
    * Adds the lock, its sole holder, its due claims and the head of its queue. Returns false if the database must be
-   * read: too little of the queue is cached, a place seems to have run out, or the uncertain clock leaves open whether a
-   * lease has ended or the lock is due.
+   * read: too little of the queue is cached, a place seems to have run out, or the uncertain clock leaves open whether
+   * a lease has ended or the lock is due.
    */
   take(known: LockWithClaims, heads: number): boolean {
     const { lock, claims } = known;

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LEVEL, LEVEL_MIN, type LevelMin } from "../../server/core/level.ts";
 import type { MigrationStatus } from "../../server/storage/migrate/migrate.ts";
-import { type OpeningLog, openReadyStore, type ReadyOptions } from "../../server/storage/open.ts";
+import { type OpeningLog, openReadyStore, type ReadyOptions } from "../../server/storage/open-ready.ts";
 import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "../../server/storage/storage-bounds.ts";
 import { type Finding, type Store, StoreError } from "../../server/storage/store.ts";
 

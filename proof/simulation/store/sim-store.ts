@@ -13,7 +13,7 @@ import { ROLLED_BACK, retry } from "../../../server/storage/retry.ts";
 import { movesOf } from "../../../server/storage/rows/placement.ts";
 import { requestKeyOf } from "../../../server/storage/rows/values.ts";
 import { SqliteHandle } from "../../../server/storage/sqlite/handle.ts";
-import { reads, writes } from "../../../server/storage/sqlite/sqlite-store.ts";
+import { ownMethods } from "../../../server/storage/sqlite/sqlite-store.ts";
 import { stepsOn } from "../../../server/storage/sqlite/steps.ts";
 import { furtherPlan, load, type Read, save } from "../../../server/storage/sqlite/transaction.ts";
 import { CLOCK_BEHIND_US_MAX, LOAN_MS_MAX } from "../../../server/storage/storage-bounds.ts";
@@ -161,8 +161,8 @@ class SimStore {
 
   store(): Store {
     const handle = this.#handle;
-    const { purgeLocks, heartbeat, ...small } = writes(handle);
-    const plain = { ...small, ...reads(handle), ...coldReads(stepsOn(handle)) };
+    const { purgeLocks, heartbeat, ...small } = ownMethods(handle);
+    const plain = { ...small, ...coldReads(stepsOn(handle)) };
     const far = Object.fromEntries(
       Object.entries(plain).map(([name, method]) => [
         name,

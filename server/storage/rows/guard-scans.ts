@@ -1,5 +1,5 @@
-// One step of the search for locks that have something due. The bound `next_deadline` of a guard row may be earlier than
-// what it bounds: then the lock is not due, and the store writes the exact bound.
+// Steps of three scans over guard rows: for locks that have something due, for those that were decided about since a
+// time, and for idle ones.
 
 import { IDLE_SCAN_MAX } from "../storage-bounds.ts";
 import type { DecidedPage } from "../store.ts";
@@ -17,14 +17,16 @@ export function boundFromRow([id, at]: Row): PassedBound {
   return { id: bigintOf(id), atUs: numberOrNull(at ?? null) };
 }
 
-/** Whether the exact bound has not passed. */
+/**
+ * Whether the exact bound has not passed. `next_deadline` may be earlier than what it bounds: then the lock is not due,
+ * and the store writes the exact bound.
+ */
 export function isStale({ atUs }: PassedBound, nowUs: number): boolean {
   return atUs === null || atUs > nowUs;
 }
 
 /**
- * Returns the locks that are due, and where the next step begins. Each list has the first `max` locks of its kind, in
- * ascending order.
+ * Returns the locks that are due, and where the next step begins. Each list has the first `max` of its kind, in order.
  */
 export function dueStep(
   bounds: readonly PassedBound[],
@@ -47,10 +49,7 @@ export function dueStep(
 /** What is read of each guard row of a page. */
 export const DECIDED_LIST = "id, name, revision, holders, waiting, decided_at";
 
-/**
- * Cuts one page from the rows of two branches, each of which must have read up to `max`. Returns the first `max` rows
- * in order.
- */
+/** Cuts one page from the rows of two branches, each of which must have read up to `max`, in order. */
 export function pageOf(rows: readonly Row[], max: number): Pick<DecidedPage, "locks" | "next"> {
   const decided = rows.map(([id, name, revision, holders, waiting, decidedAt]) => ({
     atUs: Number(decidedAt),
@@ -94,10 +93,7 @@ export class IdleScan {
     return this.#after;
   }
 
-  /**
-   * Takes the rows of a step; returns at most `max` idle ones. The next step reads the rows that this one did not
-   * reach.
-   */
+  /** Takes the rows of a step; returns at most `max` idle ones. The next step reads on from the last row taken. */
   take<Row extends OldRow>(rows: readonly Row[], max: number): Row[] {
     const idle: Row[] = [];
     for (const row of rows) {

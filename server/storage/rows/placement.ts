@@ -1,6 +1,6 @@
-// In which table each claim of a decision belongs, and what to write so that it is there. A claim is in exactly one
-// table: the first holder in the guard row, waiters and further holders in rowlock_claim, ended claims in
-// rowlock_history. Pure.
+// In which table and at which place each claim of a decision belongs, and what to write so that it is there. A claim is
+// in exactly one table: the first holder in the guard row, waiters and further holders in rowlock_claim, ended claims
+// in rowlock_history. Pure.
 
 import { type Claim, HELD_PLACE, isServerMade, placeOf } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
@@ -32,10 +32,8 @@ export interface Moves {
 }
 
 /**
- * Returns where the claims of a decision go, and sets `firstHolder` of its locks accordingly. A claim that holds
- * the lock goes into the guard row if that has no holder.
- *
- * @param nowUs an ended claim with an earlier deadline is not kept.
+ * Returns where the claims of a decision go, and sets `firstHolder` of its locks accordingly. A claim that holds the
+ * lock goes into the guard row if that has no holder. An ended claim with a deadline before `nowUs` is not kept.
  */
 export function movesOf(writes: Writes, nowUs: number): Moves {
   const locks = new Map(writes.locks.map((lock) => [lock.id, lock]));
@@ -129,7 +127,10 @@ export function boundsOf(lock: Lock, { holders, earliestUs }: Moves, nowUs: numb
   return { soonUs: nowUs + (endsUs - nowUs) / 2, laterUs: endsUs, atMostUs: endsUs };
 }
 
-/** The places at which a claim with this number may be: as a holder, and as a waiter. */
+/**
+ * The places in rowlock_claim, whose key is (lock_id, place, ticket_number), at which a claim with this number may be:
+ * as a holder, and as a waiter. Nobody else may compare a place with a number.
+ */
 export function placesOf(ticketNumber: bigint): readonly bigint[] {
   return [HELD_PLACE, waitingPlaceOf(ticketNumber)];
 }

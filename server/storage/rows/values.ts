@@ -1,6 +1,6 @@
 // Converts the core's types to column values, the same for every store: numbers, bigints, UTF-8 bytes and NULL; words
-// are stored as codes. Each store has its own conversion from rows, because each driver returns other types. Also
-// expresses prefixes of names as ranges of bytes, which an index finds on every database.
+// are stored as codes. from-rows.ts converts back. Also knows the keys of request ids, and the ranges of bytes that
+// stand for prefixes of names, which an index finds on every database.
 
 import { hash } from "node:crypto";
 import {
@@ -41,7 +41,6 @@ export const STATES = wordsOf(STATE_CODES);
 export const MODES = wordsOf(MODE_CODES);
 export const END_REASONS = wordsOf(END_REASON_CODES);
 
-/** The words by their codes, for `wordOf`. */
 export function wordsOf<Word extends string>(codes: Readonly<Record<Word, number>>): readonly Word[] {
   const words: Word[] = [];
   for (const word of Object.keys(codes) as Word[]) words[codes[word]] = word;
@@ -49,8 +48,8 @@ export function wordsOf<Word extends string>(codes: Readonly<Record<Word, number
 }
 
 /**
- * Stored in numeric columns for what a claim does not have yet. Not NULL, which occupies no space: a row that keeps its
- * size is updated in place.
+ * In numeric columns for what a claim does not have yet. Not NULL, which occupies no space: a row that keeps its size
+ * is updated in place.
  */
 const NOTHING = 0;
 
@@ -270,9 +269,10 @@ const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 const UUID_CHARS = 36;
 
 /**
- * The key of a request id as claims keep it: a hash of the whole id, with who asks and which lease of a Capture it is; the
- * first bytes are the time of the caller's id if that has one. Somebody may look for two ids with the same key: whoever
- * finds a claim by its key must compare the id.
+ * The key of a request id, as claims keep it, in rowlock_request: 16 bytes, so that the index of request ids is small.
+ * A hash of the whole id, with who asks and which lease of a Capture it is. If the caller's id is a UUID of version 7,
+ * the first bytes are its time, so rows of one time are neighbours. Somebody may look for two ids with the same key:
+ * whoever finds a claim by its key must compare the id.
  */
 export function requestKeyOf(requestId: string): Buffer {
   const known = recent.get(requestId);
@@ -299,15 +299,14 @@ function keyOf(requestId: string): Buffer {
   return key;
 }
 
-/** Whose a key is. */
 export interface KeyOwner {
   readonly key: Uint8Array;
   readonly requestId: string;
 }
 
 /**
- * The request ids that are taken by others: those with one of these keys that are not its owner, and of several ids with one
- * key all but the first. undefined: there are none, as nearly always.
+ * The request ids that are taken by others: those with one of these keys that are not its owner, and of several ids
+ * with one key all but the first. undefined: there are none, as nearly always.
  */
 export function takenBy(
   requestIds: readonly string[],

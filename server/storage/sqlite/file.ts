@@ -1,4 +1,7 @@
-// Opens the SQLite file: durable on every commit, and locked for this process alone. Knows nothing of its contents.
+// Opens the SQLite file: durable on every commit, and locked for this process alone. Also notices that the path leads to
+// another file or that another program has changed it: what is committed then is lost with the file, or another server grants
+// the same locks in the file that took its place. Knows nothing of its contents. No descriptor of an open file may be opened
+// besides: closing it would end the locks that SQLite holds.
 
 import {
   accessSync,
@@ -19,7 +22,6 @@ import { READONLY, sqliteError } from "./errors.ts";
 /** An open database, and the files that it is in; none: it is in memory. */
 export type OpenDatabase = DatabaseSync & { readonly files?: OpenFiles | null };
 
-/** An open database that knows its files. */
 class SqliteFile extends DatabaseSync {
   readonly files: OpenFiles | null;
 
@@ -66,7 +68,11 @@ function open(path: string): OpenDatabase {
     return database;
   } catch (error) {
     database?.close();
-    throw sqliteError(isReadOnly(path) ? new ReadOnlyDisk(error) : error, path);
+    // The result code that SQLite would report for a read-only disk if it had not failed earlier, at its log.
+    const readOnly =
+      isReadOnly(path) &&
+      Object.assign(new Error("The disk is read-only.", { cause: error }), { errcode: READONLY });
+    throw sqliteError(readOnly || error, path);
   }
 }
 
@@ -75,15 +81,6 @@ const isInUse = (error: unknown) => error instanceof StoreError && error.reason 
 /** Blocks the thread, because a process that opens its database can do nothing else. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
-
-/** Has the result code that SQLite would report for a read-only disk if it had not failed earlier, at its log. */
-class ReadOnlyDisk extends Error {
-  readonly errcode = READONLY;
-
-  constructor(cause: unknown) {
-    super("The disk is read-only.", { cause });
-  }
 }
 
 function isReadOnly(path: string): boolean {
@@ -95,10 +92,7 @@ function isReadOnly(path: string): boolean {
   }
 }
 
-/**
- * The file contains the secret ids of leases, so a new file is readable by its owner only. SQLite gives its log the
- * same mode.
- */
+/** The file has the secret ids of leases, so a new one is readable by its owner only. SQLite gives its log the same mode. */
 function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, "ax", 0o600));
@@ -108,7 +102,7 @@ function makePrivate(path: string): void {
 }
 
 /** StoreError.reason after which only a restart helps. */
-export const FILE_CHANGED = "file_changed";
+const FILE_CHANGED = "file_changed";
 
 /**
  * The kinds of file systems, as Linux numbers them, on which only a write changes a file's time, at once: ext, XFS, Btrfs,
@@ -126,7 +120,7 @@ interface OpenFile {
 }
 
 /** The database file and its log, while SQLite has them open. */
-export class OpenFiles {
+class OpenFiles {
   readonly #path: string;
   readonly #known: OpenFile[] = [];
   #hasTimesOfWrites = false;
@@ -145,7 +139,10 @@ export class OpenFiles {
     const log = `${realpathSync(this.#path)}-wal`;
     const stats = this.#look(log);
     this.#mustBeSame();
-    if (this.#known.length === 0 || !stats) throw this.#missing(stats ? this.#path : log);
+    if (this.#known.length === 0 || !stats) {
+      const message = `${stats ? this.#path : log} was removed while the database file was opened.`;
+      throw new StoreError("unavailable", "cannot_open", message);
+    }
     this.#known.push({ path: log, isLog: true, stats });
     this.#hasTimesOfWrites = TIMES_OF_WRITES.includes(statfsSync(log).type);
     this.wrote();
@@ -190,11 +187,6 @@ export class OpenFiles {
   #faulty(message: string): StoreError {
     this.#fault = message;
     return new StoreError("unavailable", FILE_CHANGED, message);
-  }
-
-  #missing(path: string): StoreError {
-    const message = `${path} was removed while the database file was opened.`;
-    return new StoreError("unavailable", "cannot_open", message);
   }
 }
 

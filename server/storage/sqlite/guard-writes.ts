@@ -2,7 +2,7 @@
 // Chooses only; transaction.ts runs it.
 
 import type { Lock } from "../../core/lock.ts";
-import { RecentMap } from "../../core/recent-map.ts";
+import type { RecentMap } from "../../core/recent-map.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
   HOLDER_COLUMNS,
@@ -19,14 +19,13 @@ import {
   seldomValues,
   type Value,
 } from "../rows/values.ts";
-import { CACHED_LOCKS_DEFAULT } from "../storage-bounds.ts";
 import { DECIDED_AT_STEP_US } from "../store.ts";
 import { textSetsOf } from "./statements.ts";
 
 /** The names under which these statements are counted. */
-export type GuardWriteName = "write_lock" | "write_lock_and_holder" | "write_lock_without_holder";
+type GuardWriteName = "write_lock" | "write_lock_and_holder" | "write_lock_without_holder";
 
-export interface GuardWrite {
+interface GuardWrite {
   readonly name: GuardWriteName;
   readonly sql: string;
   readonly values: (Value | string)[];
@@ -35,7 +34,6 @@ export interface GuardWrite {
 const setsOf = (columns: readonly string[]) => columns.map((column) => `${column} = ?`);
 
 // The choices of each part of a statement. Each combination is one number, and so one statement.
-
 const SELDOM = [[], setsOf(LOCK_SELDOM_COLUMNS)];
 const DECIDED = [[], ["decided_at = ?"]];
 
@@ -82,10 +80,15 @@ function sqlOf(seldom: number, decided: number, holder: number, bound: number): 
 }
 
 /**
- * Returns how to write the guard row of a lock that was decided about, and notes its times.
- *
- * @param old the lock before the decision; undefined: unknown, so all columns are written.
- * @param times undefined: other connections may write the rows, so nothing is known but what the transaction read.
+ * The two indexed times of guard rows, as this process last read or wrote them: when the lock was decided about, and the
+ * bound of its deadlines, `next_deadline`. SQLite writes an index anew even if the column keeps its value, so a write
+ * should not name a column that stays.
+ */
+export type GuardTimes = RecentMap<bigint, { readonly decidedAtUs: number; readonly boundUs: number | null }>;
+
+/**
+ * Returns how to write the guard row of a lock that was decided about, and notes its times. `old`: the lock before the decision;
+ * undefined: unknown, so all columns are written. `times`: undefined if other connections may write the rows.
  */
 export function guardWrite(
   lock: Lock,
@@ -96,7 +99,7 @@ export function guardWrite(
 ): GuardWrite {
   const { id } = lock;
   const move = moves.holders.get(id);
-  const known = times?.of(id);
+  const known = times?.get(id);
   const bounds = boundsOf(lock, moves, nowUs);
   const values: (Value | string)[] = countedValues(lock);
 
@@ -115,7 +118,8 @@ export function guardWrite(
     const boundUs = boundAfter(known.boundUs, bounds);
     bound = boundUs === known.boundUs ? STAYS : IS_SET;
     if (bound === IS_SET) values.push(boundUs);
-    if (decided === 1 || bound === IS_SET) times?.set(id, decided === 1 ? nowUs : known.decidedAtUs, boundUs);
+    if (decided === 1 || bound === IS_SET)
+      times?.set(id, { decidedAtUs: decided === 1 ? nowUs : known.decidedAtUs, boundUs });
   } else values.push(bounds.soonUs, bounds.laterUs, bounds.atMostUs, bounds.atMostUs);
 
   values.push(id);
@@ -134,44 +138,7 @@ function boundAfter(boundUs: number | null, { soonUs, laterUs, atMostUs }: Bound
   return Math.min(boundUs, atMostUs);
 }
 
-interface Times {
-  readonly decidedAtUs: number;
-  /** The column `next_deadline`. */
-  readonly boundUs: number | null;
-}
-
-export class GuardTimes {
-  readonly #times: RecentMap<bigint, Times>;
-
-  constructor(max = CACHED_LOCKS_DEFAULT) {
-    this.#times = new RecentMap(max);
-  }
-
-  of(id: bigint): Times | undefined {
-    return this.#times.get(id);
-  }
-
-  /** Call with what was read, or is written in a transaction. If that is rolled back, call `forgetAll`. */
-  set(id: bigint, decidedAtUs: number, boundUs: number | null): void {
-    this.#times.set(id, { decidedAtUs, boundUs });
-  }
-
-  /** Call when the bound alone is written. */
-  setBound(id: bigint, boundUs: number | null): void {
-    const known = this.#times.get(id);
-    if (known) this.set(id, known.decidedAtUs, boundUs);
-  }
-
-  forget(id: bigint): void {
-    this.#times.delete(id);
-  }
-
-  forgetAll(): void {
-    this.#times.clear();
-  }
-}
-
 /** Whether the time of the last decision may stay. One that lies ahead may not: the clock was set back since. */
-export function mayKeep(decidedAtUs: number, nowUs: number): boolean {
+function mayKeep(decidedAtUs: number, nowUs: number): boolean {
   return decidedAtUs <= nowUs && decidedAtUs > nowUs - DECIDED_AT_STEP_US;
 }

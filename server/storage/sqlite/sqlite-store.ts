@@ -1,5 +1,5 @@
-// The store in an embedded SQLite file, for a single server. Assembled from parts: each file provides the methods of
-// its kind. Opens the file and checks its schema.
+// The store in an embedded SQLite file, for a single server: opens the file and checks its schema, and has the methods that
+// are neither decisions nor steps of `reads/`.
 
 import type { DatabaseSync } from "node:sqlite";
 import { LEVEL } from "../../core/level.ts";
@@ -21,10 +21,7 @@ import { claimByRequest, listOf, type SqliteStatements } from "./statements.ts";
 import { stepsOn } from "./steps.ts";
 import { transactOn } from "./transaction.ts";
 
-/**
- * Opens the file for this process alone. Its schema must be up to date; only a database in memory creates its own.
- * Throws a StoreError.
- */
+/** Opens the file for this process alone. Its schema must be up to date; only a database in memory creates its own. */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const database = openSqliteFile(options.path);
   try {
@@ -49,8 +46,7 @@ export function sqliteStore(database: OpenDatabase, options: SqliteOptions): Sto
     clock: handle.clock,
     transact: async (plan, decide) => transactOn(handle, plan, decide, options.observer),
     ...checked(handle, {
-      ...writes(handle),
-      ...reads(handle),
+      ...ownMethods(handle),
       ...coldReads(stepsOn(handle)),
       // One process has the file to itself.
       rowHolder: async () => null,
@@ -94,9 +90,11 @@ async function mustHaveSchema(database: DatabaseSync, path: string): Promise<voi
   throw new StoreError("unavailable", "schema", message);
 }
 
-export function reads(handle: SqliteHandle) {
-  const { statements, nowUs } = handle;
+/** What SQLite does by statements of its own, apart from decisions. */
+export function ownMethods(handle: SqliteHandle) {
+  const { statements, cache, times, nowUs } = handle;
   const on = stepsOn(handle);
+  const scan = new IdleScan();
   return {
     find: async (names) => find(statements, names),
 
@@ -134,7 +132,8 @@ export function reads(handle: SqliteHandle) {
         handle.inTransaction(() => {
           for (const { id, atUs } of stale) {
             statements.run("write_bound", atUs, id);
-            handle.times.setBound(id, atUs);
+            const known = times.get(id);
+            if (known) times.set(id, { ...known, boundUs: atUs });
           }
         });
       }
@@ -151,29 +150,7 @@ export function reads(handle: SqliteHandle) {
       // This process does nothing else during a check, so its length is bounded by the rows and not by the time.
       return Number(count) > CHECKED_ROWS_MAX ? null : on.read(checkNow(max, "live"));
     },
-  } satisfies Partial<Store>;
-}
 
-/** As many guard rows and live claims as may be checked beside decisions, or one more. */
-const CHECKED_ROWS = `SELECT COUNT(*) FROM (SELECT 1 FROM rowlock_lock UNION ALL SELECT 1 FROM rowlock_claim
-  LIMIT ${CHECKED_ROWS_MAX + 1})`;
-
-/** Returns the ids of the names that have a guard row. */
-export function find(statements: SqliteStatements, names: readonly string[]): Map<string, bigint> {
-  const ids = new Map<string, bigint>();
-  for (const name of names) {
-    const row = statements.get("lock_id", bytesOf(name));
-    if (row) ids.set(name, bigintOf(row[0]));
-  }
-  return ids;
-}
-
-const KNOWN = bytesOf(LATEST_MIGRATION);
-
-export function writes(handle: SqliteHandle) {
-  const { statements, cache, times, nowUs } = handle;
-  const scan = new IdleScan();
-  return {
     async resolve(names, mayMake = (missing) => missing) {
       const found = find(statements, names);
       const unknown = [...new Set(names.filter((name) => !found.has(name)))];
@@ -241,11 +218,27 @@ export function writes(handle: SqliteHandle) {
           statements.run("raise_token_floor", row.lastToken, row.recordFloor);
           statements.run("remove_lock", row.id);
           cache.forget(row.id);
-          times.forget(row.id);
+          times.delete(row.id);
         }
         return idle.length;
       }),
   } satisfies Partial<Store>;
+}
+
+const KNOWN = bytesOf(LATEST_MIGRATION);
+
+/** As many guard rows and live claims as may be checked beside decisions, or one more. */
+const CHECKED_ROWS = `SELECT COUNT(*) FROM (SELECT 1 FROM rowlock_lock UNION ALL SELECT 1 FROM rowlock_claim
+  LIMIT ${CHECKED_ROWS_MAX + 1})`;
+
+/** Returns the ids of the names that have a guard row. */
+function find(statements: SqliteStatements, names: readonly string[]): Map<string, bigint> {
+  const ids = new Map<string, bigint>();
+  for (const name of names) {
+    const row = statements.get("lock_id", bytesOf(name));
+    if (row) ids.set(name, bigintOf(row[0]));
+  }
+  return ids;
 }
 
 function oldLockFromRow([id, decidedAt, isIdle, lastToken, recordFloor]: Row) {

@@ -3,8 +3,7 @@
 // length.
 
 import type { DatabaseSync, SQLInputValue, StatementResultingChanges, StatementSync } from "node:sqlite";
-import { type Claim, inOrder } from "../../core/claim.ts";
-import type { Lock } from "../../core/lock.ts";
+import type { Claim } from "../../core/claim.ts";
 import type { Span } from "../../core/span.ts";
 import {
   CLAIM_COLUMNS,
@@ -25,14 +24,7 @@ import {
   RECORD_LIST,
   RULE_LIST,
 } from "../rows/columns.ts";
-import {
-  claimFromRow,
-  countersFromRow,
-  hasRecord,
-  holderFromRow,
-  type Row,
-  recordFromRow,
-} from "../rows/from-rows.ts";
+import { claimFromRow, type Row } from "../rows/from-rows.ts";
 import { CHANGE_COLUMNS } from "../rows/kept-changes.ts";
 import { HOLDERS_IN_ORDER, placesIn, WAITERS_IN_ORDER, waitingPlaceIn } from "../rows/placement.ts";
 import { requestKeyOf } from "../rows/values.ts";
@@ -209,27 +201,19 @@ export class SqliteStatements {
 
   /** Throws a StoreError if the store is closed, and for SQLite's errors that are not bugs. */
   #perform(method: "all" | "get" | "run", name: string, sql: string, values: Values): unknown {
-    if (!this.span) return this.#performUntraced(method, name, sql, values);
-    const over = beginStatement(this.span, "sqlite", name);
-    try {
-      const answer = this.#performUntraced(method, name, sql, values);
-      over();
-      return answer;
-    } catch (error) {
-      over(error);
-      throw error;
-    }
-  }
-
-  #performUntraced(method: "all" | "get" | "run", name: string, sql: string, values: Values): unknown {
+    const over = this.span && beginStatement(this.span, "sqlite", name);
     const startedMs = performance.now();
+    let thrown: unknown;
     try {
       return this.#statement(sql)[method](...(values as SQLInputValue[]));
     } catch (error) {
-      if (!this.#database.isOpen) throw new StoreError("unavailable", "closed", "The store is closed.");
-      throw sqliteError(error, this.#file, sql === SQL.commit);
+      thrown = this.#database.isOpen
+        ? sqliteError(error, this.#file, sql === SQL.commit)
+        : new StoreError("unavailable", "closed", "The store is closed.");
+      throw thrown;
     } finally {
       this.#observer?.statement(name, (performance.now() - startedMs) / 1000);
+      over?.(thrown);
     }
   }
 
@@ -248,42 +232,9 @@ export function listOf(ids: Iterable<bigint>): string {
   return `[${[...ids].join(",")}]`;
 }
 
-/** A guard row as a decision needs it, and as a person wants to see it. */
-export interface Guard {
-  readonly lock: Lock;
-  /** The first holder; null: there is none in the guard row. */
-  readonly holder: Claim | null;
-}
-
-/** A row of GUARD_LIST. Reads the lock's record if the guard row says that there is one. */
-export function guardFrom(statements: SqliteStatements, row: Row): Guard {
-  return { lock: lockFromRow(statements, row), holder: holderFromRow(row) };
-}
-
 /** The claim at the key of a client's request id, on any lock. It may have another request id. */
 export function claimByRequest(statements: SqliteStatements, requestId: string): Claim | undefined {
   const request = statements.get("request", requestKeyOf(requestId));
   const row = request && statements.get("claim", ...(request as [bigint, bigint]));
   return row && claimFromRow(row);
-}
-
-/** The first holders, in order of ticket numbers. */
-export function holdersOf(statements: SqliteStatements, { lock, holder }: Guard, max: number): Claim[] {
-  if (holder && lock.holders === 1) return [holder];
-  const further = statements.all("holders", lock.id, max).map(claimFromRow);
-  return inOrder(holder ? [holder, ...further] : further).slice(0, max);
-}
-
-/** The first waiters, in order. */
-export function waitersOf(statements: SqliteStatements, { lock }: Guard, max: number): Claim[] {
-  return statements.all("waiters", lock.id, max).map(claimFromRow);
-}
-
-function lockFromRow(statements: SqliteStatements, row: Row): Lock {
-  const guard = countersFromRow(row);
-  if (!hasRecord(row)) return { ...guard, record: null };
-  const record = statements.get("record", guard.id);
-  if (!record)
-    throw new Error(`Lock ${guard.id} has no record, although its guard row says that it has one.`);
-  return { ...guard, record: recordFromRow(record).record };
 }

@@ -9,20 +9,16 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { PasswordFile } from "../../../../server/config/password-file.ts";
 import { type DatabaseLogin, parseDatabaseUrl } from "../../../../server/storage/database-url.ts";
 import { migrateUp, migrationStatus } from "../../../../server/storage/migrate/migrate.ts";
-import { durabilityOf, openReadyStore, openStore } from "../../../../server/storage/open.ts";
+import { durabilityOf, openStore } from "../../../../server/storage/open.ts";
+import { openReadyStore } from "../../../../server/storage/open-ready.ts";
 import type { Store, StoreError } from "../../../../server/storage/store.ts";
 import { authorityUntil, certificateAuthority, signedCertificate } from "../../../process/certificate.ts";
 import { type FreshDatabase, freshDatabase } from "../../../support/database.ts";
 import { ownBinaries } from "../../../support/mysql-family/own-binaries.ts";
-import { type RunningServer, startPrivateServer } from "../../../support/mysql-family/private-server.ts";
-import {
-  openPlainConnection,
-  type PlainConnection,
-  refusal,
-  START,
-  UNOBSERVED,
-  until,
-} from "../../../support/mysql-stage.ts";
+import type { RunningServer } from "../../../support/mysql-family/private-server.ts";
+import { startPrivateServer } from "../../../support/mysql-family/private-server.ts";
+import type { PlainConnection } from "../../../support/mysql-stage.ts";
+import { openPlainConnection, refusal, START, UNOBSERVED, until } from "../../../support/mysql-stage.ts";
 import { changeLock, lockId } from "../../../support/store-fixture.ts";
 
 const binaries = await ownBinaries();

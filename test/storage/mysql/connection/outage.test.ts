@@ -8,24 +8,18 @@ import type { Claim } from "../../../../server/core/claim.ts";
 import { countHolder } from "../../../../server/core/lock.ts";
 import { Candidates } from "../../../../server/engine/capturing/candidates.ts";
 import { migrationStatus } from "../../../../server/storage/migrate/migrate.ts";
-import { openReadyStore } from "../../../../server/storage/open.ts";
+import { openReadyStore } from "../../../../server/storage/open-ready.ts";
 import { LOAN_MS_MAX } from "../../../../server/storage/storage-bounds.ts";
-import { type Store, StoreError } from "../../../../server/storage/store.ts";
+import type { Store } from "../../../../server/storage/store.ts";
+import { StoreError } from "../../../../server/storage/store.ts";
 import { RECORD } from "../../../support/claims.ts";
 import { freshDatabase } from "../../../support/database.ts";
 import { chosenDatabases } from "../../../support/mysql-family/chosen-databases.ts";
 import { namedBinaries, ownBinaries } from "../../../support/mysql-family/own-binaries.ts";
-import { type RunningServer, startPrivateServer } from "../../../support/mysql-family/private-server.ts";
-import {
-  connectionsOf,
-  openStage,
-  type PlainConnection,
-  refusal,
-  START,
-  type Stage,
-  UNOBSERVED,
-  until,
-} from "../../../support/mysql-stage.ts";
+import type { RunningServer } from "../../../support/mysql-family/private-server.ts";
+import { startPrivateServer } from "../../../support/mysql-family/private-server.ts";
+import type { PlainConnection, Stage } from "../../../support/mysql-stage.ts";
+import { connectionsOf, openStage, refusal, START, UNOBSERVED, until } from "../../../support/mysql-stage.ts";
 import {
   addClaims,
   addClaimsTo,

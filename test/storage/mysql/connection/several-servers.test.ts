@@ -2,10 +2,11 @@
 // replica, private to each group of tests, which are demoted, promoted, killed, frozen and cut off.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type MysqlAddress, parseDatabaseUrl } from "../../../../server/storage/database-url.ts";
+import type { MysqlAddress } from "../../../../server/storage/database-url.ts";
+import { parseDatabaseUrl } from "../../../../server/storage/database-url.ts";
 import { migrateUp, migrationStatus } from "../../../../server/storage/migrate/migrate.ts";
 import { openMysqlStore } from "../../../../server/storage/mysql/mysql-store.ts";
-import { openReadyStore } from "../../../../server/storage/open.ts";
+import { openReadyStore } from "../../../../server/storage/open-ready.ts";
 import type { ServersEvent, Store, StoreError } from "../../../../server/storage/store.ts";
 import { freshDatabase, reportLeftOut } from "../../../support/database.ts";
 import { startLateProxy } from "../../../support/late-proxy.ts";
