@@ -176,11 +176,11 @@ export const PLANTED: readonly Planted[] = [
     patches: [
       {
         file: "core/decide-batch.ts",
-        from: "  const left = afterEarlier(command, index, markFound, earlierOf(draft, context));",
-        to: `  const alike = earlierOf(draft, context).map(({ outcomes }) => outcomes[index]).find((outcome) =>
+        from: "  const left = afterEarlier(command, index, markFound, earlier);",
+        to: `  const alike = earlier.map(({ outcomes }) => outcomes[index]).find((outcome) =>
     outcome?.kind === "record" && outcome.setVersion === draft.lock.record?.version);
   if (alike) return alike;
-  const left = afterEarlier(command, index, markFound, earlierOf(draft, context));`,
+  const left = afterEarlier(command, index, markFound, earlier);`,
       },
     ],
   },

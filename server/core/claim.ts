@@ -50,11 +50,19 @@ export function placeOf({ state, ticketNumber }: Pick<Claim, "state" | "ticketNu
   return state === "waiting" ? ticketNumber : HELD_PLACE;
 }
 
-/** Sorts claims by lock, and by ticket number, which is the order of requests. */
+/** Sorts by lock, and by ticket number, which is the order of requests. */
 export function inOrder(claims: Claim[]): Claim[] {
   const isBefore = (a: Claim, b: Claim) =>
     a.lockId === b.lockId ? a.ticketNumber < b.ticketNumber : a.lockId < b.lockId;
   return claims.sort((a, b) => (isBefore(a, b) ? -1 : 1));
+}
+
+export function addByLock(byLock: Map<bigint, Claim[]>, claims: Iterable<Claim>): void {
+  for (const claim of claims) {
+    const ofLock = byLock.get(claim.lockId);
+    if (ofLock) ofLock.push(claim);
+    else byLock.set(claim.lockId, [claim]);
+  }
 }
 
 /** Identifies a claim and proves the right to act on it: the content of a ticket or lease id. */
@@ -138,7 +146,7 @@ export function keptRequestId(mark: string, requestId: string, index: number | "
   return `${DERIVED_PREFIX}${mark}${SEPARATOR}${requestId}${SEPARATOR}${index}`;
 }
 
-/** The request id as the caller knows it; empty if the caller gave none. */
+/** Empty if the caller gave none. */
 export function callersRequestId({ requestId }: Pick<Claim, "requestId">): string {
   if (isServerMade(requestId)) return "";
   if (!requestId.startsWith(DERIVED_PREFIX)) return requestId;
@@ -168,7 +176,6 @@ export function formatClaimId(ref: ClaimRef): string {
   return `${ref.lockId.toString(36)}.${ref.ticketNumber.toString(36)}.${ref.secret}`;
 }
 
-/** The secret in an id that is well formed. */
 export function secretOf(id: string): string {
   return id.slice(id.lastIndexOf(".") + 1);
 }

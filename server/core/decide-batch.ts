@@ -2,7 +2,7 @@
 // write, the outcomes and the events. Pure: no I/O, no clock, no randomness. Throws only for bugs.
 
 import { endDue, grantWaiters } from "./advance.ts";
-import type { Claim } from "./claim.ts";
+import { addByLock, type Claim } from "./claim.ts";
 import type { Change, Command, Event, Outcome, Release } from "./command.ts";
 import { decide, hasChanged, isChange, keepInTime } from "./decide.ts";
 import { type Lock, withWake } from "./lock.ts";
@@ -77,12 +77,8 @@ export interface Decision {
 export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context): Decision {
   const claimsOf = new Map<bigint, Claim[]>();
   const byRequestId = new Map<string, Claim>();
-  for (const claim of rows.claims) {
-    const claims = claimsOf.get(claim.lockId);
-    if (claims) claims.push(claim);
-    else claimsOf.set(claim.lockId, [claim]);
-    byRequestId.set(claim.requestId, claim);
-  }
+  addByLock(claimsOf, rows.claims);
+  for (const claim of rows.claims) byRequestId.set(claim.requestId, claim);
   const decision: Decision = {
     locks: [],
     added: [],
@@ -96,16 +92,20 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
     const draft = openDraft(lock, claimsOf.get(lock.id) ?? [], rows, context.policy);
     const ownAsked = asked.get(lock.id) ?? NONE;
     const markFound = lock.changeMark;
-    const lookedUp = { byRequestId, taken: rows.takenRequestIds, markFound };
-    const committed = context.earlier.length > 0 && committedOf(markFound, earlierOf(draft, context));
-    // An earlier attempt, which was committed without an answer.
+    const earlier =
+      context.earlier.length > 0
+        ? context.earlier.flatMap(({ decided }) => decided.get(lock.id) ?? [])
+        : NONE;
+    const turn = { draft, byRequestId, taken: rows.takenRequestIds, markFound, earlier, context };
+    // An attempt that was committed without an answer.
+    const committed = earlier.length > 0 && committedOf(markFound, earlier);
     if (committed) draft.events.push(...committed.events.filter(isUnheard));
-    if (lock.waiting > 0) keepPlaces(draft, ownAsked, byRequestId, context.nowMs);
+    if (lock.waiting > 0) keepPlaces(turn, ownAsked);
     endDue(draft);
     grantWaiters(draft);
     const outcomes: (Outcome | undefined)[] = [];
     for (let index = 0; index < ownAsked.length; index++)
-      outcomes.push(outcomeOf(draft, (ownAsked[index] as Submitted).command, index, lookedUp, context));
+      outcomes.push(outcomeOf(turn, (ownAsked[index] as Submitted).command, index));
     const { nowUs, events } = draft;
     const { name: lockName, changeMark: markLeft } = lock;
     decision.decided.set(lock.id, { nowUs, lockName, outcomes, markFound, markLeft, events });
@@ -116,13 +116,20 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
 
 const NONE: readonly never[] = [];
 
+/** The decision about one lock. */
+interface Turn {
+  readonly draft: Draft;
+  readonly byRequestId: Map<string, Claim>;
+  readonly taken: Rows["takenRequestIds"];
+  /** The lock's mark before this transaction. */
+  readonly markFound: bigint;
+  /** What earlier attempts have decided about the lock. */
+  readonly earlier: readonly Decided[];
+  readonly context: Context;
+}
+
 /** A client that came back in time keeps its place, however long its command waited for its turn. */
-function keepPlaces(
-  draft: Draft,
-  asked: readonly Submitted[],
-  byRequestId: ReadonlyMap<string, Claim>,
-  nowMs: number,
-): void {
+function keepPlaces({ draft, byRequestId, context: { nowMs } }: Turn, asked: readonly Submitted[]): void {
   for (const { command, submittedMs } of asked) {
     if (command.verb !== "attach" && command.verb !== "acquire") continue;
     const claim =
@@ -133,27 +140,14 @@ function keepPlaces(
   }
 }
 
-interface LookedUp {
-  readonly byRequestId: Map<string, Claim>;
-  readonly taken: Rows["takenRequestIds"];
-  /** The lock's mark before this transaction. */
-  readonly markFound: bigint;
-}
-
-function outcomeOf(
-  draft: Draft,
-  command: Command,
-  index: number,
-  { byRequestId, taken, markFound }: LookedUp,
-  context: Context,
-): Outcome | undefined {
+function outcomeOf(turn: Turn, command: Command, index: number): Outcome | undefined {
+  const { draft, byRequestId, taken, earlier } = turn;
   // After a fail-over to a copy that lags, an id that was learnt before may belong to another name.
   if ("name" in command && command.name !== draft.lock.name) return undefined;
-  if (isChange(command)) return outcomeOfChange(draft, command, index, markFound, context);
+  if (isChange(command)) return outcomeOfChange(turn, command, index);
   if (command.verb === "release") {
     const repeated =
-      context.earlier.length > 0 &&
-      earlierOf(draft, context).some((before) => hasReleased(draft, command, before, index));
+      earlier.length > 0 && earlier.some((before) => hasReleased(draft, command, before, index));
     return decide(draft, repeated ? { ...command, repeated } : command);
   }
   if (!("requestId" in command)) return decide(draft, command);
@@ -167,14 +161,9 @@ function outcomeOf(
   return outcome;
 }
 
-function outcomeOfChange(
-  draft: Draft,
-  command: Change,
-  index: number,
-  markFound: bigint,
-  context: Context,
-): Outcome {
-  const left = afterEarlier(command, index, markFound, earlierOf(draft, context));
+function outcomeOfChange(turn: Turn, command: Change, index: number): Outcome {
+  const { draft, markFound, earlier, context } = turn;
+  const left = afterEarlier(command, index, markFound, earlier);
   if ("outcome" in left) return left.outcome;
   const outcome = decide(draft, left.command);
   if (hasChanged(outcome)) draft.lock.changeMark = context.attempt.mark;
@@ -184,11 +173,6 @@ function outcomeOfChange(
 /** Observers do not hear late of a grant, which may have ended since: its waiter learns of it by polling. */
 function isUnheard({ kind }: Event): boolean {
   return kind !== "granted" && kind !== "enqueued";
-}
-
-/** What earlier attempts have decided about the lock. */
-function earlierOf({ lock }: Draft, { earlier }: Context): readonly Decided[] {
-  return earlier.flatMap(({ decided }) => decided.get(lock.id) ?? []);
 }
 
 /**

@@ -250,7 +250,6 @@ function deleteRecord(draft: Draft, command: DeleteRecord): OutcomeOf<"delete_re
   return { kind: "deleted", lockId, byThisCall: true, version };
 }
 
-/** What the notes of all changes of a lock have in common. */
 function noteOf({ lock }: Draft, { caller }: Change) {
   return { target: lock.name, isPattern: false, by: byOf(caller) };
 }

@@ -93,7 +93,7 @@ export function touch({ added, changed }: Draft, claim: Claim): void {
   if (!changed.includes(claim) && !added.includes(claim)) changed.push(claim);
 }
 
-/** A copy of the claim as it is now. Later commands of the same batch do not change it. */
+/** A copy of the claim as it is now, which later commands of the same batch do not change. */
 export function snapshot(claim: Claim): Claim {
   return { ...claim };
 }

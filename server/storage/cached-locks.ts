@@ -7,6 +7,7 @@
 
 import { DUE_MAX, FORCE_RELEASE_MAX } from "../core/bounds.ts";
 import {
+  addByLock,
   type Claim,
   type ClaimKey,
   type ClaimRef,
@@ -200,14 +201,6 @@ export class CachedLocks {
       }
     }
     return requestIds.filter((requestId) => !isServerMade(requestId) && !found.includes(requestId));
-  }
-}
-
-function addByLock(byLock: Map<bigint, Claim[]>, claims: readonly Claim[]): void {
-  for (const claim of claims) {
-    const ofLock = byLock.get(claim.lockId);
-    if (ofLock) ofLock.push(claim);
-    else byLock.set(claim.lockId, [claim]);
   }
 }
 

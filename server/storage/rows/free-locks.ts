@@ -1,5 +1,5 @@
-// Finds free locks, for captures: by name, or in all folders under a prefix. Under a prefix it steps from group to group
-// along the index of records, and reads the first entries of each group. Every read is bounded. Each store supplies the
+// Finds free locks, for captures: by name, or in all folders under a prefix. There it steps from group to group along
+// the index of records, and reads the first entries of each group. Every read is bounded. `reads/free-locks.ts` has the
 // reads; this file decides what to read, and puts the locks of all groups into one order.
 
 import {
@@ -14,8 +14,8 @@ import type { FreeLock, FreePage, FreePosition, FreeSelector, RecordGroup, Recor
 import { bytesOf, folderOf, prefixRange } from "./values.ts";
 
 /**
- * A range of the index of records, of which the first entries are read for their groups: one folder, or its statuses above
- * one; the folders from one on, or above it, and below another.
+ * A range of the index of records, of which the first entries are read for their groups: one folder, or its statuses
+ * above one; the folders from one on, or above it, and below another.
  */
 export interface GroupRange {
   readonly kind: "in_folder" | "in_folder_above" | "in_folders" | "in_folders_above";
@@ -144,7 +144,9 @@ async function groupsAfter(
   return { groups, isLast: false };
 }
 
-/** The ranges of the index with groups after `last`, in order: the folder that contains the prefix, and those under it. */
+/**
+ * The ranges of the index with groups after `last`, in order: the folder that contains the prefix, and those under it.
+ */
 function groupRangesAfter(prefix: string, last: RecordGroup | null): GroupRange[] {
   const own = folderOf(prefix);
   const { from, below } = prefixRange(prefix);
@@ -185,8 +187,8 @@ export function isWanted({ name, limit }: FreeLock, { prefix, paused }: WantedNa
 }
 
 /**
- * Merges the locks of several ranges into one order, up to the position that was reached in all of them. `end`: that
- * position; null: all ranges were read to their ends.
+ * Merges the locks of several ranges into one order, up to the position `end` that was reached in all of them; null:
+ * all were read to their ends.
  */
 export function merged(ranges: readonly FoundFree[]): FoundFree {
   let end: FreeOrder | null = null;

@@ -1,5 +1,5 @@
-// Runs the steps of `reads/` on SQLite: one after the other, without other work of this process between them. Only after a
-// step that is a pause it does its other work.
+// The statements of `reads/` as SQLite reads them, and how it runs their steps: one after the other, without other work
+// of this process between them, except after a step that is a pause.
 
 import type { SQLInputValue } from "node:sqlite";
 import { setImmediate as otherWork } from "node:timers/promises";

@@ -1,6 +1,5 @@
-// One deciding transaction: load, decide, save. It locks the whole database, so it locks no single guard rows. Only this
-// process writes the file, so the rows that the process knows are current. A transaction reads only unknown rows and
-// unknown request ids.
+// One deciding transaction: load, decide, save. It locks the whole database, so it locks no single guard rows. The rows
+// that this process knows are current, as only it writes the file, so only others are read, and unknown request ids.
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
 import { type Claim, inOrder, isServerMade, keyText } from "../../core/claim.ts";
@@ -45,10 +44,7 @@ import { type GuardTimes, guardWrite } from "./guard-writes.ts";
 import type { SqliteHandle } from "./handle.ts";
 import { claimByRequest, type SqliteStatements } from "./statements.ts";
 
-/**
- * Runs the transaction. Throws the error of `decide`, or SQLite's; nothing was committed unless the error's kind is
- * `unknown_outcome`.
- */
+/** Throws the error of `decide`, or SQLite's; nothing was committed unless its kind is `unknown_outcome`. */
 export function transactOn(
   handle: SqliteHandle,
   plan: LoadPlan,
