@@ -57,7 +57,6 @@ export function mayGrant({ clock, failOver, lock }: Draft): boolean {
   return failOver.grantsFromUs <= clock.atLeastUs && isDueNow(lock, clock);
 }
 
-/** Whether the claim's present state has run out. */
 function isDue(draft: Draft, claim: Claim): boolean {
   const { clock, failOver, policy } = draft;
   if (claim.deadlineUs === null || claim.deadlineUs > clock.atLeastUs - clock.skippedUs) return false;
@@ -87,7 +86,6 @@ function dueReason(claim: Claim): EndReason {
 // decision that reads such a claim counts its times from now. Nobody loses by that: a confirmed lease still lasts for its
 // whole ttl from now. Leases without end keep no end.
 
-/** What shows whether a claim is such a one. */
 export type ClaimTimes = Pick<
   Claim,
   "lockId" | "ticketNumber" | "state" | "requestedAtUs" | "grantedAtUs" | "ttlUs" | "deadlineUs"

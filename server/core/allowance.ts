@@ -13,7 +13,6 @@ export class Allowance {
   #atMs = 0;
   #rate: Rate = { most: 0, spanMs: 1 };
 
-  /** Takes up to `wanted`. Returns how many were taken. */
   take(wanted: number, rate: Rate, nowMs: number): number {
     this.#giveBack(nowMs);
     this.#rate = rate;
@@ -34,7 +33,6 @@ export class Allowance {
     return this.#taken;
   }
 
-  /** Whether nothing of it is taken. */
   isWhole(nowMs: number): boolean {
     return this.taken(nowMs) === 0;
   }
@@ -47,9 +45,7 @@ export class Allowance {
 }
 
 export interface AddressBounds {
-  /** Open at once from one address, at most. */
   readonly openMax: number;
-  /** From one address in a span of time, at most. */
   readonly rate: Rate;
 }
 

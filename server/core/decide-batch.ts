@@ -49,7 +49,6 @@ export interface Marks {
 export interface Decided extends Marks {
   readonly nowUs: number;
   readonly lockName: string;
-  /** What happened to the lock. */
   readonly events: readonly Event[];
 }
 
@@ -69,7 +68,6 @@ export interface Decision {
   /** Locks whose decision must go on, without commands, once more of their waiters are read. */
   readonly again: bigint[];
   readonly decided: Map<bigint, Decided>;
-  /** What happened, in order. */
   readonly events: BatchEvent[];
 }
 
@@ -116,14 +114,12 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
 
 const NONE: readonly never[] = [];
 
-/** The decision about one lock. */
 interface Turn {
   readonly draft: Draft;
   readonly byRequestId: Map<string, Claim>;
   readonly taken: Rows["takenRequestIds"];
   /** The lock's mark before this transaction. */
   readonly markFound: bigint;
-  /** What earlier attempts have decided about the lock. */
   readonly earlier: readonly Decided[];
   readonly context: Context;
 }

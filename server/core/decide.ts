@@ -60,7 +60,6 @@ export function decide(draft: Draft, command: Command, known?: Claim): Outcome {
   return outcome;
 }
 
-/** What the server has to know of a verb to run its commands. */
 interface Verb<Asked extends Command> {
   readonly decide: (draft: Draft, command: Asked, known: Claim | undefined) => OutcomeOf<Asked["verb"]>;
   /** Whether it leaves a mark: see `Marks` in decide-batch.ts. */
@@ -94,7 +93,6 @@ export function isChange(command: Command): command is Change {
   return VERBS[command.verb].isChange;
 }
 
-/** Whether a command with this outcome has changed anything. */
 export function hasChanged(outcome: Outcome): boolean {
   switch (outcome.kind) {
     case "limit":
@@ -204,7 +202,6 @@ function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_rel
   return { kind: "forced", ended, holdersLeft: command.chosen?.holdersLeft ?? draft.lock.holders };
 }
 
-/** Sets what the command names, and grants what that makes room for. */
 function updateRecord(draft: Draft, command: UpdateRecord): OutcomeOf<"update_record"> {
   const { lock, nowUs } = draft;
   const { record: before } = lock;
@@ -361,7 +358,6 @@ export function keepInTime(draft: Draft, command: Command, known: Claim, ageUs: 
   if (comesBackTo(command, known)) keepAlive(draft, known, command.replica);
 }
 
-/** Why a request that does not wait is not granted. */
 function refusedNow(draft: Draft, isFree: boolean): OutcomeNamed<"refused"> {
   const { lock, clock, failOver, limit } = draft;
   if (limit.limit === 0) return refused(draft, "paused");

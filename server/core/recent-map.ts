@@ -29,7 +29,6 @@ export class RecentList<Item extends Linked<Item>> {
     this.#newest = item;
   }
 
-  /** Makes an item of the list the newest one. */
   use(item: Item): void {
     if (this.#newest === item) return;
     this.remove(item);
@@ -89,7 +88,6 @@ export class RecentMap<Key, Value> {
     this.take(key);
   }
 
-  /** Removes the entry and returns its value. */
   take(key: Key): Value | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;

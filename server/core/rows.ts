@@ -13,7 +13,6 @@ export interface Rows extends Clock {
   readonly failOver: FailOver;
   /** Guard rows by id. A row that does not exist (any more) is missing. */
   readonly locks: ReadonlyMap<bigint, Lock>;
-  /** All limit rules, including removed ones. */
   readonly limitRules: readonly LimitRule[];
   /**
    * Each once: claims that commands name, claims on any lock with request ids of commands, claims that are due, and a
@@ -41,11 +40,9 @@ export interface Policy {
   readonly attachedForUs: number;
   /** How long an ended claim of a lock with this name is kept: whole seconds. */
   readonly keptForUs: (name: string) => number;
-  /** Longest queue of a lock. */
   readonly queueMax: number;
 }
 
-/** Bytes of one random number. */
 export const RANDOM_NUMBER_BYTES = 8;
 
 /**

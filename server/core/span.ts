@@ -13,9 +13,7 @@ export type PartName = "queue" | "transaction" | "statement";
 export interface Span {
   /** 32 hexadecimal digits, the same for all spans of a trace. */
   readonly traceId: string;
-  /** 16 hexadecimal digits. */
   readonly spanId: string;
-  /** Begins a part of it. */
   part(name: PartName, attributes?: SpanAttributes): Span;
   /** Notes that a span, perhaps of another trace, has to do with this one. */
   link(other: Span): void;
@@ -23,7 +21,6 @@ export interface Span {
   end(attributes: SpanAttributes, error?: string, atMs?: number): void;
 }
 
-/** The span of a call. */
 export interface CallSpan extends Span {
   /**
    * One of the call's commands was decided, or its claim has moved on. The span shows the last outcome, or, if the call

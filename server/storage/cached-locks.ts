@@ -33,7 +33,6 @@ interface CachedRows extends Pick<Loaded, "locks" | "claims" | "queues"> {
   readonly newRequestIds: readonly string[];
 }
 
-/** What a transaction read. */
 interface Seen {
   readonly loaded: Pick<Loaded, "claims" | "queues">;
   readonly before: Pick<Before, "lock">;
@@ -60,9 +59,7 @@ class CachedLock implements Linked<CachedLock> {
 
 export class CachedLocks {
   readonly #locks = new Map<bigint, CachedLock>();
-  /** In order of their last write. */
   readonly #inOrder = new RecentList<CachedLock>();
-  /** The number of cached claims of all locks. */
   #claims = 0;
   readonly #locksMax: number;
 
@@ -159,7 +156,6 @@ export class CachedLocks {
     }
   }
 
-  /** Call when the lock's guard row is removed. */
   forget(id: bigint): void {
     const known = this.#locks.get(id);
     if (!known) return;

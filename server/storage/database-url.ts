@@ -4,7 +4,6 @@ export type DatabaseUrl =
   | { readonly dialect: "sqlite"; readonly path: string }
   | ({ readonly dialect: "mysql" } & MysqlAddress);
 
-/** Where a database server listens. */
 export interface ServerPlace {
   readonly host: string;
   readonly port: number;
@@ -130,7 +129,6 @@ function mysqlUrl(url: string): MysqlUrl {
   return { ...first, others: others.map(({ host, port }) => ({ host, port })) };
 }
 
-/** Splits the URL around the comma-separated list of hosts. */
 function authorityOf(url: string): { before: string; hosts: string[]; after: string } {
   const start = url.indexOf("//") + 2;
   const length = url.slice(start).search(/[/?#]/);
@@ -179,7 +177,6 @@ function oneServer(url: string, which: string): MysqlUrl {
   };
 }
 
-/** What is wrong with a URL, without the advice for it. */
 class UrlFault extends Error {}
 
 /** The first character of the user or password that ends the host part unless it is percent-encoded; null: none. */

@@ -16,10 +16,8 @@ export interface ReadyOptions
   extends Required<Pick<StoreOptions, "poolSize" | "lanes">>,
     Pick<StoreOptions, "cachedLocks"> {
   readonly databaseUrl: string;
-  /** Of this server. */
   readonly version: string;
   readonly databaseLogin?: DatabaseLogin;
-  /** How long to retry while the database is away. */
   readonly startupTimeoutMs: number;
   /** Whether to bring the schema up to date. If false, an outdated schema is an error. */
   readonly migrate: boolean;

@@ -13,7 +13,6 @@ import type { NotedChange } from "../core/noted-change.ts";
 import type { Rows } from "../core/rows.ts";
 import type { Span } from "../core/span.ts";
 
-/** A guard row to lock, and how much of its queue to read. */
 export interface LockPlan {
   readonly id: bigint;
   /** How many waiters to read from the head of the queue, if there are any. 1 to QUEUE_HEAD_MAX. */
@@ -26,7 +25,6 @@ export interface LockPlan {
   readonly byRequest?: boolean;
 }
 
-/** What one transaction locks and reads. */
 export interface LoadPlan {
   /**
    * Fail at once (see `isRowLocked`) if another transaction holds a row that this one must lock. On MySQL, a
@@ -70,13 +68,11 @@ export interface Loaded extends Rows {
   readonly isSuccessor: boolean;
   /** The revision of the limit rules; it rises with each change of a rule, and when `levelMin` rises. */
   readonly rulesRevision: bigint;
-  /** Servers below this level must not decide. */
   readonly levelMin: number;
   /** The claims that the plan asked for and the due claims of the plan's locks, at most DUE_MAX of those. */
   readonly claims: readonly Claim[];
 }
 
-/** What a transaction writes. */
 export interface Writes {
   /** Guard rows, each with a raised revision. Contains every lock that was decided about, changed or not. */
   readonly locks: readonly Lock[];
@@ -93,13 +89,11 @@ export interface Writes {
   readonly again: readonly bigint[];
 }
 
-/** What to record about a fail-over. */
 export interface FailOverNote {
   /**
    * The epoch of the rows that revealed the fail-over. If another replica has recorded it since, nothing is changed.
    */
   readonly seenEpoch: bigint;
-  /** The new epoch is at least this. */
   readonly epochMin: bigint;
   /** Bounds of the pause without grants, which is the longest time to live of a lease in the rows. */
   readonly pauseUsMin: number;
@@ -109,14 +103,12 @@ export interface FailOverNote {
 /** Called synchronously inside the transaction, so that it cannot wait for anything while row locks are held. */
 export type DecideRows = (loaded: Loaded) => Writes;
 
-/** A lock as listings show it. */
 export interface LockView {
   readonly lock: Lock;
   readonly holders: readonly Claim[];
   readonly waiters: readonly Claim[];
 }
 
-/** Which locks a listing returns. */
 export interface LockQuery {
   readonly prefix: string;
   /** Only names after this one, which need not exist; null: from the first name. */
@@ -126,10 +118,8 @@ export interface LockQuery {
   readonly which: "all" | "busy" | "limited";
 }
 
-/** A lock with waiters, and how many holders and waiters it has. */
 export type WaitedLock = Pick<Lock, "id" | "holders" | "waiting">;
 
-/** What one poll returns about some locks. */
 export interface Polled {
   /** Revisions by lock id; missing guard rows are left out. */
   readonly revisions: Map<bigint, bigint>;
@@ -158,7 +148,6 @@ export interface BusyLock {
 /** A live claim beside the first holder of its lock, for gauges. */
 export type FurtherClaim = Pick<Claim, "labels" | "state">;
 
-/** Which free locks a caller wants. */
 export type FreeSelector =
   /** Those with these names, with or without a record, and names that nobody has used. */
   | { readonly kind: "names"; readonly names: readonly string[]; readonly statuses: readonly string[] }
@@ -186,7 +175,6 @@ export interface FreeLock {
   readonly name: string;
   /** The time from which it may be granted; 0: always. */
   readonly freeSinceUs: number;
-  /** The lock's own limit; null: patterns and the default apply. */
   readonly limit: number | null;
 }
 
@@ -197,10 +185,8 @@ export interface RecordGroup {
   readonly status: string;
 }
 
-/** Groups that are read together. */
 export interface RecordGroups {
   readonly groups: readonly RecordGroup[];
-  /** There are no further groups. */
   readonly isLast: boolean;
 }
 
@@ -216,11 +202,9 @@ export interface FreePosition {
 
 export const FIRST_FREE: FreePosition = { behind: null, after: null };
 
-/** One page of free locks. */
 export interface FreePage {
   /** Those longest free first, then by the bytes of their names. */
   readonly locks: readonly FreeLock[];
-  /** Where the page began. */
   readonly at: FreePosition;
   /** Where the next page begins; null: this is the last page. */
   readonly next: FreePosition | null;
@@ -231,7 +215,6 @@ export interface FreePage {
   readonly nextInUs: number | null;
 }
 
-/** What the feed of changes reports of a guard row. */
 export type DecidedLock = Pick<Lock, "id" | "name" | "revision" | "holders" | "waiting">;
 
 /** A position among the guard rows in the order of their last decisions. */
@@ -241,11 +224,9 @@ export interface DecidedFrom {
   readonly afterLockId: bigint;
 }
 
-/** One page of guard rows in that order. */
 export interface DecidedPage {
   /** The clock before the rows were read. */
   readonly nowUs: number;
-  /** The epoch of the last fail-over. */
   readonly epoch: bigint;
   readonly locks: readonly DecidedLock[];
   /** Where the next page begins; null: this is the last page. */
@@ -258,10 +239,8 @@ export interface DecidedPage {
  */
 export const DECIDED_AT_STEP_US = 1_000_000;
 
-/** A waiter's place in a queue, for display. */
 export type QueuePlace = Pick<Claim, "ticketNumber" | "permits">;
 
-/** A replica as it registers itself. */
 export interface ReplicaRow {
   readonly id: bigint;
   /** Where other replicas reach it, host:port; port 0 if no replica can. */
@@ -271,12 +250,10 @@ export interface ReplicaRow {
   readonly secret: string;
 }
 
-/** A replica as it stands in the register. */
 export interface RegisteredReplica extends ReplicaRow {
   readonly sinceUs: number;
   /** The replica decides by limit rules of this revision or a later one; -1: it has reported none yet. */
   readonly rulesRevision: bigint;
-  /** See core/level.ts. */
   readonly level: number;
   /** The replica counts as alive until this time; each registration extends it. */
   readonly deadlineUs: number;
@@ -295,7 +272,6 @@ export interface Finding {
   readonly severity: "error" | "warning";
   /** Stable: `durability`, `counters`, `over_limit`, ... */
   readonly check: string;
-  /** What is wrong and what to do. */
   readonly message: string;
 }
 
@@ -316,7 +292,6 @@ export type ServersEvent =
       readonly kind: "moved";
       readonly from: string | null;
       readonly to: string;
-      /** A sentence. */
       readonly why: string;
       /** Since the server before it was first in doubt. */
       readonly afterMs: number;
@@ -331,7 +306,6 @@ export interface DatabaseServer {
   readonly address: string;
   /** Whether all connections lead to it. */
   readonly isChosen: boolean;
-  /** Whether it could be used. */
   readonly isUsable: boolean;
   /** Why not, or why it is not used although it could be; null: nothing stands against it. */
   readonly why: string | null;
@@ -352,7 +326,6 @@ export interface StoreOptions {
   readonly cachedLocks?: number | undefined;
 }
 
-/** The state of a pool. */
 export interface PoolState {
   readonly open: number;
   readonly idle: number;
@@ -366,13 +339,11 @@ export interface ClaimsOfPrincipal {
   readonly waiters: number;
 }
 
-/** Records that belong to one principal. */
 export interface RecordsOfPrincipal {
   readonly principal: string;
   readonly records: number;
 }
 
-/** An ended claim, with the name of its lock. */
 export interface EndedClaim {
   readonly claim: Claim;
   readonly lockName: string;
@@ -383,17 +354,14 @@ export interface EndedPosition extends ClaimKey {
   readonly endedAtUs: number;
 }
 
-/** A change as it is kept. */
 export interface KeptChange extends NotedChange {
   readonly atUs: number;
   /** Random; distinguishes changes of one instant. */
   readonly id: bigint;
 }
 
-/** A position among changes in the order of time. */
 export type ChangePosition = Pick<KeptChange, "atUs" | "id">;
 
-/** How much history there is. */
 export interface HistoryStats {
   /** Ended claims, about: the database's own estimate. */
   readonly rows: number;
@@ -405,7 +373,6 @@ export interface HistoryStats {
 export interface RowHolder {
   /** Its connection at the database server. */
   readonly connectionId: bigint;
-  /** The database user of that connection. */
   readonly user: string;
 }
 
@@ -480,7 +447,6 @@ export interface Store {
   ): Promise<{ readonly isDone: boolean; readonly nowUs: number }>;
   /** Returns the register of replicas, oldest first. It may contain dead ones, past their deadline. */
   replicas(max: number): Promise<{ nowUs: number; replicas: RegisteredReplica[] }>;
-  /** The lowest level of servers that may decide. */
   levelMin(): Promise<LevelMin>;
   /**
    * Raises it; does nothing if it is as high. From then on no server below it commits a decision about rows that a
@@ -537,7 +503,6 @@ export interface Store {
 
   /** Returns the whole queue of a lock, in order, as committed. For display; the cost grows with the queue. */
   queue(lockId: bigint): Promise<{ nowUs: number; places: QueuePlace[] }>;
-  /** Returns the first holders of a lock, oldest first. */
   holders(lockId: bigint, max: number): Promise<{ nowUs: number; claims: Claim[] }>;
   /**
    * Returns one step of a listing: the next guard rows, in byte order of their names. At most `max`, and fewer or none

@@ -71,7 +71,6 @@ export const CLAIM_CHANGING_COLUMNS = [
 const CLAIM_OWN_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
 const END_COLUMNS = ["ended_at", "end_reason", "end_note", "ended_by"] as const;
 
-/** All columns of rowlock_claim. */
 export const CLAIM_COLUMNS = ["lock_id", "place", ...CLAIM_OWN_COLUMNS] as const;
 /** The columns of rowlock_claim that a decision may change. */
 export const CLAIM_WRITTEN_COLUMNS = ["place", ...CLAIM_CHANGING_COLUMNS] as const;
@@ -81,7 +80,6 @@ const CLAIM_READ_COLUMNS = ["lock_id", ...CLAIM_OWN_COLUMNS] as const;
 /** The columns of a guard row that contain its first holder. */
 export const HOLDER_COLUMNS = CLAIM_OWN_COLUMNS.map((column) => `holder_${column}`);
 
-/** All columns of rowlock_history. */
 export const HISTORY_COLUMNS = [
   ...CLAIM_READ_COLUMNS.filter((column) => column !== "state" && column !== "deadline"),
   ...END_COLUMNS,
@@ -153,7 +151,6 @@ export const RECORD_CHANGING_COLUMNS = [
   "principal",
 ] as const;
 
-/** All columns of a record. */
 export const RECORD_COLUMNS = ["lock_id", "folder", "name", ...RECORD_CHANGING_COLUMNS] as const;
 
 /** What is read of a record. The other columns only serve to find it. */
@@ -162,10 +159,8 @@ export const RECORD_LIST = [
   ...RECORD_CHANGING_COLUMNS.filter((column) => column !== "due_at"),
 ].join(", ");
 
-/** What is read of a limit rule. */
 export const RULE_LIST = "prefix, limit_value, version, reason, change_mark";
 
-/** What is read of rowlock_meta about levels. */
 export const LEVEL_MIN_LIST = "level_min, level_min_by";
 
 /**

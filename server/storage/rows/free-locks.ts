@@ -22,7 +22,6 @@ export interface GroupRange {
   readonly bounds: { readonly from: Buffer; readonly above?: Buffer; readonly below?: Buffer };
 }
 
-/** A range of free locks of one group. */
 export interface FreeRange {
   readonly group: RecordGroup;
   /** Only locks that became free later. With a name, only locks that became free then, with names after this one. */
@@ -33,7 +32,6 @@ export interface FreeRange {
 
 export type WantedNames = Pick<Extract<FreeSelector, { kind: "prefix" }>, "prefix" | "paused">;
 
-/** What was read from a range of free locks. */
 export interface FoundFree {
   /** The wanted locks among the entries that were read. */
   readonly locks: readonly FreeLock[];
@@ -41,7 +39,6 @@ export interface FoundFree {
   readonly end: FreeOrder | null;
 }
 
-/** A lock that was looked up by its name. */
 export interface NamedLock extends Omit<FreeLock, "freeSinceUs"> {
   /** null: the lock has holders or waiters, or no attempts left. */
   readonly freeSinceUs: number | null;
@@ -69,7 +66,6 @@ type FreeOrder = Pick<FreeLock, "freeSinceUs" | "name">;
 
 const BEFORE_ALL = -1;
 
-/** See Store.freeLocks. */
 export async function findFree(
   reads: FreeReads,
   selector: FreeSelector,
@@ -111,7 +107,6 @@ function freeAmong(
   return { locks: longestFreeFirst(free), at, next: null, nextInUs };
 }
 
-/** What applies to a name that nobody has used. */
 const UNUSED: Omit<NamedLock, "name"> = { id: null, freeSinceUs: 0, limit: null, status: "" };
 
 function isWantedStatus({ statuses }: FreeSelector, status: string): boolean {

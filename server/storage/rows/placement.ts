@@ -7,7 +7,6 @@ import type { Lock } from "../../core/lock.ts";
 import type { Writes } from "../store.ts";
 import { NEVER_DUE_US } from "./columns.ts";
 
-/** What happens to the holder in a guard row. */
 export interface HolderMove {
   /** Whether another claim was in the guard row before, or none. */
   readonly isNew: boolean;
@@ -15,7 +14,6 @@ export interface HolderMove {
   readonly holder: Claim | null;
 }
 
-/** The writes of a decision, by table. */
 export interface Moves {
   /** Guard rows whose holder changes, by lock. */
   readonly holders: ReadonlyMap<bigint, HolderMove>;
@@ -149,5 +147,4 @@ export const HOLDERS_IN_ORDER = `c.place = ${HELD_PLACE} ORDER BY c.ticket_numbe
 /** The waiters among the claims `c` of one lock, as they are to be granted. */
 export const WAITERS_IN_ORDER = `c.place > ${HELD_PLACE} ORDER BY c.place, c.ticket_number`;
 
-/** The key of a claim `c`. */
 export const CLAIM_KEY_LIST = "c.lock_id, c.place, c.ticket_number";

@@ -16,7 +16,6 @@ import { freeSinceUs, type LastRun, type Lock, OWN_NAMES_PREFIX } from "../../co
 
 export type Value = number | bigint | Buffer | null;
 
-/** How a store binds text. */
 export type ToText<Text> = (text: string) => Text;
 
 /** For a store that converts text to bytes itself, as `bytesOf` is for others. */
@@ -105,7 +104,6 @@ export function seldomValues(lock: Lock): Value[] {
   ];
 }
 
-/** Whether these values are the same for both. */
 export function sameSeldom(a: Lock, b: Lock): boolean {
   return (
     a.limit === b.limit &&
@@ -248,7 +246,6 @@ export function rangeAfter(prefix: string, afterName: string | null): NameRange 
   return { from: Buffer.compare(next, from) > 0 ? next : from, below };
 }
 
-/** The byte range of the names that begin with `prefix`. */
 export function prefixRange(prefix: string): NameRange {
   const from = Buffer.from(prefix, "utf8");
   const below = Buffer.from(from);

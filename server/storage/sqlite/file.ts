@@ -19,7 +19,6 @@ import { CACHE_KIB, LOG_PAGES, OPEN_PAUSE_MS_MAX, OPEN_TRIES_MAX } from "../stor
 import { StoreError } from "../store.ts";
 import { READONLY, sqliteError } from "./errors.ts";
 
-/** An open database, and the files that it is in; none: it is in memory. */
 export type OpenDatabase = DatabaseSync & { readonly files?: OpenFiles | null };
 
 class SqliteFile extends DatabaseSync {
@@ -101,7 +100,6 @@ function makePrivate(path: string): void {
   }
 }
 
-/** StoreError.reason after which only a restart helps. */
 const FILE_CHANGED = "file_changed";
 
 /**
@@ -111,7 +109,6 @@ const FILE_CHANGED = "file_changed";
  */
 const TIMES_OF_WRITES = [0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x2fc12fc1, 0x01021994, 0x794c7630];
 
-/** One file, by the path that leads to it. */
 interface OpenFile {
   readonly path: string;
   readonly isLog: boolean;

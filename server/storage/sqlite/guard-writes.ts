@@ -22,7 +22,6 @@ import {
 import { DECIDED_AT_STEP_US } from "../store.ts";
 import { textSetsOf } from "./statements.ts";
 
-/** The names under which these statements are counted. */
 type GuardWriteName = "write_lock" | "write_lock_and_holder" | "write_lock_without_holder";
 
 interface GuardWrite {

@@ -37,7 +37,6 @@ export class SqliteHandle {
   #meta: Meta | null = null;
   #ended: number | null = null;
 
-  /** Takes ownership of an open database. */
   constructor(database: OpenDatabase, options: SqliteOptions) {
     this.#database = database;
     this.#files = database.files;
@@ -121,7 +120,6 @@ export class SqliteHandle {
     return answer;
   }
 
-  /** Can be called twice. */
   close(): void {
     if (!this.isOpen) return;
     this.#database.close();

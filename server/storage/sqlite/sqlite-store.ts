@@ -76,7 +76,6 @@ function checked<Methods extends Record<string, (...values: never[]) => Promise<
   return Object.fromEntries(entries) as Methods;
 }
 
-/** Returns what a database at this path could lose; it need not exist. */
 export function sqliteDurability(path: string): Finding[] {
   if (path !== IN_MEMORY) return [];
   const message = "The database is in memory: everything in it is lost when the server ends.";
@@ -231,7 +230,6 @@ const KNOWN = bytesOf(LATEST_MIGRATION);
 const CHECKED_ROWS = `SELECT COUNT(*) FROM (SELECT 1 FROM rowlock_lock UNION ALL SELECT 1 FROM rowlock_claim
   LIMIT ${CHECKED_ROWS_MAX + 1})`;
 
-/** Returns the ids of the names that have a guard row. */
 function find(statements: SqliteStatements, names: readonly string[]): Map<string, bigint> {
   const ids = new Map<string, bigint>();
   for (const name of names) {

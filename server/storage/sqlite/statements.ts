@@ -44,16 +44,13 @@ const TEXT_COLUMNS: ReadonlySet<string> = new Set([
   "ended_by",
 ]);
 
-/** The place of a text that is bound as a string. */
 const TEXT = "CAST(? AS BLOB)";
 
 const placeOf = (column: string) => (TEXT_COLUMNS.has(column.replace(/^holder_/, "")) ? TEXT : "?");
 
-/** For columns of a claim in `SET`. */
 export const textSetsOf = (columns: readonly string[]): string[] =>
   columns.map((column) => `${column} = ${placeOf(column)}`);
 
-/** For columns of a claim in `VALUES`. */
 export const textPlacesOf = (columns: readonly string[]): string => columns.map(placeOf).join(", ");
 
 const placesOf = (columns: readonly unknown[]) => columns.map(() => "?").join(", ");
@@ -159,7 +156,6 @@ const SQL = {
 
 type StatementName = keyof typeof SQL;
 
-/** Values in order, or by name. */
 type Values = readonly SQLInputValue[] | readonly [Readonly<Record<string, SQLInputValue>>];
 
 export class SqliteStatements {
@@ -194,7 +190,6 @@ export class SqliteStatements {
     return Number((this.#perform("run", name, sql, values) as StatementResultingChanges).changes);
   }
 
-  /** Runs a statement that is not one of the store's own. */
   read(name: string, sql: string, values: Values): Row[] {
     return this.#perform("all", name, sql, values) as Row[];
   }
@@ -227,7 +222,6 @@ export class SqliteStatements {
   }
 }
 
-/** Formats integers as the JSON array that statements with lists take. */
 export function listOf(ids: Iterable<bigint>): string {
   return `[${[...ids].join(",")}]`;
 }

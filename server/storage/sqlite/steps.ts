@@ -28,7 +28,6 @@ const RULES: readonly (readonly [RegExp, string])[] = [
 /** By the texts in `reads/`, which are constants. */
 const known = new Map<string, string>();
 
-/** The text of a query. */
 export function textOf(sql: string): string {
   let text = known.get(sql);
   if (text === undefined) {

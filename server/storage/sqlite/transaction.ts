@@ -75,9 +75,7 @@ export interface Read {
   readonly before: Pick<Before, "lock">;
 }
 
-/** What a transaction has done. */
 interface Done {
-  /** How many claims it has ended. */
   readonly ended: number;
   /** What it read and wrote; null: it took several rounds or changed a rule, so nothing is learnt. */
   readonly learnt: { readonly read: Read; readonly writes: Writes } | null;
@@ -121,7 +119,6 @@ function recall(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read | null
   };
 }
 
-/** Reads what the plan asks for. */
 export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   const { statements } = handle;
   const { atLeastUs } = clock;
@@ -231,7 +228,6 @@ function whereverItWas(
   missing(`claim ${keyText({ lockId, ticketNumber })}`);
 }
 
-/** The plan for what a decision left unfinished. */
 export function furtherPlan(again: readonly bigint[]): LoadPlan {
   return {
     locks: again.map((id) => ({ id, heads: QUEUE_HEAD_MAX, likelyQueue: true })),
@@ -275,7 +271,6 @@ function plannedGuard(handle: SqliteHandle, row: Row, heads: number, atUs: numbe
   return { lock, holder: holderFromRow(row), heads, isPassed: mayBeDue(row, atUs) };
 }
 
-/** The first holders, in order of ticket numbers. */
 function holdersOf(statements: SqliteStatements, { lock, holder }: PlannedGuard): Claim[] {
   if (holder && lock.holders === 1) return [holder];
   const further = statements.all("holders", lock.id, FORCE_RELEASE_MAX).map(claimFromRow);
