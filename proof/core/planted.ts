@@ -52,19 +52,19 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "lets a lease run on after its end",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: 'claim.state !== "ended" && isDue',
     to: 'claim.state === "waiting" && isDue',
   },
   {
     fault: "grants to a waiter that has lapsed",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: 'claim.state !== "ended" && isDue',
     to: 'claim.state === "held" && isDue',
   },
   {
     fault: "lets a small request pass a heavy one at the head of the queue",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "    if (!fits(lock, draft.limit.limit, head)) return;",
     to:
       "    if (!fits(lock, draft.limit.limit, head)) {\n" +
@@ -73,25 +73,25 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "stops at the last waiter that it has read",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "draft.unfinished = !draft.queueComplete && draft.limit.limit > 0;",
     to: "draft.unfinished = false;",
   },
   {
     fault: "takes a lease to be valid in the microsecond in which it ends",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "claim.deadlineUs > clock.atLeastUs",
     to: "claim.deadlineUs >= clock.atLeastUs",
   },
   {
     fault: "ends a lease that may not have ended yet by a clock that is not known exactly",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "claim.deadlineUs > clock.atLeastUs",
     to: "claim.deadlineUs > clock.nowUs",
   },
   {
     fault: "grants when the pause after a fail-over may not be over yet",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "grantsFromUs <= clock.atLeastUs",
     to: "grantsFromUs <= clock.nowUs",
   },
@@ -103,25 +103,25 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "takes a short step of the clock for time that has passed",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "clock.atLeastUs - clock.skippedUs",
     to: "clock.atLeastUs",
   },
   {
     fault: "takes a jump of the clock for time that has passed",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "Math.max(clock.jumpedAtUs ?? 0, failOver.atUs)",
     to: "failOver.atUs",
   },
   {
     fault: "takes leases whose renewal a fail-over may have lost for expired",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "Math.max(clock.jumpedAtUs ?? 0, failOver.atUs)",
     to: "(clock.jumpedAtUs ?? 0)",
   },
   {
     fault: "grants to waiters while leases may be held that a fail-over has lost",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "    if (!mayGrant(draft)) return;",
     to: "    if (!isDueNow(lock, draft.clock)) return;",
   },
@@ -139,19 +139,19 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "takes the places of waiters whose replica has not come back yet",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: 'claim.state === "waiting" && isKept(',
     to: 'claim.state === "ended" && isKept(',
   },
   {
     fault: "keeps a place after a jump of the clock for as long as the lease that it waits for",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "heldForUs(claim, policy) : policy.attachedForUs",
     to: "heldForUs(claim, policy) : (claim.ttlUs ?? policy.attachedForUs)",
   },
   {
     fault: "keeps a lease that was cut short for its whole time to live after a jump of the clock",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "provisional ? Math.min(wholeUs, graceUs) : wholeUs;",
     to: "wholeUs;",
   },
@@ -307,7 +307,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "grants to waiters before the lock is due",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "    if (!mayGrant(draft)) return;",
     to: "    if (draft.failOver.grantsFromUs > draft.clock.atLeastUs) return;",
   },
@@ -325,13 +325,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "leaves waiters of an exhausted lock in its queue",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "    if (isExhausted(lock)) {",
     to: "    if (isExhausted(lock) && !mayGrant(draft)) return;\n    if (isExhausted(lock)) {",
   },
   {
     fault: "grants to waiters without an attempt",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "    if (isExhausted(lock)) {",
     to: "    if (isExhausted(lock) && head.ttlUs === null) {",
   },
@@ -349,7 +349,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "asks for the status when a request comes, and not when it is granted",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "    if (!isInWantedStatus(lock, head.terms)) {",
     to: "    if (!lock) {",
   },
@@ -427,7 +427,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "calls a short lease that nobody came for expired",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: 'return claim.provisional ? "lapsed" : "expired";',
     to: 'return claim.provisional && claim.ttlUs === null ? "lapsed" : "expired";',
   },
@@ -499,7 +499,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "ends leases that run out together in any order",
-    file: "advance.ts",
+    file: "transitions.ts",
     from: "of inOrder(due)",
     to: "of inOrder(due).reverse()",
   },

@@ -109,7 +109,7 @@ export const PLANTED: readonly Planted[] = [
     caughtBy: ["grants flow again soon"],
     patches: [
       {
-        file: "core/advance.ts",
+        file: "core/transitions.ts",
         from: '  if (claim.state === "waiting" && isKept(draft, claim)) return false;',
         to: '  if (claim.state === "waiting") return false;',
       },
@@ -122,7 +122,7 @@ export const PLANTED: readonly Planted[] = [
     caughtBy: ["nothing is held for nobody", "nobody waits for what is free"],
     patches: [
       {
-        file: "core/advance.ts",
+        file: "core/transitions.ts",
         from: '  if (claim.state === "waiting" && isKept(draft, claim)) return false;',
         to: '  if (claim.state === "held" || isKept(draft, claim)) return false;',
       },

@@ -1,14 +1,13 @@
 // Decides one transaction: from the rows of some locks, the commands for each of them and a time, to the rows to
 // write, the outcomes and the events. Pure: no I/O, no clock, no randomness. Throws only for bugs.
 
-import { endDue, grantWaiters } from "./advance.ts";
 import { addByLock, type Claim } from "./claim.ts";
 import type { Change, Command, Event, Outcome, Release } from "./command.ts";
 import { decide, hasChanged, isChange, keepInTime } from "./decide.ts";
 import { type Lock, withWake } from "./lock.ts";
 import type { NotedChange } from "./noted-change.ts";
 import type { Policy, Rows } from "./rows.ts";
-import { claimOf, type Draft, openDraft } from "./transitions.ts";
+import { claimOf, type Draft, endDue, grantWaiters, openDraft } from "./transitions.ts";
 
 /** `submittedMs`: when the command arrived, by the server's own clock. */
 export interface Submitted {

@@ -1,7 +1,6 @@
 // The decision about one command for a lock that has been brought up to the present time. Also knows who comes back to a
 // claim.
 
-import { grantWaiters, mayGrant } from "./advance.ts";
 import { RETRY_AFTER_US_MIN } from "./bounds.ts";
 import { type Claim, type ClaimRef, isServerMade, sameSecret } from "./claim.ts";
 import type {
@@ -41,8 +40,10 @@ import {
   end,
   enqueue,
   grantAtOnce,
+  grantWaiters,
   isAsGranted,
   keepAlive,
+  mayGrant,
   prolong,
   snapshot,
   startGrace,

@@ -2,7 +2,6 @@
 // logic. Times are readings of the database's clock in microseconds since 1970, as numbers (exact until the year 2255).
 // Ids, ticket numbers, tokens and versions are bigint everywhere.
 
-import type { ClaimTimes } from "../core/advance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
@@ -12,6 +11,7 @@ import type { Counters, GuardRow, Lock } from "../core/lock.ts";
 import type { NotedChange } from "../core/noted-change.ts";
 import type { Rows } from "../core/rows.ts";
 import type { Span } from "../core/span.ts";
+import type { ClaimTimes } from "../core/transitions.ts";
 
 export interface LockPlan {
   readonly id: bigint;

@@ -2,8 +2,8 @@
 // and a client that is there loses nothing.
 
 import { describe, expect, test } from "vitest";
-import { isFromAhead } from "../../server/core/advance.ts";
 import { PLACE_US_MAX } from "../../server/core/bounds.ts";
+import { isFromAhead } from "../../server/core/transitions.ts";
 import { CLAIM } from "../support/claims.ts";
 import { ATTACHED_FOR_US, OneLock, SECOND_US } from "./one-lock.ts";
 

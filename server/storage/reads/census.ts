@@ -3,8 +3,8 @@
 // on MySQL as of one moment, so that no lock moves along the index during the read. The index of `next_deadline` has every
 // busy lock, and those that were released lately.
 
-import type { ClaimTimes } from "../../core/advance.ts";
 import { partsOf } from "../../core/bounds.ts";
+import type { ClaimTimes } from "../../core/transitions.ts";
 import { HAS_HOLDER, LOCK_LIST } from "../rows/columns.ts";
 import {
   bigintOf,

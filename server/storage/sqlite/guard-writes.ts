@@ -22,10 +22,9 @@ import {
 import { DECIDED_AT_STEP_US } from "../store.ts";
 import { textSetsOf } from "./statements.ts";
 
-type GuardWriteName = "write_lock" | "write_lock_and_holder" | "write_lock_without_holder";
-
 interface GuardWrite {
-  readonly name: GuardWriteName;
+  /** Under which the statement is counted. */
+  readonly name: string;
   readonly sql: string;
   readonly values: (Value | string)[];
 }
@@ -41,17 +40,14 @@ const GONE = 1;
 const RENEWED = 2;
 const NEW = 3;
 const HOLDER = [
-  [],
-  ["holder_state = 0"],
-  setsOf(CLAIM_CHANGING_COLUMNS.map((column) => `holder_${column}`)),
-  textSetsOf(HOLDER_COLUMNS),
-];
-const NAMES: readonly GuardWriteName[] = [
-  "write_lock",
-  "write_lock_without_holder",
-  "write_lock_and_holder",
-  "write_lock_and_holder",
-];
+  { name: "write_lock", sets: [] },
+  { name: "write_lock_without_holder", sets: ["holder_state = 0"] },
+  {
+    name: "write_lock_and_holder",
+    sets: setsOf(CLAIM_CHANGING_COLUMNS.map((column) => `holder_${column}`)),
+  },
+  { name: "write_lock_and_holder", sets: textSetsOf(HOLDER_COLUMNS) },
+] as const;
 
 const STAYS = 0;
 const IS_SET = 1;
@@ -71,7 +67,7 @@ function sqlOf(seldom: number, decided: number, holder: number, bound: number): 
   if (known !== undefined) return known;
   const sets = [
     ...setsOf(LOCK_COUNTED_COLUMNS),
-    ...[SELDOM[seldom], DECIDED[decided], HOLDER[holder], BOUND[bound]].flatMap((part) => part ?? []),
+    ...[SELDOM[seldom], DECIDED[decided], HOLDER[holder]?.sets, BOUND[bound]].flatMap((part) => part ?? []),
   ];
   const sql = `UPDATE rowlock_lock SET ${sets.join(", ")} WHERE id = ?`;
   made[at] = sql;
@@ -122,10 +118,11 @@ export function guardWrite(
   } else values.push(bounds.soonUs, bounds.laterUs, bounds.atMostUs, bounds.atMostUs);
 
   values.push(id);
-  return { name: NAMES[holder] as GuardWriteName, sql: sqlOf(seldom, decided, holder, bound), values };
+  const { name } = HOLDER[holder];
+  return { name, sql: sqlOf(seldom, decided, holder, bound), values };
 }
 
-function holderChoice(move: HolderMove | undefined): number {
+function holderChoice(move: HolderMove | undefined) {
   if (!move) return KEPT;
   if (!move.holder) return GONE;
   return move.isNew ? NEW : RENEWED;
