@@ -253,6 +253,7 @@ export interface OutcomeKinds {
 }
 
 export type OutcomeNamed<Kind extends Outcome["kind"]> = Extract<Outcome, { kind: Kind }>;
+export type CommandOf<Verb extends Command["verb"]> = Extract<Command, { readonly verb: Verb }>;
 export type OutcomeOf<Verb extends Command["verb"]> = OutcomeNamed<OutcomeKinds[Verb]>;
 
 export interface Place {

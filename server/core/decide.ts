@@ -5,22 +5,16 @@ import { RETRY_AFTER_US_MIN } from "./bounds.ts";
 import { type Claim, type ClaimRef, isServerMade, sameSecret } from "./claim.ts";
 import type {
   Acquire,
-  Attach,
   Change,
   Command,
+  CommandOf,
   DeleteRecord,
-  Detach,
-  ForceRelease,
   Outcome,
   OutcomeKinds,
   OutcomeNamed,
   OutcomeOf,
   Refused,
-  Release,
-  Renew,
-  SetLimit,
   UpdateRecord,
-  Withdraw,
 } from "./command.ts";
 import { effectiveLimit, fits, neverFits } from "./limit.ts";
 import {
@@ -76,7 +70,7 @@ interface Verb<Asked extends Command> {
     : null;
 }
 
-const VERBS: { readonly [Name in Command["verb"]]: Verb<Extract<Command, { readonly verb: Name }>> } = {
+const VERBS: { readonly [Name in Command["verb"]]: Verb<CommandOf<Name>> } = {
   acquire: { decide: acquire, isChange: false, makesLock: true },
   attach: { decide: attach, isChange: false, makesLock: null },
   detach: { decide: detach, isChange: false, makesLock: null },
@@ -113,19 +107,19 @@ export function makesLock({ verb }: Command): boolean {
   return VERBS[verb].makesLock === true;
 }
 
-function attach(draft: Draft, command: Attach): OutcomeOf<"attach"> {
+function attach(draft: Draft, command: CommandOf<"attach">): OutcomeOf<"attach"> {
   const claim = find(draft, command.ref);
   return claim ? returning(draft, claim, command.replica) : { kind: "unknown_claim" };
 }
 
-function detach(draft: Draft, command: Detach): OutcomeOf<"detach"> {
+function detach(draft: Draft, command: CommandOf<"detach">): OutcomeOf<"detach"> {
   const claim = find(draft, command.ref);
   // The waiter may hang on another replica by now. Then the loss of this replica's stream means nothing.
   if (claim?.state === "waiting" && claim.replica === command.replica) startGrace(draft, claim);
   return { kind: "done" };
 }
 
-function renew(draft: Draft, command: Renew): OutcomeOf<"renew"> {
+function renew(draft: Draft, command: CommandOf<"renew">): OutcomeOf<"renew"> {
   const claim = find(draft, command.ref);
   if (!claim) return { kind: "unknown_claim" };
   const { ttlUs = claim.ttlUs } = command;
@@ -140,7 +134,7 @@ function ranFor({ nowUs }: Draft, { provisional, deadlineUs, ttlUs }: Claim): nu
   return deadlineUs === null || ttlUs === null ? undefined : Math.max(0, nowUs - (deadlineUs - ttlUs));
 }
 
-function release(draft: Draft, command: Release): OutcomeOf<"release"> {
+function release(draft: Draft, command: CommandOf<"release">): OutcomeOf<"release"> {
   const claim = find(draft, command.ref);
   if (!claim) return { kind: "unknown_claim" };
   if (claim.state === "ended") {
@@ -155,14 +149,18 @@ function release(draft: Draft, command: Release): OutcomeOf<"release"> {
   return { kind: "released", byThisCall: true };
 }
 
-function withdraw(draft: Draft, { secret }: Withdraw, known: Claim | undefined): OutcomeOf<"withdraw"> {
+function withdraw(
+  draft: Draft,
+  { secret }: CommandOf<"withdraw">,
+  known: Claim | undefined,
+): OutcomeOf<"withdraw"> {
   if (known?.lockId !== draft.lock.id || known.state === "ended") return { kind: "done" };
   const isUnheard = known.secret === secret && known.state === "held" && isAsGranted(known);
   if (isServerMade(known.requestId) || isUnheard) end(draft, known, "cancelled");
   return { kind: "done" };
 }
 
-function setLimit(draft: Draft, command: SetLimit): OutcomeOf<"set_limit"> {
+function setLimit(draft: Draft, command: CommandOf<"set_limit">): OutcomeOf<"set_limit"> {
   const { lock } = draft;
   const { expectedVersion = lock.limitVersion } = command;
   if (expectedVersion !== lock.limitVersion) return { kind: "version_mismatch", version: lock.limitVersion };
@@ -182,7 +180,7 @@ function setLimit(draft: Draft, command: SetLimit): OutcomeOf<"set_limit"> {
   return { kind: "limit", lock, limit: draft.limit, version: lock.limitVersion };
 }
 
-function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_release"> {
+function forceRelease(draft: Draft, command: CommandOf<"force_release">): OutcomeOf<"force_release"> {
   const chosen: Claim[] = [];
   for (const claim of draft.claims) {
     if (command.chosen?.ticketNumbers.has(claim.ticketNumber) === false) continue;
@@ -327,7 +325,7 @@ function asItIs(claim: Claim): OutcomeNamed<"held" | "waiting" | "ended"> {
 }
 
 /** Whether the command comes back to exactly this claim, by its id or by its request id. */
-export function comesBackTo(command: Command, claim: Claim): command is Acquire | Attach {
+export function comesBackTo(command: Command, claim: Claim): command is CommandOf<"acquire" | "attach"> {
   if (command.verb === "attach") {
     const { lockId, ticketNumber, secret } = command.ref;
     return claim.lockId === lockId && claim.ticketNumber === ticketNumber && sameSecret(claim.secret, secret);

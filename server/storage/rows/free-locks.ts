@@ -2,14 +2,7 @@
 // the index of records, and reads the first entries of each group. Every read is bounded. `reads/free-locks.ts` has the
 // reads; this file decides what to read, and puts the locks of all groups into one order.
 
-import {
-  FREE_ENTRIES_MAX,
-  FREE_GROUPS_MAX,
-  GROUP_ENTRIES,
-  GROUP_ENTRIES_MAX,
-  GROUP_READS_MAX,
-  GROUP_READS_SMALL,
-} from "../storage-bounds.ts";
+import * as bounds from "../storage-bounds.ts";
 import type { FreeLock, FreePage, FreePosition, FreeSelector, RecordGroup, RecordGroups } from "../store.ts";
 import { bytesOf, folderOf, prefixRange } from "./values.ts";
 
@@ -77,7 +70,7 @@ export async function findFree(
   const at = { ...from, groups: found };
   const groups = found.groups.filter(({ status }) => isWantedStatus(selector, status));
   const ranges = groups.flatMap((group) => rangesOf(group, selector, from.after));
-  const entries = Math.min(atMost, Math.ceil(FREE_ENTRIES_MAX / groups.length));
+  const entries = Math.min(atMost, Math.ceil(bounds.FREE_ENTRIES_MAX / groups.length));
   const { locks, end } = merged(groups.length > 0 ? await reads.free(ranges, entries) : []);
   if (end) return { locks, at, next: { ...at, after: end }, nextInUs: null };
   if (!found.isLast) {
@@ -121,13 +114,13 @@ async function groupsAfter(
 ): Promise<RecordGroups> {
   const groups: RecordGroup[] = [];
   let last = behind;
-  for (let read = 0; read < GROUP_READS_MAX; read++) {
-    const entries = read < GROUP_READS_SMALL ? GROUP_ENTRIES : GROUP_ENTRIES_MAX;
+  for (let read = 0; read < bounds.GROUP_READS_MAX; read++) {
+    const entries = read < bounds.GROUP_READS_SMALL ? bounds.GROUP_ENTRIES : bounds.GROUP_ENTRIES_MAX;
     const found = await reads.groups(groupRangesAfter(prefix, last), entries);
     for (const inRange of found) {
       for (const group of inRange) {
         if (last && last.folder === group.folder && last.status === group.status) continue;
-        if (groups.length === FREE_GROUPS_MAX) return { groups, isLast: false };
+        if (groups.length === bounds.FREE_GROUPS_MAX) return { groups, isLast: false };
         groups.push(group);
         last = group;
       }
