@@ -152,8 +152,8 @@ export const PLANTED: readonly Planted[] = [
       },
       {
         file: "core/decide.ts",
-        from: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const claim = find(draft, command.ref);',
-        to: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const held = draft.claims.find(({ state }) => state === "held");\n  const claim = held ?? find(draft, command.ref);',
+        from: 'function release(draft: Draft, command: CommandOf<"release">): OutcomeOf<"release"> {\n  const claim = find(draft, command.ref);',
+        to: 'function release(draft: Draft, command: CommandOf<"release">): OutcomeOf<"release"> {\n  const held = draft.claims.find(({ state }) => state === "held");\n  const claim = held ?? find(draft, command.ref);',
       },
     ],
   },

@@ -170,13 +170,8 @@ function setLimit(draft: Draft, command: CommandOf<"set_limit">): OutcomeOf<"set
   lock.limitReason = command.reason;
   draft.limit = effectiveLimit(lock, draft.limitRules);
   draft.events.push({ kind: "limit_set", lock: { ...lock }, from, caller: command.caller });
-  draft.noted.push({
-    ...noteOf(draft, command),
-    kind: "limit",
-    from: limitText(from),
-    to: limitText(lock.limit),
-    reason: command.reason,
-  });
+  const texts = { from: limitText(from), to: limitText(lock.limit), reason: command.reason };
+  draft.noted.push({ ...noteOf(draft, command), kind: "limit", ...texts });
   return { kind: "limit", lock, limit: draft.limit, version: lock.limitVersion };
 }
 
@@ -202,21 +197,16 @@ function forceRelease(draft: Draft, command: CommandOf<"force_release">): Outcom
 }
 
 function updateRecord(draft: Draft, command: UpdateRecord): OutcomeOf<"update_record"> {
-  const { lock, nowUs } = draft;
+  const { lock } = draft;
   const { record: before } = lock;
   const version = before?.version ?? 0n;
   const { expectedVersion = version } = command;
   if (expectedVersion !== version) return { kind: "version_mismatch", version };
   const isNewRecord = before === null;
   if (isNewRecord && command.mayMakeRecord === false) return { kind: "no_record" };
-  const set = nextRecord(
-    lock,
-    changesOf(command, lock.lastToken, nowUs),
-    draft.failOver,
-    principalOf(command),
-  );
-  lock.record = set;
   const { caller } = command;
+  const set = nextRecord(lock, changesOf(draft, command), draft.failOver, principalOf(command));
+  lock.record = set;
   draft.events.push({
     kind: "record_changed",
     change: "set",
@@ -260,14 +250,10 @@ function noteRecord(
   draft.noted.push({ ...noteOf(draft, command), kind: "record", ...texts });
 }
 
-function changesOf(
-  { notBefore, attemptsLeft, status }: UpdateRecord,
-  lastToken: bigint,
-  nowUs: number,
-): RecordChange {
+function changesOf({ lock, nowUs }: Draft, { notBefore, attemptsLeft, status }: UpdateRecord): RecordChange {
   return {
     ...(notBefore !== undefined && { notBeforeUs: instantOf(notBefore, nowUs) }),
-    ...(attemptsLeft !== undefined && { attemptsLeft, attemptsSince: lastToken }),
+    ...(attemptsLeft !== undefined && { attemptsLeft, attemptsSince: lock.lastToken }),
     ...(status !== undefined && { status }),
   };
 }

@@ -18,6 +18,7 @@ import {
 import type { Clock } from "../core/database-clock.ts";
 import type { Lock } from "../core/lock.ts";
 import { type Linked, RecentList } from "../core/recent-map.ts";
+import type { Queue } from "../core/rows.ts";
 import {
   ALONE_AFTER_OTHERS,
   CACHED_CLAIMS_OF_LOCK,
@@ -244,10 +245,7 @@ export function inState(all: ReadonlyMap<bigint, Claim>, wanted: Claim["state"])
 }
 
 /** Up to where a read of the head saw the queue; null: all of it. */
-export function seenTo(
-  lock: Lock | undefined,
-  queue: { readonly head: readonly Claim[]; readonly complete: boolean } | undefined,
-): QueuePosition | null {
+export function seenTo(lock: Lock | undefined, queue: Queue | undefined): QueuePosition | null {
   if (queue ? queue.complete : lock?.waiting === 0) return null;
   const last = queue?.head.at(-1);
   return last ? positionOf(last) : BEFORE_QUEUE;
@@ -323,7 +321,7 @@ interface LockWithClaims {
 export class Copies implements Before {
   readonly locks = new Map<bigint, Lock>();
   readonly asked = new Set<Claim>();
-  readonly queues = new Map<bigint, { readonly head: readonly Claim[]; readonly complete: boolean }>();
+  readonly queues = new Map<bigint, Queue>();
   readonly #clock: Clock;
   readonly #originals = new Map<bigint, LockWithClaims>();
   readonly #claims = new Map<Claim, Claim>();
