@@ -109,7 +109,7 @@ export const PLANTED: readonly Planted[] = [
     caughtBy: ["grants flow again soon"],
     patches: [
       {
-        file: "core/advance.ts",
+        file: "core/transitions.ts",
         from: '  if (claim.state === "waiting" && isKept(draft, claim)) return false;',
         to: '  if (claim.state === "waiting") return false;',
       },
@@ -122,7 +122,7 @@ export const PLANTED: readonly Planted[] = [
     caughtBy: ["nothing is held for nobody", "nobody waits for what is free"],
     patches: [
       {
-        file: "core/advance.ts",
+        file: "core/transitions.ts",
         from: '  if (claim.state === "waiting" && isKept(draft, claim)) return false;',
         to: '  if (claim.state === "held" || isKept(draft, claim)) return false;',
       },
@@ -134,7 +134,7 @@ export const PLANTED: readonly Planted[] = [
     caughtBy: [REPEATED, FALLEN, LINEARIZABLE],
     patches: [
       {
-        file: "core/fail-over.ts",
+        file: "core/lock.ts",
         from: "return last >= first ? last + 1n : first;",
         to: "return last >= first ? last + (last % 8n === 0n ? 0n : 1n) : first;",
       },
@@ -152,8 +152,8 @@ export const PLANTED: readonly Planted[] = [
       },
       {
         file: "core/decide.ts",
-        from: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const claim = find(draft, command.ref);',
-        to: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const held = draft.claims.find(({ state }) => state === "held");\n  const claim = held ?? find(draft, command.ref);',
+        from: 'function release(draft: Draft, command: CommandOf<"release">): OutcomeOf<"release"> {\n  const claim = find(draft, command.ref);',
+        to: 'function release(draft: Draft, command: CommandOf<"release">): OutcomeOf<"release"> {\n  const held = draft.claims.find(({ state }) => state === "held");\n  const claim = held ?? find(draft, command.ref);',
       },
     ],
   },
@@ -176,11 +176,11 @@ export const PLANTED: readonly Planted[] = [
     patches: [
       {
         file: "core/decide-batch.ts",
-        from: "  const left = afterEarlier(command, index, markFound, earlierOf(draft, context));",
-        to: `  const alike = earlierOf(draft, context).map(({ outcomes }) => outcomes[index]).find((outcome) =>
+        from: "  const left = afterEarlier(command, index, markFound, earlier);",
+        to: `  const alike = earlier.map(({ outcomes }) => outcomes[index]).find((outcome) =>
     outcome?.kind === "record" && outcome.setVersion === draft.lock.record?.version);
   if (alike) return alike;
-  const left = afterEarlier(command, index, markFound, earlierOf(draft, context));`,
+  const left = afterEarlier(command, index, markFound, earlier);`,
       },
     ],
   },

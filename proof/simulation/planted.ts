@@ -36,7 +36,7 @@ export const DIFFERENCES: readonly Difference[] = [
     fault: "takes any earlier attempt for one that was committed",
     patches: [
       {
-        file: "core/changes.ts",
+        file: "core/decide-batch.ts",
         from: "markLeft !== markFound && markLeft === markNow",
         to: "markLeft !== markFound && markNow >= 0n",
       },
@@ -46,7 +46,7 @@ export const DIFFERENCES: readonly Difference[] = [
     fault: "makes a change again whatever has changed since",
     patches: [
       {
-        file: "core/changes.ts",
+        file: "core/decide-batch.ts",
         from: "if (markNow !== markFound && hasChanged(outcome))",
         to: "if (markNow < 0n && hasChanged(outcome))",
       },

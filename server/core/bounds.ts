@@ -15,10 +15,7 @@ export const REQUEST_ID_BYTES_MAX = 100;
 /** Longest ticket or lease id, in characters: two 64-bit numbers and a secret of 22 characters. */
 export const CLAIM_ID_CHARS_MAX = 64;
 
-/**
- * Longest status of a lock's record, in bytes, and most statuses that one request wants: words of a small state
- * machine.
- */
+/** Longest status of a record, in bytes, and most statuses that one request wants: words of a small state machine. */
 export const STATUS_BYTES_MAX = 63;
 export const STATUSES_MAX = 16;
 /** Most attempts that a record counts: far more than anybody needs. */
@@ -26,19 +23,13 @@ export const ATTEMPTS_MAX = 1_000_000;
 /** Longest delay until the next grant of a lock: 10 years. A longer one is a mistake in a unit. */
 export const DELAY_US_MAX = 3652.5 * 24 * 3600 * SECOND_US;
 
-/**
- * Most leases of one Capture, and most names that it may choose among: one answer, one transaction of some ten
- * milliseconds.
- */
+/** Most leases of one Capture, and most names to choose among: one answer, one transaction of some ten milliseconds. */
 export const CAPTURE_MAX = 100;
 export const CAPTURE_NAMES_MAX = 1_000;
 
 /** Shortest time to live: below it, a network hiccup would end leases of healthy holders. */
 export const TTL_US_MIN = SECOND_US;
-/**
- * Longest time to live and longest wait: 24 days, within the longest timer of Node (2^31 ms). Clients share this
- * bound.
- */
+/** Longest time to live and longest wait: 24 days, within the longest timer of Node (2^31 ms). Clients share it. */
 export const DURATION_US_MAX = 24 * 24 * 3600 * SECOND_US;
 /** Time to live if the request names none. */
 export const TTL_US_DEFAULT = 30 * SECOND_US;
@@ -64,10 +55,7 @@ export const PERMITS_MAX = 1_000_000;
 /** The limit of a lock without any setting: a plain Acquire is a mutex. */
 export const LIMIT_DEFAULT = 1;
 
-/**
- * Waiters that a decision reads from the head of a queue: one for each command and this many more, and the most at a
- * time.
- */
+/** Waiters that a decision reads from the head of a queue: one for each command and this many more; and the most. */
 export const QUEUE_HEAD_EXTRA = 1;
 export const QUEUE_HEAD_MAX = 256;
 /** Claims past their deadline that one decision reads for its locks. The next sweep takes the rest. */

@@ -37,7 +37,7 @@ export interface ClaimKey {
   readonly ticketNumber: bigint;
 }
 
-/** A claim's key as text, for maps and sets. */
+/** For maps and sets. */
 export function keyText({ lockId, ticketNumber }: ClaimKey): string {
   return `${lockId}.${ticketNumber}`;
 }
@@ -45,19 +45,24 @@ export function keyText({ lockId, ticketNumber }: ClaimKey): string {
 /** The place of holders. Waiters have higher ones. */
 export const HELD_PLACE = 0n;
 
-/**
- * A claim's place in its queue: the lowest goes first, and of equal ones the lowest ticket number. Every queue is by
- * arrival.
- */
+/** The place in a queue: the lowest goes first, of equal ones the lowest ticket number. Every queue is by arrival. */
 export function placeOf({ state, ticketNumber }: Pick<Claim, "state" | "ticketNumber">): bigint {
   return state === "waiting" ? ticketNumber : HELD_PLACE;
 }
 
-/** Sorts claims by lock, and by ticket number, which is the order of requests. */
+/** Sorts by lock, and by ticket number, which is the order of requests. */
 export function inOrder(claims: Claim[]): Claim[] {
   const isBefore = (a: Claim, b: Claim) =>
     a.lockId === b.lockId ? a.ticketNumber < b.ticketNumber : a.lockId < b.lockId;
   return claims.sort((a, b) => (isBefore(a, b) ? -1 : 1));
+}
+
+export function addByLock(byLock: Map<bigint, Claim[]>, claims: Iterable<Claim>): void {
+  for (const claim of claims) {
+    const ofLock = byLock.get(claim.lockId);
+    if (ofLock) ofLock.push(claim);
+    else byLock.set(claim.lockId, [claim]);
+  }
 }
 
 /** Identifies a claim and proves the right to act on it: the content of a ticket or lease id. */
@@ -102,15 +107,11 @@ export interface Claim {
   ttlUs: number | null;
   /** When the present state runs out; null only for a lease without end. */
   deadlineUs: number | null;
-  /**
-   * The replica whose stream or blocked call gave the waiter's last sign of life; null: none. Of an ended claim, the last
-   * one that it had.
-   */
+  /** The replica whose stream or blocked call gave the waiter's last sign of life; null: none. */
   replica: bigint | null;
   /**
-   * Granted, and nobody has come for the lease yet. After a wait, such a lease ends with the grace period at the
-   * latest. A lease without end that was granted at once stays: no time ends it, and an operator sees that perhaps
-   * nobody knows of it.
+   * Granted, and nobody has come for the lease yet. After a wait, such a lease ends with the grace period at the latest. One
+   * without end that was granted at once stays, and an operator sees that perhaps nobody knows of it.
    */
   provisional: boolean;
   /** 0 until granted. */
@@ -118,9 +119,7 @@ export interface Claim {
   grantedAtUs: number | null;
   endedAtUs: number | null;
   endReason: EndReason | null;
-  /**
-   * The operator's reason for ending the claim, or the lock's status if it was none of those wanted; otherwise empty.
-   */
+  /** The operator's reason for ending the claim, or the lock's status if it was none of those wanted; otherwise empty. */
   endNote: string;
   /** Who force-released it: the principal, or the address if the server asks nobody; otherwise empty. */
   endedBy: string;
@@ -147,7 +146,7 @@ export function keptRequestId(mark: string, requestId: string, index: number | "
   return `${DERIVED_PREFIX}${mark}${SEPARATOR}${requestId}${SEPARATOR}${index}`;
 }
 
-/** The request id as the caller knows it; empty if the caller gave none. */
+/** Empty if the caller gave none. */
 export function callersRequestId({ requestId }: Pick<Claim, "requestId">): string {
   if (isServerMade(requestId)) return "";
   if (!requestId.startsWith(DERIVED_PREFIX)) return requestId;
@@ -163,29 +162,25 @@ export function sameSecret(a: string, b: string): boolean {
   return difference === 0;
 }
 
-/**
- * The form of a ticket id or lease id. Both are the same string, because a claim keeps its id when it is granted.
- * Numbers start at 1 and have no leading zeros, so that each claim has one spelling.
- */
+/** Numbers start at 1 and have no leading zeros, so that each claim has one spelling. */
 const ID_FORM = /^([1-9a-z][0-9a-z]{0,12})\.([1-9a-z][0-9a-z]{0,12})\.([A-Za-z0-9_-]{22})$/;
 /** A Number holds this many base-36 digits without loss, and is parsed several times as fast as a bigint. */
 const SAFE_DIGITS = 10;
 const BIGINT_MAX = 2n ** 63n - 1n;
 
 /**
- * Formats a ticket id or lease id: `lock.ticket.secret`, the numbers in base 36. The numbers find the row by its
- * primary key, and the secret proves the right to act on the claim.
+ * The ticket id or lease id, which are one string, because a claim keeps its id when it is granted: `lock.ticket.secret`, the
+ * numbers in base 36. The numbers find the row by its primary key, and the secret proves the right to act on the claim.
  */
 export function formatClaimId(ref: ClaimRef): string {
   return `${ref.lockId.toString(36)}.${ref.ticketNumber.toString(36)}.${ref.secret}`;
 }
 
-/** The secret in an id that is well formed. */
 export function secretOf(id: string): string {
   return id.slice(id.lastIndexOf(".") + 1);
 }
 
-/** The parts of an id; null if the text cannot be one. Does not say whether the claim exists. */
+/** null: the text cannot be an id. Does not say whether the claim exists. */
 export function parseClaimId(id: string): ClaimRef | null {
   if (id.length > CLAIM_ID_CHARS_MAX) return null;
   const parts = ID_FORM.exec(id);

@@ -2,8 +2,7 @@
 
 import type { Claim, ClaimKey, ClaimRef, Mode, Terms } from "./claim.ts";
 import type { EffectiveLimit } from "./limit.ts";
-import type { Lock } from "./lock.ts";
-import type { LockRecord, RunResult } from "./record.ts";
+import type { Lock, LockRecord, RunResult } from "./lock.ts";
 import type { CallSpan } from "./span.ts";
 
 /** Who made a call. No decision depends on it. */
@@ -15,8 +14,8 @@ export interface Caller {
   /** Asked before a new name of a lock is made for it; false: it has made too many lately. */
   mayMakeName?(): boolean;
   /**
-   * Keeps room for so many more leases in its quota, until the function that it returns is called. null: it has no room;
-   * undefined or unset: nothing bounds it.
+   * Keeps room for so many more leases in its quota, until the function that it returns is called. null: it has no
+   * room; undefined or unset: nothing bounds it.
    */
   roomForLeases?(leases: number): (() => void) | null | undefined;
   /** Aborted when nobody waits for the answer any more; the reason is a ClientGone. */
@@ -33,9 +32,7 @@ interface Called {
   readonly caller?: Caller | undefined;
 }
 
-/**
- * A request for the lock. `secret` and `requestId` are made before the decision, so that the command can be repeated.
- */
+/** `secret` and `requestId` are made before the decision, so that the command can be repeated. */
 export interface Acquire extends Called {
   readonly verb: "acquire";
   readonly name: string;
@@ -52,15 +49,9 @@ export interface Acquire extends Called {
   /** Whether the request may take a place in the queue. */
   readonly mayWait: boolean;
   readonly maxWaitUs: number | null;
-  /**
-   * One of several locks that would do. If another transaction holds the lock's rows, the server refuses instead of
-   * waiting.
-   */
+  /** One of several locks that would do. If another transaction holds the lock's rows, the server refuses at once. */
   readonly isOneOfMany?: boolean;
-  /**
-   * The caller has waited for this and may be gone. A grant at once is then as provisional as one after a wait in the
-   * queue.
-   */
+  /** The caller has waited for this and may be gone, so a grant at once is as provisional as one after a wait. */
   readonly afterWait?: boolean;
   /** The replica whose stream or blocked call will keep the place alive; null for a caller that polls. */
   readonly replica: bigint | null;
@@ -74,8 +65,8 @@ export interface Attach extends Called {
 }
 
 /**
- * The replica's last stream for this waiter is gone, without a final answer: the grace period begins. A lease that
- * was granted meanwhile runs only for the grace period already.
+ * The replica's last stream for this waiter is gone, without a final answer: the grace period begins. A lease that was
+ * granted meanwhile runs only for that anyway.
  */
 export interface Detach {
   readonly verb: "detach";
@@ -101,8 +92,8 @@ export interface Release extends Called {
 }
 
 /**
- * Ends the claim of this request, if there is one: its caller got no answer. If the caller has chosen the request id, it
- * may have repeated the request, so this ends only the claim with this secret, and only until somebody comes for it.
+ * Ends the claim of this request, if there is one: its caller got no answer. If the caller has chosen the request id,
+ * it may have repeated the request, so this ends only the claim with this secret, and only until somebody comes for it.
  */
 export interface Withdraw {
   readonly verb: "withdraw";
@@ -157,17 +148,14 @@ export interface DeleteRecord extends Called {
   readonly reason?: string;
 }
 
-/**
- * Ends what is due and grants what fits, because time may have passed. Every command does this; this one does only
- * this.
- */
+/** Ends what is due and grants what fits, as every command does: time may have passed. */
 export interface Advance {
   readonly verb: "advance";
   /** Claims of the lock that the decision must read; unset: those that are due. */
   readonly claims?: readonly ClaimKey[];
 }
 
-/** The commands whose changes must not be made twice: see `changes.ts`. */
+/** The commands whose changes must not be made twice: see `Marks`. */
 export type Change = SetLimit | ForceRelease | UpdateRecord | DeleteRecord;
 
 export type Command = Acquire | Attach | Detach | Renew | Release | Withdraw | Change | Advance;
@@ -245,10 +233,7 @@ export type Outcome =
   | { readonly kind: "unknown_claim" }
   /** Nobody has named the lock yet. */
   | { readonly kind: "unknown_lock" }
-  /**
-   * An earlier attempt may have made this change, and others have made changes since. The engine turns this into a
-   * Fault.
-   */
+  /** An earlier attempt may have made this change, and others have made changes since. */
   | { readonly kind: "in_doubt" }
   | { readonly kind: "done" };
 
@@ -268,6 +253,7 @@ export interface OutcomeKinds {
 }
 
 export type OutcomeNamed<Kind extends Outcome["kind"]> = Extract<Outcome, { kind: Kind }>;
+export type CommandOf<Verb extends Command["verb"]> = Extract<Command, { readonly verb: Verb }>;
 export type OutcomeOf<Verb extends Command["verb"]> = OutcomeNamed<OutcomeKinds[Verb]>;
 
 export interface Place {
@@ -280,8 +266,8 @@ export interface Place {
 }
 
 /**
- * What happened to claims, in order: for waiters, for the metrics and for the audit log. The caller is the one whose
- * command did it; unset: it happened by itself, or because another command made room.
+ * What happened to claims, in order: for waiters, for the metrics and for the audit log. `caller`: whose command did
+ * it; unset: it happened by itself, or another command made room.
  */
 export type Event = Called &
   (

@@ -36,23 +36,20 @@ export class DatabaseClock {
   #ahead: Ahead | null = null;
   /** The monotonic time of the last reading that was used. */
   #takenUs = Number.NEGATIVE_INFINITY;
-  /**
-   * Readings asked for before this time are not used: they may be older than a step of the clock, or than a doubt
-   * about it.
-   */
+  /** Readings asked for before this are not used: they may be older than a step of the clock, or than a doubt about it. */
   #askedFromUs = Number.NEGATIVE_INFINITY;
   #isDoubted = false;
   /**
-   * The latest time that a decision got since the last step or doubt. No later decision gets an earlier one, so that what is
-   * left of a wait never exceeds what was asked for.
+   * The latest time that a decision got since the last step or doubt. Narrower bounds would set it back, and what is left of a
+   * wait would exceed what was asked for. So no later decision gets an earlier time.
    */
   #givenUs = Number.NEGATIVE_INFINITY;
   /** Monotonic times, because these pass evenly however the clock is set. */
   #jumpedAtUs: number | null = null;
   #backAtUs: number | null = null;
   /**
-   * What short steps had skipped when the last one was seen. It wears off at the rate of drift, which shortens leases
-   * no more than drift may, so that a dead holder's long lease does not last for ever beside a clock that is set often.
+   * What short steps had skipped when the last one was seen. It wears off at the rate of drift, so that a dead holder's long
+   * lease does not last for ever beside a clock that is set often.
    */
   #skipped = { us: 0, seenUs: 0 };
   /** Whether the next reading is the first since the start, or since this replica could not reach the database. */
@@ -80,9 +77,9 @@ export class DatabaseClock {
   }
 
   /**
-   * To be called with each reading, before anything is decided by it. Returns the clock for a decision that made this
-   * reading itself, after all that it decides about had arrived and nothing else could intervene. `coarseUs`: how far
-   * the reading may be ahead of the clock, if the clock moves in steps.
+   * To be called with each reading, before anything is decided by it. Returns the clock for a decision that made this reading
+   * itself, after all that it decides about had arrived. `coarseUs`: how far the reading may be ahead of a clock that moves in
+   * steps.
    */
   read(nowUs: number, askedUs: number, answeredUs: number, coarseUs = 0): Clock {
     const isTaken = this.#ahead === null || askedUs >= this.#askedFromUs;
@@ -118,19 +115,13 @@ export class DatabaseClock {
     return ahead && Math.floor(monotonicUs + ahead.atLeastUs);
   }
 
-  /**
-   * The latest time that the clock may show now, by the last known bounds, and at least the latest that a decision
-   * got; null: nothing was ever known.
-   */
+  /** The latest time that the clock may show now, and at least the latest that a decision got; null: never known. */
   latestUs(monotonicUs: number): number | null {
     const ahead = this.#aheadAt(monotonicUs);
     return ahead && Math.max(this.#givenUs, Math.ceil(monotonicUs + ahead.atMostUs));
   }
 
-  /**
-   * What was to be kept until this time may be deleted; null: the time is unknown, or a jump is less than `keptForUs`
-   * ago.
-   */
+  /** What was to be kept until this may be deleted; null: the time is unknown, or a jump is less than `keptForUs` ago. */
   forgettableUs(keptForUs: number, monotonicUs: number): number | null {
     if (this.#jumpedAtUs !== null && monotonicUs < this.#jumpedAtUs + keptForUs) return null;
     return this.earliestUs(monotonicUs);
@@ -179,10 +170,6 @@ export class DatabaseClock {
     return { atLeastUs: this.#ahead.atLeastUs - driftUs, atMostUs: this.#ahead.atMostUs + driftUs };
   }
 
-  /**
-   * Narrower bounds would set the latest time back, and a wait that has just been given would seem longer than
-   * requested. So the time that decisions count from never goes back unless the clock does.
-   */
   #clock({ atMostUs }: Ahead, atLeastUs: number, latestUs: number, monotonicUs: number): Clock {
     const nowUs = Math.max(this.#givenUs, latestUs);
     this.#givenUs = nowUs;

@@ -1,19 +1,15 @@
 // Decides one transaction: from the rows of some locks, the commands for each of them and a time, to the rows to
 // write, the outcomes and the events. Pure: no I/O, no clock, no randomness. Throws only for bugs.
 
-import { keepInTime } from "./acquire.ts";
-import { endDue, grantWaiters } from "./advance.ts";
-import { afterEarlier, committedOf, type Marks } from "./changes.ts";
-import type { Claim } from "./claim.ts";
+import { addByLock, type Claim } from "./claim.ts";
 import type { Change, Command, Event, Outcome, Release } from "./command.ts";
-import { decide, hasChanged, isChange } from "./decide.ts";
-import { claimOf, type Draft, openDraft } from "./draft.ts";
-import type { Lock } from "./lock.ts";
+import { decide, hasChanged, isChange, keepInTime } from "./decide.ts";
+import { type Lock, withWake } from "./lock.ts";
 import type { NotedChange } from "./noted-change.ts";
-import { withWake } from "./record.ts";
 import type { Policy, Rows } from "./rows.ts";
+import { claimOf, type Draft, endDue, grantWaiters, openDraft } from "./transitions.ts";
 
-/** A command, and when it arrived by the server's own clock. */
+/** `submittedMs`: when the command arrived, by the server's own clock. */
 export interface Submitted {
   readonly command: Command;
   readonly submittedMs: number;
@@ -26,18 +22,32 @@ export interface Context {
   readonly policy: Policy;
   /** The server's own clock, as for `submittedMs`. */
   readonly nowMs: number;
-  /** The present attempt, and the mark that it leaves at locks that it changes; see `changes.ts`. */
+  /** The present attempt, and the mark that it leaves at locks that it changes; see `Marks`. */
   readonly attempt: { readonly mark: bigint };
   /** Attempts of these commands with unknown outcomes, the first one first. A command must recognise its own work. */
   readonly earlier: readonly { readonly decided: ReadonlyMap<bigint, Decided> }[];
 }
 
+// Changes of limits and of records, and forced releases, must not be made twice, and must not overwrite what others have set
+// since. If the answer to a COMMIT is lost, the server does not know whether the change was made. So each attempt leaves a
+// mark at the lock that no other attempt can leave. A repeated command looks only at the mark:
+// - It is an earlier attempt's own mark: that attempt was committed, and its outcome is the answer.
+// - It is the mark that the attempt had found: the attempt was not committed, and the change is made now.
+// - It is any other mark: the change is in doubt. The present values are newer than the call, so they stay.
+
+/** What an attempt has decided about one lock. */
+export interface Marks {
+  /** The guard row's mark before the attempt. */
+  readonly markFound: bigint;
+  /** The mark after the attempt: a new one if the attempt made a change. */
+  readonly markLeft: bigint;
+  /** One for each command of the lock, in the same order; undefined: the lock is not the one that the command names. */
+  readonly outcomes: readonly (Outcome | undefined)[];
+}
+
 export interface Decided extends Marks {
   readonly nowUs: number;
   readonly lockName: string;
-  /** One for each command of the lock, in the same order; undefined: the lock is not the one that the command names. */
-  readonly outcomes: readonly (Outcome | undefined)[];
-  /** What happened to the lock. */
   readonly events: readonly Event[];
 }
 
@@ -57,7 +67,6 @@ export interface Decision {
   /** Locks whose decision must go on, without commands, once more of their waiters are read. */
   readonly again: bigint[];
   readonly decided: Map<bigint, Decided>;
-  /** What happened, in order. */
   readonly events: BatchEvent[];
 }
 
@@ -65,12 +74,8 @@ export interface Decision {
 export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context): Decision {
   const claimsOf = new Map<bigint, Claim[]>();
   const byRequestId = new Map<string, Claim>();
-  for (const claim of rows.claims) {
-    const claims = claimsOf.get(claim.lockId);
-    if (claims) claims.push(claim);
-    else claimsOf.set(claim.lockId, [claim]);
-    byRequestId.set(claim.requestId, claim);
-  }
+  addByLock(claimsOf, rows.claims);
+  for (const claim of rows.claims) byRequestId.set(claim.requestId, claim);
   const decision: Decision = {
     locks: [],
     added: [],
@@ -84,14 +89,20 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
     const draft = openDraft(lock, claimsOf.get(lock.id) ?? [], rows, context.policy);
     const ownAsked = asked.get(lock.id) ?? NONE;
     const markFound = lock.changeMark;
-    const lookedUp = { byRequestId, taken: rows.takenRequestIds, markFound };
-    if (context.earlier.length > 0) addUnheard(draft, earlierOf(draft, context));
-    if (lock.waiting > 0) keepPlaces(draft, ownAsked, byRequestId, context.nowMs);
+    const earlier =
+      context.earlier.length > 0
+        ? context.earlier.flatMap(({ decided }) => decided.get(lock.id) ?? [])
+        : NONE;
+    const turn = { draft, byRequestId, taken: rows.takenRequestIds, markFound, earlier, context };
+    // An attempt that was committed without an answer.
+    const committed = earlier.length > 0 && committedOf(markFound, earlier);
+    if (committed) draft.events.push(...committed.events.filter(isUnheard));
+    if (lock.waiting > 0) keepPlaces(turn, ownAsked);
     endDue(draft);
     grantWaiters(draft);
     const outcomes: (Outcome | undefined)[] = [];
     for (let index = 0; index < ownAsked.length; index++)
-      outcomes.push(outcomeOf(draft, (ownAsked[index] as Submitted).command, index, lookedUp, context));
+      outcomes.push(outcomeOf(turn, (ownAsked[index] as Submitted).command, index));
     const { nowUs, events } = draft;
     const { name: lockName, changeMark: markLeft } = lock;
     decision.decided.set(lock.id, { nowUs, lockName, outcomes, markFound, markLeft, events });
@@ -102,13 +113,18 @@ export function decideBatch(rows: Rows, asked: SubmittedByLock, context: Context
 
 const NONE: readonly never[] = [];
 
+interface Turn {
+  readonly draft: Draft;
+  readonly byRequestId: Map<string, Claim>;
+  readonly taken: Rows["takenRequestIds"];
+  /** The lock's mark before this transaction. */
+  readonly markFound: bigint;
+  readonly earlier: readonly Decided[];
+  readonly context: Context;
+}
+
 /** A client that came back in time keeps its place, however long its command waited for its turn. */
-function keepPlaces(
-  draft: Draft,
-  asked: readonly Submitted[],
-  byRequestId: ReadonlyMap<string, Claim>,
-  nowMs: number,
-): void {
+function keepPlaces({ draft, byRequestId, context: { nowMs } }: Turn, asked: readonly Submitted[]): void {
   for (const { command, submittedMs } of asked) {
     if (command.verb !== "attach" && command.verb !== "acquire") continue;
     const claim =
@@ -119,27 +135,14 @@ function keepPlaces(
   }
 }
 
-interface LookedUp {
-  readonly byRequestId: Map<string, Claim>;
-  readonly taken: Rows["takenRequestIds"];
-  /** The lock's mark before this transaction. */
-  readonly markFound: bigint;
-}
-
-function outcomeOf(
-  draft: Draft,
-  command: Command,
-  index: number,
-  { byRequestId, taken, markFound }: LookedUp,
-  context: Context,
-): Outcome | undefined {
+function outcomeOf(turn: Turn, command: Command, index: number): Outcome | undefined {
+  const { draft, byRequestId, taken, earlier } = turn;
   // After a fail-over to a copy that lags, an id that was learnt before may belong to another name.
   if ("name" in command && command.name !== draft.lock.name) return undefined;
-  if (isChange(command)) return outcomeOfChange(draft, command, index, markFound, context);
+  if (isChange(command)) return outcomeOfChange(turn, command, index);
   if (command.verb === "release") {
     const repeated =
-      context.earlier.length > 0 &&
-      earlierOf(draft, context).some((before) => hasReleased(draft, command, before, index));
+      earlier.length > 0 && earlier.some((before) => hasReleased(draft, command, before, index));
     return decide(draft, repeated ? { ...command, repeated } : command);
   }
   if (!("requestId" in command)) return decide(draft, command);
@@ -153,37 +156,18 @@ function outcomeOf(
   return outcome;
 }
 
-function outcomeOfChange(
-  draft: Draft,
-  command: Change,
-  index: number,
-  markFound: bigint,
-  context: Context,
-): Outcome {
-  const left = afterEarlier(command, index, markFound, earlierOf(draft, context));
+function outcomeOfChange(turn: Turn, command: Change, index: number): Outcome {
+  const { draft, markFound, earlier, context } = turn;
+  const left = afterEarlier(command, index, markFound, earlier);
   if ("outcome" in left) return left.outcome;
   const outcome = decide(draft, left.command);
   if (hasChanged(outcome)) draft.lock.changeMark = context.attempt.mark;
   return outcome;
 }
 
-/** Adds the events of an earlier attempt that was committed. */
-function addUnheard({ lock, events }: Draft, earlier: readonly Decided[]): void {
-  const committed = committedOf(lock.changeMark, earlier);
-  if (committed) events.push(...committed.events.filter(isUnheard));
-}
-
-/**
- * Whether observers must get this event of a transaction that was committed without an answer. They do not get a
- * grant, which may have ended since: its waiter learns of it by polling.
- */
+/** Observers do not hear late of a grant, which may have ended since: its waiter learns of it by polling. */
 function isUnheard({ kind }: Event): boolean {
   return kind !== "granted" && kind !== "enqueued";
-}
-
-/** What earlier attempts have decided about the lock. */
-function earlierOf({ lock }: Draft, { earlier }: Context): readonly Decided[] {
-  return earlier.flatMap(({ decided }) => decided.get(lock.id) ?? []);
 }
 
 /**
@@ -205,4 +189,41 @@ function close(draft: Draft, { locks, added, changed, noted, again, events }: De
   for (const note of draft.noted) noted.push(note);
   for (const event of draft.events) events.push({ event, lockName: lock.name, nowUs });
   if (draft.unfinished) again.push(lock.id);
+}
+
+/** The earlier attempt that left the present mark, so it was committed. */
+export function committedOf<Attempt extends Marks>(
+  markNow: bigint,
+  earlier: readonly Attempt[],
+): Attempt | undefined {
+  return earlier.find(({ markFound, markLeft }) => markLeft !== markFound && markLeft === markNow);
+}
+
+/**
+ * What is known of a change that was tried before: the outcome, or the command still to run. A forced release keeps to the
+ * claims that an earlier attempt chose.
+ *
+ * @param index of the command among those of its lock.
+ * @param markNow the guard row's mark before the present attempt changes it.
+ */
+export function afterEarlier(
+  command: Change,
+  index: number,
+  markNow: bigint,
+  earlier: readonly Marks[],
+): { readonly outcome: Outcome } | { readonly command: Change } {
+  const done = committedOf(markNow, earlier)?.outcomes[index];
+  if (done) return { outcome: done };
+  let left = command;
+  for (const { markFound, outcomes } of earlier) {
+    const outcome = outcomes[index];
+    if (!outcome) continue;
+    if (markNow !== markFound && hasChanged(outcome)) return { outcome: { kind: "in_doubt" } };
+    if (outcome.kind === "forced" && left.verb === "force_release") {
+      const { ended, holdersLeft } = outcome;
+      const ticketNumbers = new Set(ended.map(({ ticketNumber }) => ticketNumber));
+      left = { ...left, chosen: { ticketNumbers, holdersLeft } };
+    }
+  }
+  return { command: left };
 }

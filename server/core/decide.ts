@@ -1,35 +1,51 @@
-// The decision about one command for a lock that has been brought up to the present time.
+// The decision about one command for a lock that has been brought up to the present time. Also knows who comes back to a
+// claim.
 
-import { acquire, asItIs, principalOf, returning } from "./acquire.ts";
-import { grantWaiters } from "./advance.ts";
+import { RETRY_AFTER_US_MIN } from "./bounds.ts";
 import { type Claim, type ClaimRef, isServerMade, sameSecret } from "./claim.ts";
 import type {
-  Attach,
+  Acquire,
   Change,
   Command,
+  CommandOf,
   DeleteRecord,
-  Detach,
-  ForceRelease,
   Outcome,
   OutcomeKinds,
+  OutcomeNamed,
   OutcomeOf,
-  Release,
-  Renew,
-  SetLimit,
+  Refused,
   UpdateRecord,
-  Withdraw,
 } from "./command.ts";
-import { claimOf, type Draft, snapshot } from "./draft.ts";
-import { effectiveLimit } from "./limit.ts";
+import { effectiveLimit, fits, neverFits } from "./limit.ts";
+import {
+  isDueNow,
+  isExhausted,
+  isInWantedStatus,
+  type LockRecord,
+  nextRecord,
+  type RecordChange,
+  statusOf,
+} from "./lock.ts";
 import { byOf, limitText, recordText, releasedText } from "./noted-change.ts";
-import { type LockRecord, nextRecord, type RecordChange } from "./record.ts";
-import { end, isAsGranted, prolong, startGrace } from "./transitions.ts";
+import {
+  claimOf,
+  confirm,
+  type Draft,
+  end,
+  enqueue,
+  grantAtOnce,
+  grantWaiters,
+  isAsGranted,
+  keepAlive,
+  mayGrant,
+  prolong,
+  snapshot,
+  startGrace,
+} from "./transitions.ts";
 
 /**
- * Applies one command and grants what it has made room for.
- *
- * @param known for an acquire or a withdrawal: the claim with its request id, on any lock, if there is one. If it is
- * on this lock, it is the draft's own object.
+ * Applies one command and grants what it has made room for. `known`: for an acquire or a withdrawal, the claim with its request
+ * id, on any lock. If it is on this lock, it is the draft's own object.
  */
 export function decide(draft: Draft, command: Command, known?: Claim): Outcome {
   // The type of VERBS ties each verb to its command.
@@ -39,24 +55,20 @@ export function decide(draft: Draft, command: Command, known?: Claim): Outcome {
   return outcome;
 }
 
-/** What the server has to know of a verb to run its commands. */
 interface Verb<Asked extends Command> {
   readonly decide: (draft: Draft, command: Asked, known: Claim | undefined) => OutcomeOf<Asked["verb"]>;
-  /**
-   * Whether it leaves a mark: see `changes.ts`. A change must not be made twice, and must not overwrite what others have
-   * set since.
-   */
+  /** Whether it leaves a mark: see `Marks` in decide-batch.ts. */
   readonly isChange: Asked extends Change ? true : false;
   /**
    * Whether it makes the row of a lock that nobody has named yet; null: its command does not name the lock. A verb that
    * makes none must be able to answer `unknown_lock`.
    */
-  readonly makesLock: Asked extends { readonly name: string } ? MakesLock<Asked["verb"]> : null;
+  readonly makesLock: Asked extends { readonly name: string }
+    ? "unknown_lock" extends OutcomeKinds[Asked["verb"]]
+      ? boolean
+      : true
+    : null;
 }
-
-type MakesLock<Name extends Command["verb"]> = "unknown_lock" extends OutcomeKinds[Name] ? boolean : true;
-
-type CommandOf<Name extends Command["verb"]> = Extract<Command, { readonly verb: Name }>;
 
 const VERBS: { readonly [Name in Command["verb"]]: Verb<CommandOf<Name>> } = {
   acquire: { decide: acquire, isChange: false, makesLock: true },
@@ -76,7 +88,6 @@ export function isChange(command: Command): command is Change {
   return VERBS[command.verb].isChange;
 }
 
-/** Whether a command with this outcome has changed anything. */
 export function hasChanged(outcome: Outcome): boolean {
   switch (outcome.kind) {
     case "limit":
@@ -96,19 +107,19 @@ export function makesLock({ verb }: Command): boolean {
   return VERBS[verb].makesLock === true;
 }
 
-function attach(draft: Draft, command: Attach): OutcomeOf<"attach"> {
+function attach(draft: Draft, command: CommandOf<"attach">): OutcomeOf<"attach"> {
   const claim = find(draft, command.ref);
   return claim ? returning(draft, claim, command.replica) : { kind: "unknown_claim" };
 }
 
-function detach(draft: Draft, command: Detach): OutcomeOf<"detach"> {
+function detach(draft: Draft, command: CommandOf<"detach">): OutcomeOf<"detach"> {
   const claim = find(draft, command.ref);
   // The waiter may hang on another replica by now. Then the loss of this replica's stream means nothing.
   if (claim?.state === "waiting" && claim.replica === command.replica) startGrace(draft, claim);
   return { kind: "done" };
 }
 
-function renew(draft: Draft, command: Renew): OutcomeOf<"renew"> {
+function renew(draft: Draft, command: CommandOf<"renew">): OutcomeOf<"renew"> {
   const claim = find(draft, command.ref);
   if (!claim) return { kind: "unknown_claim" };
   const { ttlUs = claim.ttlUs } = command;
@@ -118,13 +129,12 @@ function renew(draft: Draft, command: Renew): OutcomeOf<"renew"> {
   return outcome.kind === "held" && ranUs !== undefined ? { ...outcome, ranUs } : outcome;
 }
 
-/** As in the outcome of a renewal. */
 function ranFor({ nowUs }: Draft, { provisional, deadlineUs, ttlUs }: Claim): number | null | undefined {
   if (provisional) return null;
   return deadlineUs === null || ttlUs === null ? undefined : Math.max(0, nowUs - (deadlineUs - ttlUs));
 }
 
-function release(draft: Draft, command: Release): OutcomeOf<"release"> {
+function release(draft: Draft, command: CommandOf<"release">): OutcomeOf<"release"> {
   const claim = find(draft, command.ref);
   if (!claim) return { kind: "unknown_claim" };
   if (claim.state === "ended") {
@@ -139,14 +149,18 @@ function release(draft: Draft, command: Release): OutcomeOf<"release"> {
   return { kind: "released", byThisCall: true };
 }
 
-function withdraw(draft: Draft, { secret }: Withdraw, known: Claim | undefined): OutcomeOf<"withdraw"> {
+function withdraw(
+  draft: Draft,
+  { secret }: CommandOf<"withdraw">,
+  known: Claim | undefined,
+): OutcomeOf<"withdraw"> {
   if (known?.lockId !== draft.lock.id || known.state === "ended") return { kind: "done" };
   const isUnheard = known.secret === secret && known.state === "held" && isAsGranted(known);
   if (isServerMade(known.requestId) || isUnheard) end(draft, known, "cancelled");
   return { kind: "done" };
 }
 
-function setLimit(draft: Draft, command: SetLimit): OutcomeOf<"set_limit"> {
+function setLimit(draft: Draft, command: CommandOf<"set_limit">): OutcomeOf<"set_limit"> {
   const { lock } = draft;
   const { expectedVersion = lock.limitVersion } = command;
   if (expectedVersion !== lock.limitVersion) return { kind: "version_mismatch", version: lock.limitVersion };
@@ -156,17 +170,12 @@ function setLimit(draft: Draft, command: SetLimit): OutcomeOf<"set_limit"> {
   lock.limitReason = command.reason;
   draft.limit = effectiveLimit(lock, draft.limitRules);
   draft.events.push({ kind: "limit_set", lock: { ...lock }, from, caller: command.caller });
-  draft.noted.push({
-    ...noteOf(draft, command),
-    kind: "limit",
-    from: limitText(from),
-    to: limitText(lock.limit),
-    reason: command.reason,
-  });
+  const texts = { from: limitText(from), to: limitText(lock.limit), reason: command.reason };
+  draft.noted.push({ ...noteOf(draft, command), kind: "limit", ...texts });
   return { kind: "limit", lock, limit: draft.limit, version: lock.limitVersion };
 }
 
-function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_release"> {
+function forceRelease(draft: Draft, command: CommandOf<"force_release">): OutcomeOf<"force_release"> {
   const chosen: Claim[] = [];
   for (const claim of draft.claims) {
     if (command.chosen?.ticketNumbers.has(claim.ticketNumber) === false) continue;
@@ -187,23 +196,17 @@ function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_rel
   return { kind: "forced", ended, holdersLeft: command.chosen?.holdersLeft ?? draft.lock.holders };
 }
 
-/** Sets what the command names, and grants what that makes room for. */
 function updateRecord(draft: Draft, command: UpdateRecord): OutcomeOf<"update_record"> {
-  const { lock, nowUs } = draft;
+  const { lock } = draft;
   const { record: before } = lock;
   const version = before?.version ?? 0n;
   const { expectedVersion = version } = command;
   if (expectedVersion !== version) return { kind: "version_mismatch", version };
   const isNewRecord = before === null;
   if (isNewRecord && command.mayMakeRecord === false) return { kind: "no_record" };
-  const set = nextRecord(
-    lock,
-    changesOf(command, lock.lastToken, nowUs),
-    draft.failOver,
-    principalOf(command),
-  );
-  lock.record = set;
   const { caller } = command;
+  const set = nextRecord(lock, changesOf(draft, command), draft.failOver, principalOf(command));
+  lock.record = set;
   draft.events.push({
     kind: "record_changed",
     change: "set",
@@ -233,7 +236,6 @@ function deleteRecord(draft: Draft, command: DeleteRecord): OutcomeOf<"delete_re
   return { kind: "deleted", lockId, byThisCall: true, version };
 }
 
-/** What the notes of all changes of a lock have in common. */
 function noteOf({ lock }: Draft, { caller }: Change) {
   return { target: lock.name, isPattern: false, by: byOf(caller) };
 }
@@ -248,14 +250,10 @@ function noteRecord(
   draft.noted.push({ ...noteOf(draft, command), kind: "record", ...texts });
 }
 
-function changesOf(
-  { notBefore, attemptsLeft, status }: UpdateRecord,
-  lastToken: bigint,
-  nowUs: number,
-): RecordChange {
+function changesOf({ lock, nowUs }: Draft, { notBefore, attemptsLeft, status }: UpdateRecord): RecordChange {
   return {
     ...(notBefore !== undefined && { notBeforeUs: instantOf(notBefore, nowUs) }),
-    ...(attemptsLeft !== undefined && { attemptsLeft, attemptsSince: lastToken }),
+    ...(attemptsLeft !== undefined && { attemptsLeft, attemptsSince: lock.lastToken }),
     ...(status !== undefined && { status }),
   };
 }
@@ -268,4 +266,132 @@ function instantOf(notBefore: NonNullable<UpdateRecord["notBefore"]> | null, now
 function find(draft: Draft, ref: ClaimRef): Claim | undefined {
   const claim = claimOf(draft, ref.ticketNumber);
   return claim && sameSecret(claim.secret, ref.secret) ? claim : undefined;
+}
+
+/** Returns the existing claim if the request id is known; otherwise grants at once, enqueues or refuses. */
+function acquire(draft: Draft, command: Acquire, known: Claim | undefined): OutcomeOf<"acquire"> {
+  if (known) {
+    return known.lockId === draft.lock.id && comesBackTo(command, known)
+      ? returning(draft, known, command.replica)
+      : { kind: "request_id_reused" };
+  }
+  const { lock, limit } = draft;
+  const isFree = lock.waiting === 0 && fits(lock, limit.limit, command);
+  if (isExhausted(lock)) return refused(draft, neverFits(limit.limit, command) ? "never_fits" : "exhausted");
+  if (isFree && mayGrant(draft)) {
+    if (!isInWantedStatus(lock, command.terms ?? null))
+      return { ...refused(draft, "status_mismatch"), status: statusOf(lock) };
+    const claim = newClaim(draft, command);
+    return { kind: "held", claim: grantAtOnce(draft, claim, command) };
+  }
+  if (neverFits(limit.limit, command)) return refused(draft, "never_fits");
+  if (!command.mayWait) return refusedNow(draft, isFree);
+  if (lock.waiting >= draft.policy.queueMax) return refused(draft, "queue_full");
+  const claim = newClaim(draft, command);
+  const place = { ahead: lock.waiting, permitsAhead: lock.waitingPermits, queueLength: lock.waiting + 1 };
+  return { kind: "waiting", claim: enqueue(draft, claim, command.caller), place };
+}
+
+/** For a client that comes back to its claim, by request id or by ticket. If the claim still waits, this is a sign of life. */
+function returning(
+  draft: Draft,
+  claim: Claim,
+  replica: bigint | null,
+): OutcomeNamed<"held" | "waiting" | "ended"> {
+  if (claim.state === "waiting") keepAlive(draft, claim, replica);
+  else if (claim.state === "held") confirm(draft, claim);
+  return asItIs(claim);
+}
+
+/** The outcome for a claim that the command leaves in its state. */
+function asItIs(claim: Claim): OutcomeNamed<"held" | "waiting" | "ended"> {
+  const { state } = claim;
+  if (state === "waiting") return { kind: state, claim: snapshot(claim), place: null };
+  return { kind: state, claim: snapshot(claim) };
+}
+
+/** Whether the command comes back to exactly this claim, by its id or by its request id. */
+export function comesBackTo(command: Command, claim: Claim): command is CommandOf<"acquire" | "attach"> {
+  if (command.verb === "attach") {
+    const { lockId, ticketNumber, secret } = command.ref;
+    return claim.lockId === lockId && claim.ticketNumber === ticketNumber && sameSecret(claim.secret, secret);
+  }
+  if (command.verb !== "acquire") return false;
+  return (
+    claim.requestId === command.requestId && claim.mode === command.mode && claim.permits === command.permits
+  );
+}
+
+/** Who asks, as the server has verified it; empty if it asks nobody. */
+function principalOf({ caller }: Pick<Acquire, "caller">): string {
+  return caller?.principal ?? "";
+}
+
+/** Whether the claim waits, and its place had not run out `agoUs` ago. */
+export function wasKept(claim: Claim, nowUs: number, agoUs: number): boolean {
+  return claim.state === "waiting" && claim.deadlineUs !== null && claim.deadlineUs > nowUs - agoUs;
+}
+
+/**
+ * Keeps a place that has run out since the command arrived, `ageUs` ago: a waiter that was in time must not lose it because
+ * another transaction held the lock's rows. To be called for each command that may come back to a claim, before ending what is
+ * due. Does not prolong a wait that is over. Ignores leases: an expired one is never revived.
+ */
+export function keepInTime(draft: Draft, command: Command, known: Claim, ageUs: number): void {
+  const { nowUs, lock } = draft;
+  if (known.lockId !== lock.id || !wasKept(known, nowUs, ageUs) || wasKept(known, nowUs, 0)) return;
+  if (comesBackTo(command, known)) keepAlive(draft, known, command.replica);
+}
+
+function refusedNow(draft: Draft, isFree: boolean): OutcomeNamed<"refused"> {
+  const { lock, clock, failOver, limit } = draft;
+  if (limit.limit === 0) return refused(draft, "paused");
+  const isDue = isDueNow(lock, clock);
+  if (isDue && !isFree) return { ...refused(draft, "busy"), ...soleHolder(draft) };
+  const fromUs = Math.max(failOver.grantsFromUs, lock.record?.notBeforeUs ?? 0);
+  // `nowUs` is the upper bound of the clock, and the time was set by it. So this never exceeds the delay asked for.
+  const forUs = Math.max(RETRY_AFTER_US_MIN, fromUs - clock.nowUs);
+  return { ...refused(draft, isDue ? "failed_over" : "not_before"), forUs };
+}
+
+function refused(draft: Draft, reason: Refused): OutcomeNamed<"refused"> {
+  return { kind: "refused", reason, limit: draft.limit };
+}
+
+/** Most busy locks have one holder. Then the refusal needs no read of the holders. */
+function soleHolder(draft: Draft): Pick<OutcomeNamed<"refused">, "holders"> {
+  const { lock } = draft;
+  const holder = lock.holders === 1 && lock.firstHolder !== null && claimOf(draft, lock.firstHolder);
+  return holder && holder.state === "held" ? { holders: [snapshot(holder)] } : {};
+}
+
+function newClaim(draft: Draft, command: Acquire): Claim {
+  const { lock, nowUs } = draft;
+  const ticketNumber = lock.nextTicket;
+  lock.nextTicket += 1n;
+  return {
+    lockId: lock.id,
+    ticketNumber,
+    secret: command.secret,
+    requestId: command.requestId,
+    mode: command.mode,
+    permits: command.permits,
+    owner: command.owner,
+    principal: principalOf(command),
+    labels: command.labels,
+    requestedAtUs: nowUs,
+    waitUntilUs: command.maxWaitUs === null ? null : nowUs + command.maxWaitUs,
+    terms: command.terms ?? null,
+    state: "waiting",
+    ttlUs: command.ttlUs,
+    deadlineUs: null,
+    replica: command.replica,
+    provisional: false,
+    fencingToken: 0n,
+    grantedAtUs: null,
+    endedAtUs: null,
+    endReason: null,
+    endNote: "",
+    endedBy: "",
+  };
 }

@@ -8,7 +8,7 @@ export interface HistoryClass {
 }
 
 export interface KeptFor {
-  /** The time for a name, in whole seconds: the database keeps seconds, and groups ended claims by them. */
+  /** In whole seconds: the database keeps seconds, and groups ended claims by them. */
   of(name: string): number;
   /** The shortest time of all names that begin with the prefix. */
   least(prefix: string): number;

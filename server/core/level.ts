@@ -1,15 +1,15 @@
 // The level of this version: how far it understands what other versions write and decide, as far as the schema does not
-// show it. Servers of several versions may decide over one database only if each understands what the others write. Owns the
-// numbers and what to say to a server that is too old; who checks them is in storage/fleet.ts and in
-// engine/transaction/checked-store.ts. RELEASING.md says when to raise which.
+// show it. Servers of several versions may decide over one database only if each understands what the others write.
+// storage/fleet.ts and engine/transaction/checked-store.ts check it; RELEASING.md says when to raise which.
 
-/** What this version understands. Raise it by one in the version that begins to understand a new form, and writes the old one. */
+/** Raise it by one in the version that begins to understand a new form, and writes the old one. */
 export const LEVEL = 1;
 
 /**
- * What a server must understand to decide while this version does: the level that first understood the newest form that this
- * version writes. A server that starts records it in the database, and servers below it stop. Never above the level of the
- * version before, which must be able to run beside this one. Level 0: versions that did not register a level.
+ * What a server must understand to decide while this version does: the level that first understood the newest form that
+ * this version writes. A server that starts records it in the database, and servers below it stop. Never above the
+ * level of the version before, which must be able to run beside this one. Level 0: versions that did not register a
+ * level.
  */
 export const LEVEL_MIN = 0;
 

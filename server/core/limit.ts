@@ -30,7 +30,6 @@ export function patternOf(rule: Pick<LimitRule, "prefix">): string {
   return `${rule.prefix}*`;
 }
 
-/** The limit in force for a lock, given all rules. */
 export function effectiveLimit(
   lock: Pick<Lock, "name" | "limit" | "limitVersion" | "limitReason">,
   rules: readonly LimitRule[],
@@ -54,7 +53,7 @@ export function effectiveLimit(
   return { limit: LIMIT_DEFAULT, source: "default", pattern: "", version, reason: "" };
 }
 
-/** The limit of names that begin with the prefix, and to which no other setting applies. */
+/** Of names that begin with the prefix, and to which no other setting applies. */
 export function limitUnder(prefix: string, rules: readonly LimitRule[]): number {
   return effectiveLimit({ name: prefix, limit: null, limitVersion: 0n, limitReason: "" }, rules).limit;
 }

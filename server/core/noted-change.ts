@@ -4,8 +4,7 @@
 
 import type { Claim } from "./claim.ts";
 import type { Caller } from "./command.ts";
-import { instantText } from "./instant-text.ts";
-import type { LockRecord } from "./record.ts";
+import type { LockRecord } from "./lock.ts";
 
 export type ChangeKind = "limit" | "record" | "forced_release" | "policy";
 
@@ -54,4 +53,38 @@ export function releasedText({ ticketNumber, state, owner, principal }: Released
 export function releasedOf(text: string): Released {
   const { ticket_number, ...released } = JSON.parse(text);
   return { ...released, ticketNumber: BigInt(ticket_number) };
+}
+
+// The core has no `Date`, so it computes the calendar itself.
+
+const DAY_US = 86_400_000_000;
+/** Days of 400 years, after which the calendar repeats, and those from 1 March of the year 0 to 1970. */
+const ERA_DAYS = 146_097;
+const DAYS_TO_1970 = 719_468;
+
+/** An instant in RFC 3339, in UTC with microseconds. */
+export function instantText(us: number): string {
+  const days = Math.floor(us / DAY_US);
+  const ofDay = us - days * DAY_US;
+  const [hours, minutes] = [Math.floor(ofDay / 3_600_000_000), Math.floor(ofDay / 60_000_000) % 60];
+  const seconds = (ofDay % 60_000_000) / 1_000_000;
+  return `${dateText(days)}T${two(hours)}:${two(minutes)}:${seconds.toFixed(6).padStart(9, "0")}Z`;
+}
+
+/** The years begin on 1 March here, so that a leap day is the last day of its year. */
+function dateText(daysSince1970: number): string {
+  const days = daysSince1970 + DAYS_TO_1970;
+  const era = Math.floor(days / ERA_DAYS);
+  const ofEra = days - era * ERA_DAYS;
+  const leapDays = Math.floor(ofEra / 1_460) - Math.floor(ofEra / 36_524) + Math.floor(ofEra / 146_096);
+  const yearOfEra = Math.floor((ofEra - leapDays) / 365);
+  const ofYear = ofEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const month = Math.floor((5 * ofYear + 2) / 153);
+  const day = ofYear - Math.floor((153 * month + 2) / 5) + 1;
+  const year = yearOfEra + 400 * era + (month < 10 ? 0 : 1);
+  return `${String(year).padStart(4, "0")}-${two(month < 10 ? month + 3 : month - 9)}-${two(day)}`;
+}
+
+function two(number: number): string {
+  return String(number).padStart(2, "0");
 }

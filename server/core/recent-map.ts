@@ -1,7 +1,52 @@
-// A map of bounded size: it forgets the entry that was set longest ago. Entries are a list in the order in which they were
-// set: the first key of a Map is slow to find where many keys before it were deleted, which is so in a full one.
+// A map of bounded size: it forgets the entry that was set longest ago. And the list in which it keeps that order: the first
+// key of a Map is slow to find where many keys before it were deleted, which is so in a full one.
 
-import { type Linked, RecentList } from "./recent-list.ts";
+export interface Linked<Item> {
+  /** Only the list sets these. */
+  older: Item | undefined;
+  newer: Item | undefined;
+}
+
+/** Things in the order in which they were used, without a look-up. Has no bound: its owner forgets the oldest. */
+export class RecentList<Item extends Linked<Item>> {
+  #oldest: Item | undefined;
+  #newest: Item | undefined;
+
+  get oldest(): Item | undefined {
+    return this.#oldest;
+  }
+
+  get newest(): Item | undefined {
+    return this.#newest;
+  }
+
+  /** Adds an item that is in no list. */
+  add(item: Item): void {
+    item.older = this.#newest;
+    item.newer = undefined;
+    if (this.#newest) this.#newest.newer = item;
+    else this.#oldest = item;
+    this.#newest = item;
+  }
+
+  use(item: Item): void {
+    if (this.#newest === item) return;
+    this.remove(item);
+    this.add(item);
+  }
+
+  remove({ older, newer }: Item): void {
+    if (older) older.newer = newer;
+    else this.#oldest = newer;
+    if (newer) newer.older = older;
+    else this.#newest = older;
+  }
+
+  clear(): void {
+    this.#oldest = undefined;
+    this.#newest = undefined;
+  }
+}
 
 interface Entry<Key, Value> extends Linked<Entry<Key, Value>> {
   readonly key: Key;
@@ -43,7 +88,6 @@ export class RecentMap<Key, Value> {
     this.take(key);
   }
 
-  /** Removes the entry and returns its value. */
   take(key: Key): Value | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;

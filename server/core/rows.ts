@@ -1,26 +1,22 @@
-// What a decision rests on: the rows of locks and claims, the clock, the last fail-over, and the settings.
-//
-// A fail-over means that the database has lost commits that it had acknowledged: a lagging copy replaced it, or it was
+// What a decision rests on: the rows of locks and claims, the clock, the last fail-over, and the settings. A fail-over means that the database has lost commits that it had acknowledged: a lagging copy replaced it, or it was
 // set back to a backup. Then leases may be held that no row knows of, and the rows do not know the last tokens. So
 // nothing is granted until such leases have ended, and after that tokens begin above all that can have been given. The
 // engine notices fail-overs and writes them down: see engine/transaction/checked-store.ts.
 
 import type { Claim } from "./claim.ts";
 import type { Clock } from "./database-clock.ts";
-import type { FailOver } from "./fail-over.ts";
 import type { LimitRule } from "./limit.ts";
-import type { Lock } from "./lock.ts";
+import type { FailOver, Lock } from "./lock.ts";
 
 /** What was read under the guard rows. The decision owns it from here on. */
 export interface Rows extends Clock {
   readonly failOver: FailOver;
   /** Guard rows by id. A row that does not exist (any more) is missing. */
   readonly locks: ReadonlyMap<bigint, Lock>;
-  /** All limit rules, including removed ones. */
   readonly limitRules: readonly LimitRule[];
   /**
-   * Claims that commands name, claims on any lock with request ids of commands, claims that are due, and the holder in
-   * the guard row if the lock has no other; each once. There may be others among them.
+   * Each once: claims that commands name, claims on any lock with request ids of commands, claims that are due, and a
+   * sole holder in its guard row. There may be others among them.
    */
   readonly claims: readonly Claim[];
   /** Request ids of commands that cannot be used, because the key of each belongs to another id; unset: none. */
@@ -37,24 +33,21 @@ export interface Queue {
 /** The settings that decisions depend on. */
 export interface Policy {
   /**
-   * How long a place is kept without a sign of life, and how long a lease granted after a wait is kept until its
-   * client comes for it.
+   * How long a place is kept without a sign of life, and a lease granted after a wait until its client comes for it.
    */
   readonly graceUs: number;
   /** How long a sign of life by a replica counts: the grace period and the replica's pace of heartbeats. */
   readonly attachedForUs: number;
   /** How long an ended claim of a lock with this name is kept: whole seconds. */
   readonly keptForUs: (name: string) => number;
-  /** Longest queue of a lock. */
   readonly queueMax: number;
 }
 
-/** Bytes of one random number. */
 export const RANDOM_NUMBER_BYTES = 8;
 
 /**
- * Makes a random number for a column: 63 bits, the most that a BIGINT holds on every database. The caller supplies the
- * bytes, because the core has no randomness.
+ * A random number for a column: 63 bits, the most that a BIGINT holds on every database. The caller supplies the bytes,
+ * because the core has no randomness.
  */
 export function randomNumberOf(bytes: Uint8Array): bigint {
   return new DataView(bytes.buffer, bytes.byteOffset, RANDOM_NUMBER_BYTES).getBigUint64(0) >> 1n;

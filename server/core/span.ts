@@ -5,8 +5,7 @@
 export type SpanAttributes = Readonly<Record<string, string | number>>;
 
 /**
- * The parts of a call: its claim waits in a queue, a transaction decides about its commands, a statement of that
- * transaction runs at the database.
+ * The parts of a call: its claim waits in a queue, a transaction decides about its commands, a statement of that runs.
  */
 export type PartName = "queue" | "transaction" | "statement";
 
@@ -14,20 +13,14 @@ export type PartName = "queue" | "transaction" | "statement";
 export interface Span {
   /** 32 hexadecimal digits, the same for all spans of a trace. */
   readonly traceId: string;
-  /** 16 hexadecimal digits. */
   readonly spanId: string;
-  /** Begins a part of it. */
   part(name: PartName, attributes?: SpanAttributes): Span;
-  /** Notes that a span of perhaps another trace has to do with this one. */
+  /** Notes that a span, perhaps of another trace, has to do with this one. */
   link(other: Span): void;
-  /**
-   * `error`: one of a few words for why it failed; undefined: it did not. `atMs`: when it ended, by performance.now();
-   * undefined: now.
-   */
+  /** `error`: one of a few words for why it failed. `atMs`: when it ended, by performance.now(); unset: now. */
   end(attributes: SpanAttributes, error?: string, atMs?: number): void;
 }
 
-/** The span of a call. */
 export interface CallSpan extends Span {
   /**
    * One of the call's commands was decided, or its claim has moved on. The span shows the last outcome, or, if the call

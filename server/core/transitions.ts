@@ -1,16 +1,113 @@
-// The only functions that change the state of a claim. Each keeps the counters of the guard row in step and records
-// what happened. See the diagram in claim.ts.
+// The draft, and the only functions that change the state of a claim in it. Each keeps the counters of the guard row in
+// step and records what happened. See the diagram in claim.ts. Also applies time and order: ends what is due, then
+// grants to the head of the queue while it fits. Grants go strictly by ticket number, so nobody passes a heavy request
+// at the head that waits for its permits.
 
-import type { Claim, EndReason } from "./claim.ts";
-import type { Acquire, Caller } from "./command.ts";
-import { type Draft, snapshot, touch } from "./draft.ts";
-import { nextNumber } from "./fail-over.ts";
-import { countHolder, countWaiter, isOwnName } from "./lock.ts";
-import { afterGrant, afterLease, type RunResult } from "./record.ts";
+import { CLOCK_JUMP_US_MIN, PLACE_US_MAX } from "./bounds.ts";
+import { type Claim, type EndReason, inOrder } from "./claim.ts";
+import type { Acquire, Caller, Event } from "./command.ts";
+import type { Clock } from "./database-clock.ts";
+import { type EffectiveLimit, effectiveLimit, fits, type LimitRule, neverFits } from "./limit.ts";
+import {
+  afterGrant,
+  afterLease,
+  countHolder,
+  countWaiter,
+  type FailOver,
+  isDueNow,
+  isExhausted,
+  isInWantedStatus,
+  isOwnName,
+  type Lock,
+  nextNumber,
+  type RunResult,
+  statusOf,
+} from "./lock.ts";
+import type { NotedChange } from "./noted-change.ts";
+import type { Policy, Queue, Rows } from "./rows.ts";
 
 /**
- * Gives the lease to a waiter, for the grace period at most until somebody comes for it: a waiter that was there a
- * moment ago may be dead by now, may not read, or may be cut off.
+ * The working copy of one lock during one decision: what was read, and what has to be written. It owns its rows until the
+ * transaction has committed.
+ */
+export interface Draft {
+  readonly policy: Policy;
+  readonly limitRules: readonly LimitRule[];
+  readonly clock: Clock;
+  readonly failOver: FailOver;
+  readonly nowUs: number;
+  readonly lock: Lock;
+  limit: EffectiveLimit;
+  /** The known claims of the lock, each once: see `claimOf`. */
+  readonly claims: Claim[];
+  /** The known head of the queue, in order of ticket numbers. */
+  readonly queue: Claim[];
+  /** Whether `queue` is the whole queue. */
+  readonly queueComplete: boolean;
+  readonly added: Claim[];
+  readonly changed: Claim[];
+  readonly events: Event[];
+  /** Changes for the history. */
+  readonly noted: NotedChange[];
+  /** All known waiters were granted or ended, and there are more: the decision has to go on with the next ones. */
+  unfinished: boolean;
+}
+
+const EMPTY: Queue = { head: [], complete: true };
+
+/**
+ * `claims`: those read of this lock. The draft owns the rows and the list from here on. Most locks have one claim or none, and
+ * a transaction has many locks, so a draft has lists, which are searched, and not maps and sets.
+ */
+export function openDraft(lock: Lock, claims: Claim[], rows: Rows, policy: Policy): Draft {
+  const { limitRules, failOver } = rows;
+  const { head, complete } = lock.waiting > 0 ? (rows.queues.get(lock.id) ?? EMPTY) : EMPTY;
+  const queue: Claim[] = [];
+  const read = claims.length;
+  for (const waiter of head) {
+    // A waiter may have been read twice: by name, and at the head of the queue. The queue then takes the same object.
+    const known = read > 0 && claims.find(({ ticketNumber }) => ticketNumber === waiter.ticketNumber);
+    if (!known) claims.push(waiter);
+    queue.push(known || waiter);
+  }
+  return {
+    policy,
+    limitRules,
+    clock: rows,
+    failOver,
+    nowUs: rows.nowUs,
+    lock,
+    limit: effectiveLimit(lock, limitRules),
+    claims,
+    queue,
+    queueComplete: complete,
+    added: [],
+    changed: [],
+    events: [],
+    noted: [],
+    unfinished: false,
+  };
+}
+
+/** The claim with this number, if it is known. */
+export function claimOf({ claims }: Draft, ticketNumber: bigint): Claim | undefined {
+  for (const claim of claims) if (claim.ticketNumber === ticketNumber) return claim;
+  return undefined;
+}
+
+/** Marks a claim for writing. */
+export function touch({ added, changed }: Draft, claim: Claim): void {
+  if (!changed.includes(claim) && !added.includes(claim)) changed.push(claim);
+}
+
+/** A copy of the claim as it is now, which later commands of the same batch do not change. */
+export function snapshot(claim: Claim): Claim {
+  return { ...claim };
+}
+
+/**
+ * Gives the lease to a waiter, for the grace period at most until somebody comes for it: a waiter that was there a moment ago
+ * may be dead or cut off by now.
  */
 export function grant(draft: Draft, claim: Claim): void {
   countWaiter(draft.lock, claim, -1);
@@ -19,10 +116,7 @@ export function grant(draft: Draft, claim: Claim): void {
   recordGrant(draft, claim, true);
 }
 
-/**
- * Gives the lease to a new request at once. The answer itself delivers it, unless the caller has waited. Returns the
- * claim as it is now.
- */
+/** Gives the lease to a new request at once. The answer itself delivers it, unless the caller has waited. */
 export function grantAtOnce(
   draft: Draft,
   claim: Claim,
@@ -38,7 +132,7 @@ export function grantAtOnce(
   return recordGrant(draft, claim, false, caller);
 }
 
-/** Puts a new claim at the end of the queue. Returns the claim as it is now. */
+/** Puts a new claim at the end of the queue. */
 export function enqueue(draft: Draft, claim: Claim, caller: Caller | undefined): Claim {
   draft.added.push(claim);
   draft.claims.push(claim);
@@ -73,10 +167,7 @@ export function startGrace(draft: Draft, claim: Claim): void {
   touch(draft, claim);
 }
 
-/**
- * Somebody came for the lease: it runs for its whole time to live, counted from the grant, or from a jump of the clock since
- * then.
- */
+/** Somebody came for the lease: its whole time to live runs from the grant, or from a jump of the clock since then. */
 export function confirm(draft: Draft, claim: Claim): void {
   if (!claim.provisional) return;
   claim.provisional = false;
@@ -94,7 +185,7 @@ export function prolong(draft: Draft, claim: Claim, ttlUs: number | null): void 
   touch(draft, claim);
 }
 
-/** Whether the lease still has the end that its grant gave it, so no renewal has changed it. */
+/** Whether no renewal has changed the end that its grant gave the lease. */
 export function isAsGranted(claim: Claim): boolean {
   const { provisional, grantedAtUs, deadlineUs } = claim;
   if (provisional) return true;
@@ -102,8 +193,8 @@ export function isAsGranted(claim: Claim): boolean {
 }
 
 /**
- * Makes the end of a renewed lease differ from the one that it was granted with. Both are the same if the renewal comes in
- * the microsecond of the grant, or if the clock was set back and the grant has moved to now.
+ * Makes the end of a renewed lease differ from the one of its grant. Both are the same if the renewal comes in the
+ * microsecond of the grant, or if the clock was set back and the grant has moved to now.
  */
 export function showRenewal(claim: Claim): void {
   if (isAsGranted(claim) && claim.deadlineUs !== null) claim.deadlineUs += 1;
@@ -119,7 +210,6 @@ interface End {
   readonly caller?: Caller | undefined;
 }
 
-/** Ends a claim for good. */
 export function end(
   draft: Draft,
   claim: Claim,
@@ -134,7 +224,7 @@ export function end(
     const place = draft.queue.indexOf(claim);
     if (place >= 0) draft.queue.splice(place, 1);
   }
-  // Whether anybody relied on a lease without end is unknown, so it counts as a run.
+  // Somebody may have relied on a lease without end, so it counts as a run.
   if (claim.deadlineUs === null) claim.provisional = false;
   claim.state = "ended";
   claim.endReason = reason;
@@ -181,4 +271,122 @@ function keepUntil(claim: Claim, untilUs: number): void {
 /** The end of a lease that runs for its whole time to live; null: without end. */
 export function wholeEnd(claim: Pick<Claim, "ttlUs">, fromUs: number): number | null {
   return claim.ttlUs === null ? null : fromUs + claim.ttlUs;
+}
+
+/**
+ * Brings back times from a clock that was ahead, and ends all loaded claims whose time has run out, oldest first, because the
+ * last one to end leaves its mark in the lock's record. Called once, as the time of a decision does not change.
+ */
+export function endDue(draft: Draft): void {
+  let due: Claim[] | null = null;
+  for (const claim of draft.claims) {
+    bringBack(draft, claim);
+    if (claim.state !== "ended" && isDue(draft, claim)) {
+      due ??= [];
+      due.push(claim);
+    }
+  }
+  if (due) for (const claim of inOrder(due)) end(draft, claim, dueReason(claim));
+}
+
+/** Grants to the first waiters while they fit. */
+export function grantWaiters(draft: Draft): void {
+  const { lock, queue } = draft;
+  while (lock.waiting > 0) {
+    const head = queue[0];
+    if (!head) {
+      draft.unfinished = !draft.queueComplete && draft.limit.limit > 0;
+      return;
+    }
+    if (neverFits(draft.limit.limit, head)) {
+      end(draft, head, "never_fits");
+      continue;
+    }
+    if (!fits(lock, draft.limit.limit, head)) return;
+    if (isExhausted(lock)) {
+      end(draft, head, "exhausted");
+      continue;
+    }
+    if (!mayGrant(draft)) return;
+    if (!isInWantedStatus(lock, head.terms)) {
+      end(draft, head, "status_mismatch", { note: statusOf(lock) });
+      continue;
+    }
+    queue.shift();
+    grant(draft, head);
+  }
+}
+
+/** Nothing is granted while a lease that a fail-over lost may still be held, nor before the lock is due. */
+export function mayGrant({ clock, failOver, lock }: Draft): boolean {
+  return failOver.grantsFromUs <= clock.atLeastUs && isDueNow(lock, clock);
+}
+
+function isDue(draft: Draft, claim: Claim): boolean {
+  const { clock, failOver, policy } = draft;
+  if (claim.deadlineUs === null || claim.deadlineUs > clock.atLeastUs - clock.skippedUs) return false;
+  if (claim.state === "waiting" && isKept(draft, claim)) return false;
+  // A fail-over may have lost signs of life and renewals, and a jump of the clock makes them look old. So the claim
+  // gets its whole time again, counted from that moment.
+  const doubtedAtUs = Math.max(clock.jumpedAtUs ?? 0, failOver.atUs);
+  const wholeUs = claim.state === "held" ? heldForUs(claim, policy) : policy.attachedForUs;
+  return doubtedAtUs + wholeUs <= clock.atLeastUs;
+}
+
+/** Whether a place without a sign of life is kept, because signs of life may not have reached the database. */
+function isKept({ clock, policy }: Draft, claim: Claim): boolean {
+  const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= clock.atLeastUs;
+  return !waitOver && clock.backAtUs !== null && clock.atLeastUs < clock.backAtUs + policy.graceUs;
+}
+
+function dueReason(claim: Claim): EndReason {
+  // Nobody came for a provisional lease, so it lapses, however short its time to live is.
+  if (claim.state === "held") return claim.provisional ? "lapsed" : "expired";
+  const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= (claim.deadlineUs as number);
+  return waitOver ? "timed_out" : "lapsed";
+}
+
+// Claims that got their times while the database's clock was ahead. After the clock is set back, these times are too late:
+// if the holder of such a lease is gone, the lease would block its lock for as long as the clock had been ahead. So a
+// decision that reads such a claim counts its times from now. Nobody loses by that: a confirmed lease still lasts for its
+// whole ttl from now. Leases without end keep no end.
+
+export type ClaimTimes = Pick<
+  Claim,
+  "lockId" | "ticketNumber" | "state" | "requestedAtUs" | "grantedAtUs" | "ttlUs" | "deadlineUs"
+>;
+
+/** Whether the claim has a time that the clock, as it is now, cannot have given. */
+export function isFromAhead(claim: ClaimTimes, nowUs: number): boolean {
+  const latestUs = nowUs + CLOCK_JUMP_US_MIN;
+  if (claim.state === "ended") return false;
+  if (claim.requestedAtUs > latestUs || (claim.grantedAtUs ?? 0) > latestUs) return true;
+  const longestUs = claim.state === "held" ? claim.ttlUs : PLACE_US_MAX;
+  // The lease of a waiter that wants one without end runs for the grace period until it comes for it.
+  return (claim.deadlineUs ?? 0) > latestUs + (longestUs ?? PLACE_US_MAX);
+}
+
+/** Gives the claim its times again, if the clock has been set back since it got them. */
+export function bringBack(draft: Draft, claim: Claim): void {
+  const { nowUs, policy } = draft;
+  if (!isFromAhead(claim, nowUs)) return;
+  const wasRenewed = claim.state === "held" && !isAsGranted(claim);
+  if (claim.waitUntilUs !== null && claim.requestedAtUs > nowUs)
+    claim.waitUntilUs -= claim.requestedAtUs - nowUs;
+  claim.requestedAtUs = Math.min(claim.requestedAtUs, nowUs);
+  if (claim.grantedAtUs !== null) claim.grantedAtUs = Math.min(claim.grantedAtUs, nowUs);
+  const latestUs = claim.state === "held" ? nowUs + heldForUs(claim, policy) : placeEnd(claim, draft);
+  if (claim.deadlineUs !== null) claim.deadlineUs = Math.min(claim.deadlineUs, latestUs);
+  if (wasRenewed) showRenewal(claim);
+  touch(draft, claim);
+}
+
+/** How long the lease lasts from its grant, or from its last renewal. */
+export function heldForUs({ ttlUs, provisional }: Claim, { graceUs }: Policy): number {
+  const wholeUs = ttlUs ?? graceUs;
+  return provisional ? Math.min(wholeUs, graceUs) : wholeUs;
+}
+
+function placeEnd({ waitUntilUs }: Claim, { nowUs, policy }: Draft): number {
+  return Math.min(nowUs + policy.attachedForUs, waitUntilUs ?? Number.POSITIVE_INFINITY);
 }

@@ -10,7 +10,7 @@ import type { Needed, Right } from "../access/rights.ts";
 import type { Claim } from "../core/claim.ts";
 import type { Caller } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
-import type { LockRecord } from "../core/record.ts";
+import type { LockRecord } from "../core/lock.ts";
 import type { ViewedLock } from "../engine/answers.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import type { Explanation, WaitCause } from "../engine/history.ts";

@@ -1,11 +1,9 @@
 // Which connections a listener takes, and when: reads for whom a trusted proxy opens each, bounds those of one address,
 // and lets an address whose connections come to nothing open only a few a second. Looks at nothing of what clients send.
 
-import type { BlockList, Socket } from "node:net";
-import { isIP } from "node:net";
-import { Allowance } from "../core/allowance.ts";
+import { type BlockList, isIP, type Socket } from "node:net";
+import { type AddressBounds, Allowance, ByAddress, networkOf } from "../core/allowance.ts";
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
-import { type AddressBounds, ByAddress, networkOf } from "../core/by-address.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import {
   HANDSHAKE_MS,

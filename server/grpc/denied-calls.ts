@@ -4,8 +4,7 @@
 // be any number, hide nothing that a known caller tries. Decides nothing, and knows no credentials.
 
 import { AccessError } from "../access/access-error.ts";
-import { Allowance, type Rate } from "../core/allowance.ts";
-import { networkOf } from "../core/by-address.ts";
+import { Allowance, networkOf, type Rate } from "../core/allowance.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import type { Span } from "../core/span.ts";
 import { type Logger, traceIds } from "../log/log.ts";

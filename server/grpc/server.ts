@@ -9,9 +9,8 @@ import { Usage } from "../access/usage.ts";
 import { blockListOf, formatListenAddress, type ListenAddress, type Network } from "../config/addresses.ts";
 
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
-import type { Rate } from "../core/allowance.ts";
+import { networkOf, type Rate } from "../core/allowance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
-import { networkOf } from "../core/by-address.ts";
 import type { Tracer } from "../core/span.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import type { Logger } from "../log/log.ts";
@@ -19,8 +18,7 @@ import type { OutageLog } from "../log/outage-log.ts";
 import { SharedAdmission } from "./admission.ts";
 import { ArrivingRequests } from "./arriving-requests.ts";
 import { ConnectionCalls, type Served, type Shared } from "./call-frame.ts";
-import type { CallObserver } from "./call-observer.ts";
-import { FaultLog } from "./call-observer.ts";
+import { type CallObserver, FaultLog } from "./call-observer.ts";
 import { ConnectionDoor } from "./connection-door.ts";
 import { FrontDoor } from "./front-door.ts";
 import {

@@ -2,8 +2,8 @@
 // probe always does, and another one goes for it. Only decides: the listener opens and closes. Knows no time: the order
 // of what happened is enough.
 
+import { networkOf } from "../core/allowance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
-import { networkOf } from "../core/by-address.ts";
 
 export interface ConnectionBounds {
   readonly max: number;

@@ -3,8 +3,8 @@
 
 import type { ServerResponse } from "node:http";
 import type { Identity } from "../access/access.ts";
+import { networkOf } from "../core/allowance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
-import { networkOf } from "../core/by-address.ts";
 import { tooManyOfPages } from "../grpc/messages/call-error.ts";
 
 export interface Shares {

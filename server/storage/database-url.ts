@@ -4,7 +4,6 @@ export type DatabaseUrl =
   | { readonly dialect: "sqlite"; readonly path: string }
   | ({ readonly dialect: "mysql" } & MysqlAddress);
 
-/** Where a database server listens. */
 export interface ServerPlace {
   readonly host: string;
   readonly port: number;
@@ -58,7 +57,7 @@ const ACCEPTED =
   "percent-encoded; several servers of one database as host1:port,host2:port), " +
   "mysql://user:password@localhost/database?socket=/path/of/mysqld.sock, sqlite:path/to/file.db and sqlite::memory:.";
 
-/** Parses a database URL. Throws an Error that says to an operator what to fix and that never contains the password. */
+/** Throws an Error that says to an operator what to fix and that never contains the password. */
 export function parseDatabaseUrl(url: string): DatabaseUrl {
   if (url.startsWith("sqlite:")) return sqliteUrl(url.slice("sqlite:".length));
   if (url.startsWith("mysql:") || url.startsWith("mariadb:")) return mysqlUrl(url);
@@ -77,7 +76,7 @@ export function describeDatabaseUrl(url: DatabaseUrl): string {
   return `mysql://${user}@${[url, ...(url.others ?? [])].map(placeText).join(",")}/${database}`;
 }
 
-/** The place as a URL writes it: `db:3306`, `[::1]:3306`. */
+/** As a URL writes it: `db:3306`, `[::1]:3306`. */
 export function placeText({ host, port }: ServerPlace): string {
   return `${hostText(host)}:${port}`;
 }
@@ -130,7 +129,6 @@ function mysqlUrl(url: string): MysqlUrl {
   return { ...first, others: others.map(({ host, port }) => ({ host, port })) };
 }
 
-/** Splits the URL around the comma-separated list of hosts: what stands before an @, and after a slash, is not of it. */
 function authorityOf(url: string): { before: string; hosts: string[]; after: string } {
   const start = url.indexOf("//") + 2;
   const length = url.slice(start).search(/[/?#]/);
@@ -179,7 +177,6 @@ function oneServer(url: string, which: string): MysqlUrl {
   };
 }
 
-/** What is wrong with a URL, without the advice for it. */
 class UrlFault extends Error {}
 
 /** The first character of the user or password that ends the host part unless it is percent-encoded; null: none. */

@@ -1,6 +1,5 @@
 // Which servers may use one database together: what each version says of itself in the register, and why a version must
-// not start beside those that run, or must not migrate beside them. Pure; migrate/ reads the register, and the stores write
-// it.
+// not start or migrate beside those that run. Pure; migrate/ reads the register, and the stores write it.
 
 import { type Migration, migrations } from "../../migrations/index.ts";
 import { LEVEL, LEVEL_MIN, type LevelMin } from "../core/level.ts";

@@ -16,10 +16,8 @@ export interface ReadyOptions
   extends Required<Pick<StoreOptions, "poolSize" | "lanes">>,
     Pick<StoreOptions, "cachedLocks"> {
   readonly databaseUrl: string;
-  /** Of this server. */
   readonly version: string;
   readonly databaseLogin?: DatabaseLogin;
-  /** How long to retry while the database is away. */
   readonly startupTimeoutMs: number;
   /** Whether to bring the schema up to date. If false, an outdated schema is an error. */
   readonly migrate: boolean;
@@ -49,9 +47,7 @@ const FINAL_REASONS = new Set([
   "session_settings",
 ]);
 
-/**
- * Opens the store and logs its durability findings as warnings. Throws a StoreError, the last one if retries run out.
- */
+/** Logs the durability findings as warnings. Throws a StoreError, the last one if retries run out. */
 export async function openReadyStore(
   options: ReadyOptions,
   observer: StoreObserver,
@@ -80,7 +76,6 @@ export async function openReadyStore(
   return store;
 }
 
-/** The observer, with a line in the log for what an operator should know of the servers of the database. */
 function withServersLogged(observer: StoreObserver, log: OpeningLog): StoreObserver {
   const servers = (event: ServersEvent) => {
     observer.servers?.(event);
@@ -128,8 +123,8 @@ async function settleSchema(
 }
 
 /**
- * Throws a StoreError if this version cannot use a database: a later one made its schema, or rules this one out, or it is of
- * a trial version.
+ * Throws a StoreError if a later version made the database's schema, or rules this one out, or it is of a trial
+ * version.
  */
 export function refuseUnusable({ isOfTrial, breaking, fleet }: MigrationStatus): void {
   if (isOfTrial) throw new StoreError("unavailable", "schema", OF_TRIAL);

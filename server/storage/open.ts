@@ -5,9 +5,8 @@ import { openSqliteStore, sqliteDurability } from "./sqlite/sqlite-store.ts";
 import type { Finding, Store, StoreOptions } from "./store.ts";
 
 /**
- * Opens the store at `url`: `mysql://user:password@host:port/database`, `sqlite:path` or `sqlite::memory:`. The schema
- * must be up to date. Throws an Error that lists the accepted forms if the URL cannot be parsed, and a StoreError if
- * the database cannot be used; no message contains the password.
+ * The schema must be up to date. Throws an Error that lists the accepted forms of URLs if this one cannot be parsed,
+ * and a StoreError if the database cannot be used; no message contains the password.
  */
 export async function openStore(
   url: string,
@@ -21,8 +20,8 @@ export async function openStore(
 }
 
 /**
- * Reports which settings of the database at `url` could lose acknowledged commits. The schema may be missing, and
- * nothing is changed. Throws what openStore throws.
+ * Which settings of the database could lose acknowledged commits. The schema may be missing, and nothing is changed.
+ * Throws what openStore throws.
  */
 export async function durabilityOf(url: string, login?: DatabaseLogin): Promise<Finding[]> {
   const target = parseDatabaseUrl(url);

@@ -1,6 +1,6 @@
-// The only retry loop: a policy says how often, for how long and after which errors. Work under a retry must not retry
-// anything itself, because the attempts would multiply. So the engine retries what calls wait for, and the store
-// retries only the small writes that no call waits for. Endless loops are not retries.
+// The only retry loop. Work under a retry must not retry anything itself, because the attempts would multiply. So the
+// engine retries what calls wait for, and the store retries only the small writes that no call waits for. Endless loops
+// are not retries.
 
 import { CHANGED, StoreError } from "./store.ts";
 
@@ -27,10 +27,7 @@ export const ROLLED_BACK: RetryPolicy<StoreError> = {
   isWorthIt: (error): error is StoreError => error instanceof StoreError && error.kind !== "unavailable",
 };
 
-/**
- * Runs `work` until it succeeds; throws the error of the last attempt, or what `givenUp` makes of it. Calls `onRetry` before
- * each pause.
- */
+/** Throws the error of the last attempt, or what `givenUp` makes of it. Calls `onRetry` before each pause. */
 export async function retry<Answer, Repeatable>(
   policy: RetryPolicy<Repeatable>,
   work: () => Promise<Answer>,

@@ -1,4 +1,4 @@
-// The bounds of the stores' own work, each with its reason. Bounds that decisions read are in core/bounds.ts; the bound
+// The bounds of the stores' own work, each with its reason. Those that decisions read are in core/bounds.ts; the bound
 // on the locks of one pattern change is part of the store's contract (LOCKS_PER_RULE_MAX in store.ts).
 
 import { TTL_US_MIN } from "../core/bounds.ts";
@@ -7,10 +7,7 @@ import { TTL_US_MIN } from "../core/bounds.ts";
 export const POOL_SIZE_DEFAULT = 10;
 /** More concurrent transactions make smaller batches, and each transaction costs the database about the same. */
 export const LANES_DEFAULT = 3;
-/**
- * Transactions that wait for row locks, each for a single lock. They run beside the lanes, so that lanes never wait
- * with them.
- */
+/** Transactions that wait for row locks, each for a single lock, beside the lanes, which never wait with them. */
 export const PATIENT_SLOTS_MAX = 3;
 /** Reserved for heartbeats, polls and reads, which continue while all lanes and all patient slots are busy. */
 export const CONNECTIONS_BESIDE_LANES = 2;
@@ -27,10 +24,7 @@ export const LOCK_WAIT_S = 2;
 export const IDLE_MS_MAX = 4_000;
 /** How often the pool looks for idle connections to close. */
 export const IDLE_SWEEP_MS = 1_000;
-/**
- * To open and set up a connection; slightly less than POOL_WAIT_MS_MAX, so that the caller learns the reason for the
- * failure.
- */
+/** To open a connection; slightly less than POOL_WAIT_MS_MAX, so that the caller learns the reason for the failure. */
 export const CONNECT_MS_MAX = 1_800;
 export const TCP_KEEPALIVE_MS = 5_000;
 
@@ -92,21 +86,18 @@ export const GROUP_READS_MAX = 24;
 /** Names that one statement looks up or creates rows for. */
 export const NAMES_MAX = 500;
 /**
- * Waiters that are read from the head of each queue when a pattern's rule changes. That transaction can contain
- * LOCKS_PER_RULE_MAX queues, most of which advance by a few places; `again` handles the rest of a longer queue.
+ * Waiters that are read from the head of each queue when a pattern's rule changes. There can be LOCKS_PER_RULE_MAX
+ * queues, most of which advance by a few places; `again` handles the rest.
  */
 export const HEADS_PER_RULE_LOCK = 16;
 /** Guard rows that one step of a listing returns. */
 export const LIST_ROWS_MAX = 200;
-/**
- * Guard rows that SQLite scans in one step of a listing: some milliseconds, during which this process does nothing
- * else.
- */
+/** The same that SQLite scans: some milliseconds, during which this process does nothing else. */
 export const LIST_SCAN_MAX = 2_000;
 
 /**
- * Guard rows that one search for idle ones scans; most of them may have to stay. Some milliseconds of SQLite. At least
- * as many as one clean-up removes, or a backlog of idle rows would shrink more slowly.
+ * Guard rows that one search for idle ones scans: some milliseconds of SQLite. At least as many as one clean-up
+ * removes, or a backlog of idle rows would shrink more slowly, as most may have to stay.
  */
 export const IDLE_SCAN_MAX = 1_000;
 
@@ -128,14 +119,13 @@ export const CHECKED_ROWS_MAX = 5_000;
 /** Rows that one query of these checks returns. */
 export const CHECK_PAGE = 1_000;
 
-/** The first pause between attempts to reach the database at start. Each further pause is twice as long. */
+/** The first pause between attempts to reach the database at start, each twice as long as the last; and the longest. */
 export const START_PAUSE_MS = 250;
-/** The longest of these pauses. */
 export const START_PAUSE_MS_MAX = 5_000;
 
 /**
- * How often, and how many times, MariaDB is asked who holds a row while another connection waits for the row. MariaDB
- * renews what it reports ten times a second, and that connection waits for a second at most.
+ * How often, and how many times, MariaDB is asked who holds a row while another connection waits for it. It renews what
+ * it reports ten times a second, and that connection waits for a second at most.
  */
 export const ROW_HOLDER_LOOK_MS = 120;
 export const ROW_HOLDER_LOOKS_MAX = 6;
@@ -151,8 +141,7 @@ export const CACHED_HOLDERS_MAX = 500;
 /** Waiters that are cached from the head of one queue. */
 export const CACHED_QUEUE_MAX = 128;
 /**
- * After another server has written a lock, this server caches the lock again only after it has found its own last write
- * unchanged this many times.
+ * How often this server must find its own last write of a lock unchanged, after another server's, to cache it again.
  */
 export const ALONE_AFTER_OTHERS = 2;
 /**
@@ -166,8 +155,7 @@ export const CLOCK_BEHIND_US_MAX = 100_000;
 export const CLOCK_COARSE_US = 1_000;
 
 /**
- * Attempts to open an SQLite file that is in use, and the longest pause between them: another process may only be opening
- * it, too.
+ * Attempts to open an SQLite file that another process has, and the longest pause between: it may only be opening it.
  */
 export const OPEN_TRIES_MAX = 3;
 export const OPEN_PAUSE_MS_MAX = 200;

@@ -4,7 +4,6 @@
 
 import type { BoundUse } from "../core/bound-use.ts";
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
-import type { ClaimTimes } from "../core/clock-ahead.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
 import type { LevelMin } from "../core/level.ts";
 import type { LimitRule } from "../core/limit.ts";
@@ -12,13 +11,13 @@ import type { Counters, GuardRow, Lock } from "../core/lock.ts";
 import type { NotedChange } from "../core/noted-change.ts";
 import type { Rows } from "../core/rows.ts";
 import type { Span } from "../core/span.ts";
+import type { ClaimTimes } from "../core/transitions.ts";
 
-/** A guard row to lock, and how much of its queue to read. */
 export interface LockPlan {
   readonly id: bigint;
   /** How many waiters to read from the head of the queue, if there are any. 1 to QUEUE_HEAD_MAX. */
   readonly heads: number;
-  /** A guess: reads the head together with the guard row. If the guess is wrong, a queue costs one more round trip. */
+  /** Reads the head together with the guard row. If this guess is wrong, a queue costs one more round trip. */
   readonly likelyQueue: boolean;
   /** Whether the decision is about due claims, or about a waiter at any place in the queue. */
   readonly anywhereInQueue?: boolean;
@@ -26,12 +25,10 @@ export interface LockPlan {
   readonly byRequest?: boolean;
 }
 
-/** What one transaction locks and reads. */
 export interface LoadPlan {
   /**
-   * Fail at once (see `isRowLocked`) if another transaction holds a row that this one must lock, instead of waiting for
-   * it for some seconds. On MySQL, a transaction with `rule` still waits for the lock on the rules, before it holds any
-   * other.
+   * Fail at once (see `isRowLocked`) if another transaction holds a row that this one must lock. On MySQL, a
+   * transaction with `rule` still waits for the lock on the rules, before it holds any other.
    */
   readonly impatient?: boolean;
   /** Guard rows to lock exclusively. In ascending order of ids, each once. */
@@ -39,49 +36,43 @@ export interface LoadPlan {
   /** Claims to read by key. Keys without a claim are missing from the result. */
   readonly claims: readonly ClaimKey[];
   /**
-   * Claims to read by request id: those of clients whatever lock they belong to, and those that a server made only among
-   * the live claims of `locks`.
+   * Claims to read by request id: those of clients on any lock, and those that a server made among the live claims of
+   * `locks`.
    */
   readonly requestIds: readonly string[];
   /** Locks whose holders are to be read, oldest first, at most FORCE_RELEASE_MAX of each. */
   readonly holdersOf: readonly bigint[];
   /**
-   * The prefix of a pattern whose rule is to be changed. The transaction locks the rules first. Then it locks up to
+   * The prefix of a pattern whose rule is to be changed. The transaction locks the rules first, and then up to
    * LOCKS_PER_RULE_MAX locks under the prefix that have waiters and ids above `afterLockId`, in ascending order. They
    * replace `locks`, which must be empty. `rulesOnly`: it locks no lock.
    */
   readonly rule?: { readonly prefix: string; readonly afterLockId: bigint; readonly rulesOnly?: boolean };
-  /** The statements of the transaction are parts of this span; unset: nobody traces it. */
+  /** The statements are parts of this span; unset: nobody traces them. */
   readonly span?: Span | undefined;
 }
 
-/**
- * Locks with waiters that the transaction which changes a pattern decides about; further transactions decide about the
- * rest.
- */
+/** Locks with waiters that the transaction which changes a pattern decides about; further ones take the rest. */
 export const LOCKS_PER_RULE_MAX = 500;
 
 /**
- * What a decision uses: the rows and the database's clock, from one of two sources. Either the store locked the guard
- * rows first and then read everything else, the clock in a statement of its own. Or the store assumes that what it last
- * wrote itself is unchanged. Its transaction then asserts every assumption as it writes; if any is wrong, it writes
- * nothing and fails as `transient`.
+ * What a decision uses: the rows and the database's clock. Either the store locked the guard rows first and then read
+ * everything else, the clock in a statement of its own. Or it assumes that what it last wrote itself is unchanged: its
+ * transaction then asserts that as it writes, and if anything is wrong, it writes nothing and fails as `transient`.
  */
 export interface Loaded extends Rows {
   /**
-   * The rows were written through another database server than the one that answers: the database is a copy that was
-   * promoted or restored. Nothing may be decided before `failOver` has recorded that.
+   * The rows were written through another database server than the one that answers: a copy that was promoted or
+   * restored. Nothing may be decided before `failOver` has recorded that.
    */
   readonly isSuccessor: boolean;
   /** The revision of the limit rules; it rises with each change of a rule, and when `levelMin` rises. */
   readonly rulesRevision: bigint;
-  /** Servers below this level must not decide. */
   readonly levelMin: number;
   /** The claims that the plan asked for and the due claims of the plan's locks, at most DUE_MAX of those. */
   readonly claims: readonly Claim[];
 }
 
-/** What a transaction writes. */
 export interface Writes {
   /** Guard rows, each with a raised revision. Contains every lock that was decided about, changed or not. */
   readonly locks: readonly Lock[];
@@ -93,20 +84,18 @@ export interface Writes {
   readonly noted?: readonly NotedChange[];
   /**
    * Locks whose decision is unfinished. After the store has written these changes, it reads the locks again in the same
-   * transaction, with QUEUE_HEAD_MAX heads, and calls `decide` again. Empty: the decision is complete.
+   * transaction, with QUEUE_HEAD_MAX heads, and calls `decide` again.
    */
   readonly again: readonly bigint[];
 }
 
-/** What to record about a fail-over. */
 export interface FailOverNote {
   /**
    * The epoch of the rows that revealed the fail-over. If another replica has recorded it since, nothing is changed.
    */
   readonly seenEpoch: bigint;
-  /** The new epoch is at least this. */
   readonly epochMin: bigint;
-  /** Bounds of the pause in which nothing is granted. The pause is the longest time to live of a lease in the rows. */
+  /** Bounds of the pause without grants, which is the longest time to live of a lease in the rows. */
   readonly pauseUsMin: number;
   readonly pauseUsMax: number;
 }
@@ -114,14 +103,12 @@ export interface FailOverNote {
 /** Called synchronously inside the transaction, so that it cannot wait for anything while row locks are held. */
 export type DecideRows = (loaded: Loaded) => Writes;
 
-/** A lock as listings show it. */
 export interface LockView {
   readonly lock: Lock;
   readonly holders: readonly Claim[];
   readonly waiters: readonly Claim[];
 }
 
-/** Which locks a listing returns. */
 export interface LockQuery {
   readonly prefix: string;
   /** Only names after this one, which need not exist; null: from the first name. */
@@ -131,10 +118,8 @@ export interface LockQuery {
   readonly which: "all" | "busy" | "limited";
 }
 
-/** A lock with waiters, and how many holders and waiters it has. */
 export type WaitedLock = Pick<Lock, "id" | "holders" | "waiting">;
 
-/** What one poll returns about some locks. */
 export interface Polled {
   /** Revisions by lock id; missing guard rows are left out. */
   readonly revisions: Map<bigint, bigint>;
@@ -163,7 +148,6 @@ export interface BusyLock {
 /** A live claim beside the first holder of its lock, for gauges. */
 export type FurtherClaim = Pick<Claim, "labels" | "state">;
 
-/** Which free locks a caller wants. */
 export type FreeSelector =
   /** Those with these names, with or without a record, and names that nobody has used. */
   | { readonly kind: "names"; readonly names: readonly string[]; readonly statuses: readonly string[] }
@@ -191,7 +175,6 @@ export interface FreeLock {
   readonly name: string;
   /** The time from which it may be granted; 0: always. */
   readonly freeSinceUs: number;
-  /** The lock's own limit; null: patterns and the default apply. */
   readonly limit: number | null;
 }
 
@@ -202,10 +185,8 @@ export interface RecordGroup {
   readonly status: string;
 }
 
-/** Groups that are read together. */
 export interface RecordGroups {
   readonly groups: readonly RecordGroup[];
-  /** There are no further groups. */
   readonly isLast: boolean;
 }
 
@@ -221,22 +202,19 @@ export interface FreePosition {
 
 export const FIRST_FREE: FreePosition = { behind: null, after: null };
 
-/** One page of free locks. */
 export interface FreePage {
   /** Those longest free first, then by the bytes of their names. */
   readonly locks: readonly FreeLock[];
-  /** Where the page began. */
   readonly at: FreePosition;
   /** Where the next page begins; null: this is the last page. */
   readonly next: FreePosition | null;
   /**
-   * In how many microseconds the next lock becomes free, never an overestimate; null: none does, or it is unknown. Known
-   * for names; under a prefix, for an empty last page that began among the first groups.
+   * In how many microseconds the next lock becomes free, never an overestimate; null: none does, or it is unknown.
+   * Known for names; under a prefix, for an empty last page that began among the first groups.
    */
   readonly nextInUs: number | null;
 }
 
-/** What the feed of changes reports of a guard row. */
 export type DecidedLock = Pick<Lock, "id" | "name" | "revision" | "holders" | "waiting">;
 
 /** A position among the guard rows in the order of their last decisions. */
@@ -246,11 +224,9 @@ export interface DecidedFrom {
   readonly afterLockId: bigint;
 }
 
-/** One page of guard rows in that order. */
 export interface DecidedPage {
   /** The clock before the rows were read. */
   readonly nowUs: number;
-  /** The epoch of the last fail-over. */
   readonly epoch: bigint;
   readonly locks: readonly DecidedLock[];
   /** Where the next page begins; null: this is the last page. */
@@ -258,15 +234,13 @@ export interface DecidedPage {
 }
 
 /**
- * A guard row's `decided_at` may be this much earlier than its last decision: one second, so that not every decision
- * writes it. Readers see a decision later still, by the duration of its transaction.
+ * A guard row's `decided_at` may be this much earlier than its last decision, so that not every decision writes it.
+ * Readers see a decision later still, by the duration of its transaction.
  */
 export const DECIDED_AT_STEP_US = 1_000_000;
 
-/** A waiter's place in a queue, for display. */
 export type QueuePlace = Pick<Claim, "ticketNumber" | "permits">;
 
-/** A replica as it registers itself. */
 export interface ReplicaRow {
   readonly id: bigint;
   /** Where other replicas reach it, host:port; port 0 if no replica can. */
@@ -276,18 +250,16 @@ export interface ReplicaRow {
   readonly secret: string;
 }
 
-/** A replica as it stands in the register. */
 export interface RegisteredReplica extends ReplicaRow {
   readonly sinceUs: number;
   /** The replica decides by limit rules of this revision or a later one; -1: it has reported none yet. */
   readonly rulesRevision: bigint;
-  /** See core/level.ts. */
   readonly level: number;
   /** The replica counts as alive until this time; each registration extends it. */
   readonly deadlineUs: number;
 }
 
-/** How long the mark of a witness is kept after its last write. */
+/** How long a witness's mark is kept after its last write. */
 export const WITNESS_KEPT_US = 90 * 86_400_000_000;
 
 /** How long a replica counts as alive after its last registration. */
@@ -300,7 +272,6 @@ export interface Finding {
   readonly severity: "error" | "warning";
   /** Stable: `durability`, `counters`, `over_limit`, ... */
   readonly check: string;
-  /** What is wrong and what to do. */
   readonly message: string;
 }
 
@@ -321,7 +292,6 @@ export type ServersEvent =
       readonly kind: "moved";
       readonly from: string | null;
       readonly to: string;
-      /** A sentence. */
       readonly why: string;
       /** Since the server before it was first in doubt. */
       readonly afterMs: number;
@@ -336,7 +306,6 @@ export interface DatabaseServer {
   readonly address: string;
   /** Whether all connections lead to it. */
   readonly isChosen: boolean;
-  /** Whether it could be used. */
   readonly isUsable: boolean;
   /** Why not, or why it is not used although it could be; null: nothing stands against it. */
   readonly why: string | null;
@@ -346,18 +315,17 @@ export interface DatabaseServer {
   readonly behindS: number | null;
 }
 
-/** How to open a store. SQLite takes only the observer: it has one connection, and runs one transaction at once. */
+/** SQLite takes only the observer and `cachedLocks`: it has one connection, and runs one transaction at once. */
 export interface StoreOptions {
   readonly observer?: StoreObserver;
   /** The most connections to a database server. */
   readonly poolSize?: number;
   /** Transactions at once; null or unset: chosen to fit the pool. */
   readonly lanes?: number | null;
-  /** At most this many locks whose rows the store remembers. */
+  /** The most locks whose rows the store remembers. */
   readonly cachedLocks?: number | undefined;
 }
 
-/** The state of a pool. */
 export interface PoolState {
   readonly open: number;
   readonly idle: number;
@@ -371,13 +339,11 @@ export interface ClaimsOfPrincipal {
   readonly waiters: number;
 }
 
-/** Records that belong to one principal. */
 export interface RecordsOfPrincipal {
   readonly principal: string;
   readonly records: number;
 }
 
-/** An ended claim, with the name of its lock. */
 export interface EndedClaim {
   readonly claim: Claim;
   readonly lockName: string;
@@ -388,23 +354,14 @@ export interface EndedPosition extends ClaimKey {
   readonly endedAtUs: number;
 }
 
-/** A change as it is kept. */
 export interface KeptChange extends NotedChange {
   readonly atUs: number;
   /** Random; distinguishes changes of one instant. */
   readonly id: bigint;
 }
 
-/** A position among changes in the order of time. */
 export type ChangePosition = Pick<KeptChange, "atUs" | "id">;
 
-/** Times in microseconds from which on the history is complete, apart from what was kept for its time. */
-export interface HistoryFrom {
-  readonly claimsUs: number;
-  readonly changesUs: number;
-}
-
-/** How much history there is. */
 export interface HistoryStats {
   /** Ended claims, about: the database's own estimate. */
   readonly rows: number;
@@ -416,12 +373,8 @@ export interface HistoryStats {
 export interface RowHolder {
   /** Its connection at the database server. */
   readonly connectionId: bigint;
-  /** The database user of that connection. */
   readonly user: string;
 }
-
-/** Returns those of the missing names whose guard rows may be created. */
-export type MayMake = (missing: readonly string[]) => readonly string[];
 
 /**
  * The engine's access to a database. `resolve`, `transact` and `failOver` try once, and their callers retry them. The
@@ -442,11 +395,14 @@ export interface Store {
   readonly readers: number;
 
   /**
-   * Returns the ids of the named locks. Creates missing guard rows, in statements of their own, if `mayMake`
-   * names them; the others are left out. A new guard row starts at the token floor, so that a name that was removed
-   * and returns never repeats an old token. Names are byte strings in UTF-8; `Job`, `job` and `Job ` are three names.
+   * Returns the ids of the named locks. Creates missing guard rows, in statements of their own, if `mayMake` names
+   * them; the others are left out. A new guard row starts at the token floor, so that a name that was removed and
+   * returns never repeats an old token. Names are byte strings in UTF-8; `Job`, `job` and `Job ` are three names.
    */
-  resolve(names: readonly string[], mayMake?: MayMake): Promise<Map<string, bigint>>;
+  resolve(
+    names: readonly string[],
+    mayMake?: (missing: readonly string[]) => readonly string[],
+  ): Promise<Map<string, bigint>>;
   /** How many live claims each principal has; those without a principal are left out. Reads all of them. */
   claimsOfPrincipals(): Promise<ClaimsOfPrincipal[]>;
   /** How many records each principal has; those without a principal are left out. Reads an index of all others. */
@@ -469,20 +425,20 @@ export interface Store {
   failOver(note: FailOverNote): Promise<number>;
 
   /**
-   * Extends the places of waiters whose streams this replica serves to min(now + keepForUs, wait_until), never to an earlier
-   * time, with this replica, if the claim still waits. Locks no guard row: it changes no state, and a claim that a decision
-   * has just ended stays ended. Returns the waiters that it skipped because another transaction holds their rows; a
-   * store that cannot skip rows waits for them.
+   * Extends the places of waiters whose streams this replica serves to min(now + keepForUs, wait_until), never to an
+   * earlier time, with this replica, if the claim still waits. Locks no guard row: a claim that a decision has just
+   * ended stays ended. Returns the waiters that it skipped because another transaction holds their rows; a store that
+   * cannot skip rows waits for them.
    */
   heartbeat(replica: bigint, claims: readonly ClaimRef[], keepForUs: number): Promise<readonly ClaimKey[]>;
   /**
-   * Registers the replica or extends its registration, with the revision of the limit rules that it decides by, and with
-   * the level and the latest migration of this version. Success proves that the database can be written.
+   * Registers the replica or extends its registration, with the revision of the limit rules that it decides by, and the
+   * level and the latest migration of this version. Success proves that the database can be written.
    */
   register(replica: ReplicaRow, keepForUs: number, rulesRevision: bigint): Promise<void>;
   /**
-   * Writes a witness's mark if the stored mark is one of `expected` or already `mark`; `expected` null: in any case.
-   * Returns whether the mark is now stored, and the database's clock.
+   * Writes a witness's mark if the stored one is one of `expected` or already `mark`; `expected` null: in any case.
+   * Returns whether the mark is now stored.
    */
   mark(
     witness: bigint,
@@ -491,11 +447,10 @@ export interface Store {
   ): Promise<{ readonly isDone: boolean; readonly nowUs: number }>;
   /** Returns the register of replicas, oldest first. It may contain dead ones, past their deadline. */
   replicas(max: number): Promise<{ nowUs: number; replicas: RegisteredReplica[] }>;
-  /** Returns the lowest level of servers that may decide. */
   levelMin(): Promise<LevelMin>;
   /**
-   * Raises the lowest level of servers that may decide; does nothing if it is as high. From then on no server below it
-   * commits a decision about rows that a later transaction has written.
+   * Raises it; does nothing if it is as high. From then on no server below it commits a decision about rows that a
+   * later transaction has written.
    */
   raiseLevelMin(levelMin: LevelMin): Promise<void>;
   /** Removes the replica from the register, and the mark of the witness with the same id. */
@@ -508,15 +463,15 @@ export interface Store {
   /** Returns claims by key, as committed, and the clock of the read. */
   claims(keys: readonly ClaimKey[]): Promise<{ nowUs: number; claims: Claim[] }>;
   /**
-   * Returns claims by a client's request id, whatever lock they belong to, and the clock of the read. Sees everything
-   * that was committed before it began, at any node of a cluster.
+   * Returns claims by a client's request id, on any lock. Sees everything that was committed before it began, at any
+   * node of a cluster.
    */
   claimsByRequest(requestIds: readonly string[]): Promise<{ nowUs: number; claims: Claim[] }>;
   /**
    * Returns locks with ids above `afterLockId` that have a held or waiting claim whose deadline has passed, or a record
-   * whose `wakesAtUs` has passed; in ascending order, with the clock of the read. `next`: the id after which the next step
-   * begins; null: there are no more. Looks at about `max` locks, and writes their bounds of deadlines anew, so a step may
-   * return none although others follow.
+   * whose `wakesAtUs` has passed; in ascending order. `next`: the id after which the next step begins; null: there are
+   * no more. Looks at about `max` locks, and writes their bounds of deadlines anew, so a step may return none although
+   * others follow.
    */
   dueLocks(
     afterLockId: bigint,
@@ -525,18 +480,18 @@ export interface Store {
   /** Deletes ended claims whose retention has passed by the database's clock and before `untilUs`; returns how many. */
   purgeClaims(untilUs: number, max: number): Promise<number>;
   /**
-   * Forgets the request ids of claims that ended from `fromUs` to `untilUs`, of about `max` of these, first those that ended
-   * first. Returns the time from which to go on; null: all are forgotten. Safe to repeat.
+   * Forgets the request ids of claims that ended from `fromUs` to `untilUs`, of about `max` of these, those that ended
+   * first first. Returns the time from which to go on; null: all are forgotten. Safe to repeat.
    */
   forgetRequests(fromUs: number, untilUs: number, max: number): Promise<number | null>;
   /**
-   * Deletes the oldest ended claims of those that ended before `untilUs`, whatever the time for which they are kept; returns
-   * how many. The history begins after them.
+   * Deletes the oldest ended claims of those that ended before `untilUs`, whatever the time for which they are kept;
+   * returns how many. The history begins after them.
    */
   trimHistory(untilUs: number, max: number): Promise<number>;
   /**
-   * Deletes changes from before `untilUs`, and the oldest ones beyond `keptMax`; returns how many. The history of changes
-   * begins after the latter.
+   * Deletes changes from before `untilUs`, and the oldest ones beyond `keptMax`; returns how many. The history of
+   * changes begins after the latter.
    */
   purgeChanges(untilUs: number, keptMax: number, max: number): Promise<number>;
   /**
@@ -548,24 +503,21 @@ export interface Store {
 
   /** Returns the whole queue of a lock, in order, as committed. For display; the cost grows with the queue. */
   queue(lockId: bigint): Promise<{ nowUs: number; places: QueuePlace[] }>;
-  /** Returns the first holders of a lock, oldest first. */
   holders(lockId: bigint, max: number): Promise<{ nowUs: number; claims: Claim[] }>;
   /**
    * Returns one step of a listing: the next guard rows, in byte order of their names. At most `max`, and fewer or none
-   * if more would take longer than a step should. `next`: the name after which the next step begins; null: the listing
-   * is complete.
+   * if more would take too long. `next`: the name after which the next step begins; null: the listing is complete.
    */
   list(query: LockQuery): Promise<{ locks: GuardRow[]; next: string | null }>;
   /**
    * Returns wanted locks that are free now, from a position on. Under a prefix, skips from group to group of locks in a
-   * bounded number of reads, however many locks a group has. Then reads at most `atMost` index entries of each of these
-   * groups, wanted or not, and no entries of locks that are not free. So a page may be empty although others follow. The
-   * result is as committed and reserves nothing: a caller that wants a lock must still ask for it. Of names, returns all
-   * that are free in one page.
+   * bounded number of reads, then reads at most `atMost` index entries of each of these groups, wanted or not, and none
+   * of locks that are not free. So a page may be empty although others follow. Of names, returns all that are free in
+   * one page. The result is as committed and reserves nothing.
    */
   freeLocks(selector: FreeSelector, from: FreePosition, atMost: number): Promise<FreePage>;
   /**
-   * Returns at most `max` guard rows that were decided about from `from` until `untilUs`, in order. null: until now. A
+   * Returns at most `max` guard rows that were decided about from `from` until `untilUs` (null: until now), in order. A
    * later time also finds what was decided before the clock was set back. A lock with several decisions may appear at
    * an earlier one's time, see DECIDED_AT_STEP_US. Includes everything that any server of a cluster committed before
    * the call, and waits for it if necessary.
@@ -581,33 +533,31 @@ export interface Store {
    * locks are left out. Reads all of them at once, so the caller must keep the list short.
    */
   views(ids: readonly bigint[], shown: number): Promise<LockView[]>;
-  /**
-   * Returns one lock by its name, with at most `shown` holders and waiters, as of one moment; null: it does not exist.
-   */
+  /** The same of one lock by its name; null: it does not exist. */
   view(name: string, shown: number): Promise<LockView | null>;
   /** Returns live claims of a lock with ticket numbers above `afterTicket`, in order, as committed. */
   liveClaimsOf(lockId: bigint, afterTicket: bigint, max: number): Promise<Claim[]>;
   /**
-   * Returns ended claims of a lock with ticket numbers below `belowTicket` (null: from the newest on), newest first. Reads
-   * no others.
+   * Returns ended claims of a lock with ticket numbers below `belowTicket` (null: from the newest on), newest first.
+   * Reads no others.
    */
   endedClaimsOf(lockId: bigint, belowTicket: bigint | null, max: number): Promise<Claim[]>;
   /**
-   * Returns a ticket number above those of all ended claims of the lock that were requested at `atUs` or earlier, and not
-   * above that of any that was requested more than a second later; as long as no clock was set back. In a number of reads
-   * that grows with the logarithm of the history.
+   * Returns a ticket number above those of all ended claims of the lock that were requested at `atUs` or earlier, and
+   * not above that of any that was requested more than a second later; as long as no clock was set back. The number of
+   * reads grows with the logarithm of the history.
    */
   ticketAfter(lockId: bigint, atUs: number): Promise<bigint>;
   /**
    * Returns the ended claims of all locks that come before a position in the order of their ends (null: from the newest
-   * on), newest first. The position itself is not returned, so the last claim of a page is where the next page begins.
+   * on), newest first.
    */
   endedClaims(from: EndedPosition | null, max: number): Promise<EndedClaim[]>;
   /** Keeps a change that no transaction of this store makes, with the present time of the database's clock. */
   noteChange(change: NotedChange): Promise<void>;
   /**
-   * Returns changes before a position (null: from the newest on), newest first. `targets`: only those of these names and
-   * patterns (as they are written, with their stars), by an index; null: all.
+   * Returns changes before a position (null: from the newest on), newest first. `targets`: only those of these names
+   * and patterns (as they are written, with their stars), by an index; null: all.
    */
   changes(
     targets: readonly string[] | null,
@@ -615,18 +565,18 @@ export interface Store {
     max: number,
   ): Promise<KeptChange[]>;
   /**
-   * Returns a transaction of somebody else that holds the lock's guard row now; null: there is none, or the database does
-   * not say.
+   * A transaction of somebody else that holds the lock's guard row now; null: there is none, or the database does not
+   * say.
    */
   rowHolder(lockId: bigint): Promise<RowHolder | null>;
   historyStats(): Promise<HistoryStats>;
   /**
-   * Notes by which settings ended claims and changes are kept. If they differ from those that were noted, the history begins
-   * now: what is older may have been kept by shorter times. Safe to repeat.
+   * Notes by which settings ended claims and changes are kept. If they differ from those that were noted, the history
+   * begins now: what is older may have been kept by shorter times. Safe to repeat.
    */
   noteKeptBy(settings: string): Promise<void>;
   /** From when on nothing was deleted before its time or lost by a fail-over of the database. */
-  historyFrom(): Promise<HistoryFrom>;
+  historyFrom(): Promise<{ readonly claimsUs: number; readonly changesUs: number }>;
   /** Returns the limit rules, as committed. */
   limitRules(): Promise<readonly LimitRule[]>;
   /**
@@ -634,24 +584,21 @@ export interface Store {
    * statement takes longer when there are more locks. The caller bounds how often it runs.
    */
   busyLocks(see: (locks: readonly BusyLock[]) => void): Promise<void>;
-  /**
-   * Passes all live claims that are not the first holders of their locks to `see`, each once, in pages as `busyLocks`
-   * does.
-   */
+  /** The same for all live claims that are not the first holders of their locks. */
   furtherClaims(see: (claims: readonly FurtherClaim[]) => void): Promise<void>;
-  /** Passes the times of all live claims to `see`, each once, in pages as `busyLocks` does. */
+  /** The same for the times of all live claims. */
   claimTimes(see: (claims: readonly ClaimTimes[]) => void): Promise<void>;
 
   /** Compares counters with rows, and rows with each other; returns at most `max` findings. */
   checkInvariants(max: number): Promise<Finding[]>;
   /**
-   * The same without the checks that read ended claims, for use beside decisions. Null: it would take longer than `msMax`,
-   * or, on an embedded database, hold other work up.
+   * The same without the checks that read ended claims, for use beside decisions. Null: it would take longer than
+   * `msMax`, or, on an embedded database, hold other work up.
    */
   checkLiveClaims(max: number, msMax: number): Promise<Finding[] | null>;
-  /** Returns findings about settings of the database server that could lose acknowledged commits. */
+  /** Findings about settings of the database server that could lose acknowledged commits. */
   checkDurability(): Promise<Finding[]>;
-  /** Returns findings about rights that a server needs and the user of the database lacks. Changes nothing. */
+  /** Findings about rights that a server needs and the user of the database lacks. Changes nothing. */
   checkRights(): Promise<Finding[]>;
   pool(): PoolState;
   /** The servers of a database that has several addresses, in their order; empty: it has one. */
@@ -678,9 +625,7 @@ export class StoreError extends Error {
 /** StoreError.reason of a transaction whose assumptions had become wrong: it wrote nothing. */
 export const CHANGED = "changed";
 
-/**
- * StoreError.reason of a transaction that needs a row which another one holds. If it is impatient, it fails at once.
- */
+/** StoreError.reason of a transaction that needs a row which another one holds. An impatient one fails at once. */
 export const ROW_LOCKED = "lock_wait_timeout";
 
 /** Whether the outcome is unknown: the transaction may or may not have been committed. */

@@ -1,7 +1,7 @@
 // What comes from each address, counted with a clock of the test's own.
 
 import { describe, expect, test } from "vitest";
-import { ByAddress, networkOf } from "../../server/core/by-address.ts";
+import { ByAddress, networkOf } from "../../server/core/allowance.ts";
 
 const ANY_RATE = { most: Number.POSITIVE_INFINITY, spanMs: 1_000 };
 

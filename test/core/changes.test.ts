@@ -1,9 +1,9 @@
 // How a repeated change recognises whether its first attempt was made: only by the marks in the rows.
 
 import { expect, test } from "vitest";
-import { afterEarlier, type Marks } from "../../server/core/changes.ts";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Change, Outcome } from "../../server/core/command.ts";
+import { afterEarlier, type Marks } from "../../server/core/decide-batch.ts";
 
 const CHANGE: Change = {
   verb: "delete_record",

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { PLACE_US_MAX } from "../../server/core/bounds.ts";
-import { isFromAhead } from "../../server/core/clock-ahead.ts";
+import { isFromAhead } from "../../server/core/transitions.ts";
 import { CLAIM } from "../support/claims.ts";
 import { ATTACHED_FOR_US, OneLock, SECOND_US } from "./one-lock.ts";
 

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { instantText } from "../../server/core/instant-text.ts";
+import { instantText } from "../../server/core/noted-change.ts";
 import { seed } from "../support/seed.ts";
 
 describe("an instant as text", () => {

@@ -4,10 +4,8 @@
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
-import type { FailOver } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
-import type { Lock } from "../../server/core/lock.ts";
-import type { LockRecord } from "../../server/core/record.ts";
+import type { FailOver, Lock, LockRecord } from "../../server/core/lock.ts";
 import type { Policy } from "../../server/core/rows.ts";
 import { compatible, limitInForce } from "./reference-model.ts";
 

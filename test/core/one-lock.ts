@@ -5,8 +5,7 @@ import { expect } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
-import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
-import type { Lock } from "../../server/core/lock.ts";
+import { type FailOver, type Lock, NO_FAIL_OVER } from "../../server/core/lock.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
 import { RowsInMemory } from "./rows-in-memory.ts";
 

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Outcome, UpdateRecord } from "../../server/core/command.ts";
-import type { RunResult } from "../../server/core/record.ts";
+import type { RunResult } from "../../server/core/lock.ts";
 import { TERMS } from "../support/claims.ts";
 import { NAME, OneLock, SECOND_US } from "./one-lock.ts";
 

@@ -6,8 +6,7 @@ import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
 import type { ClaimRef, EndReason, Mode, Terms } from "../../server/core/claim.ts";
 import type { Acquire, Command, Release, UpdateRecord } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
-import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
-import type { RunResult } from "../../server/core/record.ts";
+import { type FailOver, NO_FAIL_OVER, type RunResult } from "../../server/core/lock.ts";
 
 export interface ModelSettings {
   readonly graceUs: number;

@@ -6,16 +6,18 @@ import { CLOCK_JUMP_US_MIN } from "../../server/core/bounds.ts";
 import { type Claim, type ClaimRef, SERVER_MADE_PREFIX } from "../../server/core/claim.ts";
 import type { Acquire, Command, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
-import { NO_FAIL_OVER } from "../../server/core/fail-over.ts";
+import { type LockRecord, NO_FAIL_OVER } from "../../server/core/lock.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
-import type { LockRecord } from "../../server/core/record.ts";
 import { checkInvariants } from "./invariants.ts";
-import type { ModelNote, ModelOutcome, ModelRecord, ModelRow } from "./reference-model.ts";
-import { ReferenceModel } from "./reference-model.ts";
-import type { Core, Decided, Look } from "./rows-in-memory.ts";
-import { RowsInMemory } from "./rows-in-memory.ts";
-import type { Ask, Pause, Step } from "./steps.ts";
-import { LOCKS, REPLICAS, SETTINGS, TOKEN_FLOORS } from "./steps.ts";
+import {
+  type ModelNote,
+  type ModelOutcome,
+  type ModelRecord,
+  type ModelRow,
+  ReferenceModel,
+} from "./reference-model.ts";
+import { type Core, type Decided, type Look, RowsInMemory } from "./rows-in-memory.ts";
+import { type Ask, LOCKS, type Pause, REPLICAS, SETTINGS, type Step, TOKEN_FLOORS } from "./steps.ts";
 
 type Looking = Pick<Extract<Step, { step: "transact" }>, "replica" | "heads" | "unsureUs">;
 type Picked = Extract<Ask, { ask: "attach" }>["pick"];

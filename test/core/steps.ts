@@ -3,7 +3,7 @@
 
 import fc from "fast-check";
 import type { Mode, Terms } from "../../server/core/claim.ts";
-import type { RunResult } from "../../server/core/record.ts";
+import type { RunResult } from "../../server/core/lock.ts";
 
 /** Short enough that all of them run out within one history. */
 export const SETTINGS = {

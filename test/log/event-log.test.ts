@@ -2,10 +2,9 @@
 
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { Claim } from "../../server/core/claim.ts";
-import { formatClaimId } from "../../server/core/claim.ts";
+import { type Claim, formatClaimId } from "../../server/core/claim.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
-import type { LockRecord } from "../../server/core/record.ts";
+import type { LockRecord } from "../../server/core/lock.ts";
 import type { EngineObserver } from "../../server/engine/answers.ts";
 import { EventLog } from "../../server/log/event-log.ts";
 import { createLog } from "../../server/log/log.ts";

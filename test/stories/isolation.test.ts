@@ -3,12 +3,11 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
-import { requestKeyOf } from "../../server/storage/rows/request-key.ts";
+import { requestKeyOf } from "../../server/storage/rows/values.ts";
 import type { Store } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut, testDatabases } from "../support/database.ts";
-import type { PlainConnection } from "../support/mysql-stage.ts";
-import { clockUs, openPlainConnection, until } from "../support/mysql-stage.ts";
+import { clockUs, openPlainConnection, type PlainConnection, until } from "../support/mysql-stage.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 import { wrapped } from "../support/wrapped-store.ts";
 

@@ -10,7 +10,7 @@ import type {
   SetLimit,
   UpdateRecord,
 } from "../../server/core/command.ts";
-import type { RunResult } from "../../server/core/record.ts";
+import type { RunResult } from "../../server/core/lock.ts";
 
 export function renew(ref: ClaimRef, ttlUs?: number, caller?: Caller): Renew {
   return { verb: "renew", ref, ttlUs, caller };

@@ -2,8 +2,7 @@
 
 import type { Claim, Terms } from "../../server/core/claim.ts";
 import type { Acquire } from "../../server/core/command.ts";
-import type { Lock } from "../../server/core/lock.ts";
-import type { LockRecord } from "../../server/core/record.ts";
+import type { Lock, LockRecord } from "../../server/core/lock.ts";
 
 export const CLAIM: Claim = {
   lockId: 1n,

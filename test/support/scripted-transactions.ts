@@ -2,11 +2,19 @@
 // Its rows are in memory.
 
 import { type Claim, keyText } from "../../server/core/claim.ts";
-import { NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
-import type { Lock } from "../../server/core/lock.ts";
-import type { DecideRows, Loaded, LoadPlan, Store, Writes } from "../../server/storage/store.ts";
-import { CHANGED, LOCKS_PER_RULE_MAX, ROW_LOCKED, StoreError } from "../../server/storage/store.ts";
+import { type Lock, NO_FAIL_OVER } from "../../server/core/lock.ts";
+import {
+  CHANGED,
+  type DecideRows,
+  LOCKS_PER_RULE_MAX,
+  type Loaded,
+  type LoadPlan,
+  ROW_LOCKED,
+  type Store,
+  StoreError,
+  type Writes,
+} from "../../server/storage/store.ts";
 import { CLAIM, FREE_LOCK } from "./claims.ts";
 
 export const held = () => new StoreError("transient", ROW_LOCKED, "A row is held by a test.");

@@ -2,8 +2,7 @@
 // or assumed to be as this server last wrote them (by the product's own cache); the clock is read after the locks; what was
 // assumed is asserted before it is written. Each trip takes time, and connections break.
 
-import type { Claim } from "../../../server/core/claim.ts";
-import { keyText } from "../../../server/core/claim.ts";
+import { type Claim, keyText } from "../../../server/core/claim.ts";
 import type { Clock } from "../../../server/core/database-clock.ts";
 import { LockCache } from "../../../server/storage/mysql/lock-cache.ts";
 import { monotonicUs } from "../../../server/storage/mysql/statements.ts";
@@ -12,12 +11,11 @@ import { leavesWaiters } from "../../../server/storage/mysql/transaction/write.t
 import { coldReads } from "../../../server/storage/reads/reads.ts";
 import { ROLLED_BACK, retry } from "../../../server/storage/retry.ts";
 import { movesOf } from "../../../server/storage/rows/placement.ts";
-import { requestKeyOf } from "../../../server/storage/rows/request-key.ts";
+import { requestKeyOf } from "../../../server/storage/rows/values.ts";
 import { SqliteHandle } from "../../../server/storage/sqlite/handle.ts";
-import { reads } from "../../../server/storage/sqlite/reads.ts";
+import { ownMethods } from "../../../server/storage/sqlite/sqlite-store.ts";
 import { stepsOn } from "../../../server/storage/sqlite/steps.ts";
 import { furtherPlan, load, type Read, save } from "../../../server/storage/sqlite/transaction.ts";
-import { writes } from "../../../server/storage/sqlite/writes.ts";
 import { CLOCK_BEHIND_US_MAX, LOAN_MS_MAX } from "../../../server/storage/storage-bounds.ts";
 import {
   CHANGED,
@@ -163,8 +161,8 @@ class SimStore {
 
   store(): Store {
     const handle = this.#handle;
-    const { purgeLocks, heartbeat, ...small } = writes(handle);
-    const plain = { ...small, ...reads(handle), ...coldReads(stepsOn(handle)) };
+    const { purgeLocks, heartbeat, ...small } = ownMethods(handle);
+    const plain = { ...small, ...coldReads(stepsOn(handle)) };
     const far = Object.fromEntries(
       Object.entries(plain).map(([name, method]) => [
         name,

@@ -1,11 +1,11 @@
 // Finds the claims that got their times while the database's clock was ahead, after it was set back. A decision about such
-// a claim gives it its times again (core/clock-ahead.ts), but nobody decides about the lease of a holder that is gone. So
+// a claim gives it its times again (core/transitions.ts), but nobody decides about the lease of a holder that is gone. So
 // this replica looks at all claims once when it starts, and whenever it sees that the clock was set back: it may be the
 // only one that sees it.
 
 import { partsOf } from "../../core/bounds.ts";
 import type { ClaimKey } from "../../core/claim.ts";
-import { isFromAhead } from "../../core/clock-ahead.ts";
+import { isFromAhead } from "../../core/transitions.ts";
 import type { Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
 import type { Advances } from "../transaction/advances.ts";

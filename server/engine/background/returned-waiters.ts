@@ -2,8 +2,8 @@
 // about them yet. Meanwhile this replica keeps their places, as it does for streams, so that no other replica ends
 // them.
 
-import { comesBackTo, wasKept } from "../../core/acquire.ts";
 import { type Claim, type ClaimKey, type ClaimRef, isServerMade } from "../../core/claim.ts";
+import { comesBackTo, wasKept } from "../../core/decide.ts";
 import type { Policy } from "../../core/rows.ts";
 import type { Store } from "../../storage/store.ts";
 import { RETURNED_READ_MAX } from "../engine-bounds.ts";

@@ -2,7 +2,7 @@
 // table with one bound. The table forgets the lock that was used longest ago, unless commands wait for it. Decides
 // nothing and reads nothing.
 
-import { type Linked, RecentList } from "../../core/recent-list.ts";
+import { type Linked, RecentList } from "../../core/recent-map.ts";
 import * as bounds from "../engine-bounds.ts";
 import type { Ask } from "./transaction.ts";
 

@@ -1,8 +1,15 @@
 // Messages from and to bytes, without a copy if none is needed, and claims, places and locks as messages. Pure. Only a
 // Lease and a Ticket contain a secret id: they go to the client that asked for them.
 
-import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import { create, fromBinary, fromJsonString, toBinary } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  fromJsonString,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
 import {
   type Change as ChangeMessage,
   ChangeSchema,
@@ -40,9 +47,8 @@ import {
 } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
-import { isDraining, totalHeld } from "../../core/lock.ts";
+import { isDraining, type LastRun, type LockRecord, totalHeld } from "../../core/lock.ts";
 import { releasedOf } from "../../core/noted-change.ts";
-import type { LastRun, LockRecord } from "../../core/record.ts";
 import type { LimitSetting, ViewedLock } from "../../engine/answers.ts";
 import type { KeptChange } from "../../engine/history.ts";
 import { CallError } from "./call-error.ts";

@@ -6,7 +6,7 @@ import { AccessError } from "../../access/access-error.ts";
 import type { Needed } from "../../access/rights.ts";
 import type { ClaimRef } from "../../core/claim.ts";
 import type { Outcome, Release, Renew } from "../../core/command.ts";
-import type { RunResult } from "../../core/record.ts";
+import type { RunResult } from "../../core/lock.ts";
 import type { AnswerTo } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "../../engine/engine-bounds.ts";

@@ -2,8 +2,8 @@
 // prove this, and the transaction needs one trip instead of two.
 
 import type { DatabaseClock } from "../../core/database-clock.ts";
-import { NO_FAIL_OVER } from "../../core/fail-over.ts";
-import { CachedLocks } from "../cached-locks/cached-locks.ts";
+import { NO_FAIL_OVER } from "../../core/lock.ts";
+import { CachedLocks } from "../cached-locks.ts";
 import { CLOCK_UNSURE_US_MAX, UPDATE_ROWS_MAX } from "../storage-bounds.ts";
 import type { LoadPlan, Writes } from "../store.ts";
 import { monotonicUs } from "./statements.ts";

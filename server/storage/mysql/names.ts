@@ -6,12 +6,11 @@
 import { NAME_BYTES_MAX, partsOf } from "../../core/bounds.ts";
 import { ROLLED_BACK, retry } from "../retry.ts";
 import { IDLE_LOCK_CONDITION } from "../rows/columns.ts";
-import { IdleScan } from "../rows/decided-order.ts";
 import { bigintOf, textOf } from "../rows/from-rows.ts";
+import { IdleScan } from "../rows/guard-scans.ts";
 import { bytesOf } from "../rows/values.ts";
 import { IDLE_SCAN_MAX, NAMES_MAX } from "../storage-bounds.ts";
-import type { Store } from "../store.ts";
-import { StoreError } from "../store.ts";
+import { type Store, StoreError } from "../store.ts";
 import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
 import { inTransaction, rowsOf, writtenBy } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";

@@ -3,8 +3,8 @@
 
 import { type Claim, type ClaimKey, type ClaimRef, HELD_PLACE, placeOf } from "../../core/claim.ts";
 import { HAS_HOLDER, RECORD_LIST } from "../rows/columns.ts";
-import { placesOf, waitingPlaceIn, waitingPlaceOf } from "../rows/places.ts";
-import { requestKeyOf } from "../rows/request-key.ts";
+import { placesOf, waitingPlaceIn, waitingPlaceOf } from "../rows/placement.ts";
+import { requestKeyOf } from "../rows/values.ts";
 import type { SqlValue } from "./connection/sql-text.ts";
 
 /** Value: the ids of locks that have records. */

@@ -4,7 +4,7 @@
 // busy lock, and those that were released lately.
 
 import { partsOf } from "../../core/bounds.ts";
-import type { ClaimTimes } from "../../core/clock-ahead.ts";
+import type { ClaimTimes } from "../../core/transitions.ts";
 import { HAS_HOLDER, LOCK_LIST } from "../rows/columns.ts";
 import {
   bigintOf,
@@ -14,7 +14,7 @@ import {
   type Row,
   textOf,
 } from "../rows/from-rows.ts";
-import { CLAIM_KEY_LIST, WAITERS_IN_ORDER } from "../rows/places.ts";
+import { CLAIM_KEY_LIST, WAITERS_IN_ORDER } from "../rows/placement.ts";
 import { STATES, wordOf } from "../rows/values.ts";
 import { BUSY_LOCKS_PAGE, CENSUS_MS_MAX } from "../storage-bounds.ts";
 import type { BusyLock, FurtherClaim, Store } from "../store.ts";

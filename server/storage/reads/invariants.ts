@@ -12,9 +12,8 @@ import {
   type Row,
   textOf,
 } from "../rows/from-rows.ts";
-import { CLAIM_KEY_LIST, placesIn, waitingPlaceIn } from "../rows/places.ts";
-import { requestKeyOf } from "../rows/request-key.ts";
-import { MODES, wordOf } from "../rows/values.ts";
+import { CLAIM_KEY_LIST, placesIn, waitingPlaceIn } from "../rows/placement.ts";
+import { MODES, requestKeyOf, wordOf } from "../rows/values.ts";
 import { CHECK_PAGE } from "../storage-bounds.ts";
 import type { Finding } from "../store.ts";
 import { CLOCK, rowsOf, type Step, type Steps } from "./steps.ts";

@@ -14,7 +14,7 @@ import {
   recordsOf,
   textOf,
 } from "../rows/from-rows.ts";
-import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER, waitingPlaceIn } from "../rows/places.ts";
+import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER, waitingPlaceIn } from "../rows/placement.ts";
 import { bytesOf, rangeAfter } from "../rows/values.ts";
 import { LIST_ROWS_MAX } from "../storage-bounds.ts";
 import type { LockView, Store } from "../store.ts";

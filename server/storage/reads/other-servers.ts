@@ -2,8 +2,8 @@
 // changes.
 
 import { LEVEL_MIN_LIST } from "../rows/columns.ts";
-import { DECIDED_LIST, pageOf } from "../rows/decided-order.ts";
 import { bigintOf, levelMinFromRow, type Row, textOf } from "../rows/from-rows.ts";
+import { DECIDED_LIST, pageOf } from "../rows/guard-scans.ts";
 import type { RegisteredReplica, Store } from "../store.ts";
 import { type Query, type Runner, rowsOf, type Steps, timed, written } from "./steps.ts";
 

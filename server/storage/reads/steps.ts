@@ -1,6 +1,6 @@
 // What the reads of this folder ask of a database. Each read is a generator: it yields steps, receives their rows, and
 // returns what was asked for. So it is one text for all databases, although SQLite answers synchronously and MySQL
-// asynchronously. The text is SQL as MySQL has it. `mysql/dialect.ts` and `sqlite/dialect.ts` say what each database reads
+// asynchronously. The text is SQL as MySQL has it. `mysql/dialect.ts` and `sqlite/steps.ts` say what each database reads
 // instead, and `mysql/steps.ts` and `sqlite/steps.ts` run the steps.
 
 import type { DatabaseClock } from "../../core/database-clock.ts";

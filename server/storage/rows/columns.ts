@@ -1,9 +1,9 @@
-// Columns and SQL that are valid on every database. Only text that MySQL, MariaDB and SQLite interpret alike belongs
-// here; SQL that locks, limits or writes rows is in each store.
+// Columns and SQL that MySQL, MariaDB and SQLite interpret alike. SQL that locks, limits or writes rows is in each
+// store.
 
 /**
- * The counters of a guard row: what nearly every decision changes in it, apart from its holder. A counter that changes in
- * many rows of a batch changes by the same amount in most of them.
+ * What nearly every decision changes in a guard row, apart from its holder. A counter that changes in many rows of a
+ * batch changes by the same amount in most of them.
  */
 export const LOCK_COUNTED_COLUMNS = [
   "next_ticket",
@@ -33,7 +33,7 @@ export const LOCK_SELDOM_COLUMNS = LOCK_WRITTEN_COLUMNS.filter(
   (column) => !(LOCK_COUNTED_COLUMNS as readonly string[]).includes(column),
 );
 
-/** A guard row has a holder: the claim in its columns `holder_` holds the lock. */
+/** The claim in the columns `holder_` of a guard row `l` holds the lock. */
 export const HAS_HOLDER = "l.holder_state = 2";
 
 /** What is read of a guard row `l`. */
@@ -71,7 +71,6 @@ export const CLAIM_CHANGING_COLUMNS = [
 const CLAIM_OWN_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
 const END_COLUMNS = ["ended_at", "end_reason", "end_note", "ended_by"] as const;
 
-/** All columns of rowlock_claim. */
 export const CLAIM_COLUMNS = ["lock_id", "place", ...CLAIM_OWN_COLUMNS] as const;
 /** The columns of rowlock_claim that a decision may change. */
 export const CLAIM_WRITTEN_COLUMNS = ["place", ...CLAIM_CHANGING_COLUMNS] as const;
@@ -81,7 +80,6 @@ const CLAIM_READ_COLUMNS = ["lock_id", ...CLAIM_OWN_COLUMNS] as const;
 /** The columns of a guard row that contain its first holder. */
 export const HOLDER_COLUMNS = CLAIM_OWN_COLUMNS.map((column) => `holder_${column}`);
 
-/** All columns of rowlock_history. */
 export const HISTORY_COLUMNS = [
   ...CLAIM_READ_COLUMNS.filter((column) => column !== "state" && column !== "deadline"),
   ...END_COLUMNS,
@@ -114,16 +112,15 @@ export const CLAIM_ROW_LENGTH = CLAIM_READ_COLUMNS.length + END_COLUMNS.length;
 /** What a decision reads of a guard row `l`: the lock, its bound of deadlines, and its holder. */
 export const GUARD_LIST = `${LOCK_LIST}, l.next_deadline, ${HOLDER_LIST}`;
 
-/** The part of a row of GUARD_LIST that is a row of HOLDER_LIST. */
+/** Where a row of HOLDER_LIST begins in one of GUARD_LIST. */
 export const HOLDER_PART = LOCK_WRITTEN_COLUMNS.length + 4;
 
 /** The `next_deadline` of a lock whose claims never end: the latest time that is exact as a number. */
 export const NEVER_DUE_US = Number.MAX_SAFE_INTEGER;
 
 /**
- * The earliest deadline of the live claims of lock `l`, as committed; NEVER_DUE_US if none of them ends.
- *
- * @param least the database's function for the least of its arguments.
+ * The earliest deadline of the live claims of lock `l`, as committed; NEVER_DUE_US if none of them ends. `least`: the
+ * database's function for the least of its arguments.
  */
 export function earliestDeadlineBy(least: string): string {
   return `${least}(CASE WHEN ${HAS_HOLDER} THEN COALESCE(l.holder_deadline, ${NEVER_DUE_US}) ELSE ${NEVER_DUE_US} END,
@@ -154,7 +151,6 @@ export const RECORD_CHANGING_COLUMNS = [
   "principal",
 ] as const;
 
-/** All columns of a record. */
 export const RECORD_COLUMNS = ["lock_id", "folder", "name", ...RECORD_CHANGING_COLUMNS] as const;
 
 /** What is read of a record. The other columns only serve to find it. */
@@ -163,19 +159,15 @@ export const RECORD_LIST = [
   ...RECORD_CHANGING_COLUMNS.filter((column) => column !== "due_at"),
 ].join(", ");
 
-/** What is read of a limit rule. */
 export const RULE_LIST = "prefix, limit_value, version, reason, change_mark";
 
-/** What is read of rowlock_meta about levels. */
 export const LEVEL_MIN_LIST = "level_min, level_min_by";
 
 /**
- * The condition for guard rows that may be removed, apart from their age: no claim, live or ended, no record, and a limit
- * that was never set. If the limit was set and removed, the row stays, because its version must keep rising for a
- * compare-and-set to work.
- *
- * A guard row that `resolve` creates has the present time as `decided_at`: with 0, it could be removed again before its
- * first use.
+ * The condition for guard rows that may be removed, apart from their age: no claim, live or ended, no record, and a
+ * limit that was never set. If it was set and removed, the row stays, because its version must keep rising for a
+ * compare-and-set to work. A guard row that `resolve` creates has the present time as `decided_at`, so that it is not
+ * removed before its first use.
  */
 export const IDLE_LOCK_CONDITION = `(
   l.limit_value IS NULL AND l.limit_version = 0 AND l.has_record = 0 AND l.holder_state = 0
@@ -183,13 +175,10 @@ export const IDLE_LOCK_CONDITION = `(
   AND NOT EXISTS (SELECT 1 FROM rowlock_history h WHERE h.lock_id = l.id))`;
 
 /**
- * The epoch after a fail-over: higher than the present one, and at least the tens of seconds since 2026. So rows that
- * were restored from an old backup do not reach an epoch that was used after the backup: not even if the same backup is
- * restored twice, as nothing is granted until the pause is over. The 27 bits of an epoch last until 2068.
- *
- * @param greatest the database's function for the greatest of its arguments.
- * @param lowest the minimum of the new epoch.
- * @param nowUs the clock in microseconds.
+ * The epoch after a fail-over: higher than the present one, at least `lowest`, and at least the tens of seconds since
+ * 2026. So rows that were restored from an old backup do not reach an epoch that was used after the backup: not even if
+ * the same backup is restored twice, as nothing is granted until the pause is over. The 27 bits of an epoch last until
+ * 2068. `greatest`: the database's function for the greatest of its arguments. `nowUs`: the clock.
  */
 export function newEpochBy(greatest: string, lowest: string, nowUs: string): string {
   return `${greatest}(epoch + 1, ${lowest}, ROUND((${nowUs} - 1767225600000000) / 10000000))`;

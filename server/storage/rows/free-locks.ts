@@ -1,28 +1,20 @@
-// Finds free locks, for captures: by name, or in all folders under a prefix. Under a prefix it steps from group to group
-// along the index of records, and reads the first entries of each group. Every read is bounded. Each store supplies the
+// Finds free locks, for captures: by name, or in all folders under a prefix. There it steps from group to group along
+// the index of records, and reads the first entries of each group. Every read is bounded. `reads/free-locks.ts` has the
 // reads; this file decides what to read, and puts the locks of all groups into one order.
 
-import {
-  FREE_ENTRIES_MAX,
-  FREE_GROUPS_MAX,
-  GROUP_ENTRIES,
-  GROUP_ENTRIES_MAX,
-  GROUP_READS_MAX,
-  GROUP_READS_SMALL,
-} from "../storage-bounds.ts";
+import * as bounds from "../storage-bounds.ts";
 import type { FreeLock, FreePage, FreePosition, FreeSelector, RecordGroup, RecordGroups } from "../store.ts";
 import { bytesOf, folderOf, prefixRange } from "./values.ts";
 
 /**
- * A range of the index of records, of which the first entries are read for their groups: one folder, or its statuses above
- * one; the folders from one on, or above it, and below another.
+ * A range of the index of records, of which the first entries are read for their groups: one folder, or its statuses
+ * above one; the folders from one on, or above it, and below another.
  */
 export interface GroupRange {
   readonly kind: "in_folder" | "in_folder_above" | "in_folders" | "in_folders_above";
   readonly bounds: { readonly from: Buffer; readonly above?: Buffer; readonly below?: Buffer };
 }
 
-/** A range of free locks of one group. */
 export interface FreeRange {
   readonly group: RecordGroup;
   /** Only locks that became free later. With a name, only locks that became free then, with names after this one. */
@@ -33,7 +25,6 @@ export interface FreeRange {
 
 export type WantedNames = Pick<Extract<FreeSelector, { kind: "prefix" }>, "prefix" | "paused">;
 
-/** What was read from a range of free locks. */
 export interface FoundFree {
   /** The wanted locks among the entries that were read. */
   readonly locks: readonly FreeLock[];
@@ -41,7 +32,6 @@ export interface FoundFree {
   readonly end: FreeOrder | null;
 }
 
-/** A lock that was looked up by its name. */
 export interface NamedLock extends Omit<FreeLock, "freeSinceUs"> {
   /** null: the lock has holders or waiters, or no attempts left. */
   readonly freeSinceUs: number | null;
@@ -69,7 +59,6 @@ type FreeOrder = Pick<FreeLock, "freeSinceUs" | "name">;
 
 const BEFORE_ALL = -1;
 
-/** See Store.freeLocks. */
 export async function findFree(
   reads: FreeReads,
   selector: FreeSelector,
@@ -81,7 +70,7 @@ export async function findFree(
   const at = { ...from, groups: found };
   const groups = found.groups.filter(({ status }) => isWantedStatus(selector, status));
   const ranges = groups.flatMap((group) => rangesOf(group, selector, from.after));
-  const entries = Math.min(atMost, Math.ceil(FREE_ENTRIES_MAX / groups.length));
+  const entries = Math.min(atMost, Math.ceil(bounds.FREE_ENTRIES_MAX / groups.length));
   const { locks, end } = merged(groups.length > 0 ? await reads.free(ranges, entries) : []);
   if (end) return { locks, at, next: { ...at, after: end }, nextInUs: null };
   if (!found.isLast) {
@@ -111,7 +100,6 @@ function freeAmong(
   return { locks: longestFreeFirst(free), at, next: null, nextInUs };
 }
 
-/** What applies to a name that nobody has used. */
 const UNUSED: Omit<NamedLock, "name"> = { id: null, freeSinceUs: 0, limit: null, status: "" };
 
 function isWantedStatus({ statuses }: FreeSelector, status: string): boolean {
@@ -126,13 +114,13 @@ async function groupsAfter(
 ): Promise<RecordGroups> {
   const groups: RecordGroup[] = [];
   let last = behind;
-  for (let read = 0; read < GROUP_READS_MAX; read++) {
-    const entries = read < GROUP_READS_SMALL ? GROUP_ENTRIES : GROUP_ENTRIES_MAX;
+  for (let read = 0; read < bounds.GROUP_READS_MAX; read++) {
+    const entries = read < bounds.GROUP_READS_SMALL ? bounds.GROUP_ENTRIES : bounds.GROUP_ENTRIES_MAX;
     const found = await reads.groups(groupRangesAfter(prefix, last), entries);
     for (const inRange of found) {
       for (const group of inRange) {
         if (last && last.folder === group.folder && last.status === group.status) continue;
-        if (groups.length === FREE_GROUPS_MAX) return { groups, isLast: false };
+        if (groups.length === bounds.FREE_GROUPS_MAX) return { groups, isLast: false };
         groups.push(group);
         last = group;
       }
@@ -144,7 +132,9 @@ async function groupsAfter(
   return { groups, isLast: false };
 }
 
-/** The ranges of the index with groups after `last`, in order: the folder that contains the prefix, and those under it. */
+/**
+ * The ranges of the index with groups after `last`, in order: the folder that contains the prefix, and those under it.
+ */
 function groupRangesAfter(prefix: string, last: RecordGroup | null): GroupRange[] {
   const own = folderOf(prefix);
   const { from, below } = prefixRange(prefix);
@@ -185,8 +175,8 @@ export function isWanted({ name, limit }: FreeLock, { prefix, paused }: WantedNa
 }
 
 /**
- * Merges the locks of several ranges into one order, up to the position that was reached in all of them. `end`: that
- * position; null: all ranges were read to their ends.
+ * Merges the locks of several ranges into one order, up to the position `end` that was reached in all of them; null:
+ * all were read to their ends.
  */
 export function merged(ranges: readonly FoundFree[]): FoundFree {
   let end: FreeOrder | null = null;

@@ -1,13 +1,11 @@
-// Converts rows to the core's types, the same for every store; values.ts converts in the other direction. Rows are arrays
-// in the order of the lists in columns.ts. Integers arrive as numbers, as decimal text (BIGINT of MySQL) or as bigint
-// (SQLite): ids, versions, tickets and tokens become bigint; times, counts and sums are exact as numbers. Text is stored
-// as UTF-8 bytes.
+// Converts rows to the core's types, the same for every store. Rows are arrays in the order of the lists in columns.ts.
+// Integers arrive as numbers, as decimal text (BIGINT of MySQL) or as bigint (SQLite): ids, versions, tickets and
+// tokens become bigint; times, counts and sums are exact as numbers. Text is stored as UTF-8 bytes.
 
 import type { Claim, ClaimKey } from "../../core/claim.ts";
 import type { LevelMin } from "../../core/level.ts";
 import type { LimitRule } from "../../core/limit.ts";
-import type { Counters } from "../../core/lock.ts";
-import type { LockRecord, RunEnd } from "../../core/record.ts";
+import type { Counters, LockRecord, RunEnd } from "../../core/lock.ts";
 import type { LoadPlan } from "../store.ts";
 import { HOLDER_PART } from "./columns.ts";
 import { END_REASONS, MODES, STATES, wordOf } from "./values.ts";
@@ -44,9 +42,9 @@ export function hasRecord(row: Row): boolean {
   return Number(row[14]) !== 0;
 }
 
-/** A row of RECORD_LIST. */
-export function recordFromRow(row: Row): { readonly lockId: bigint; readonly record: LockRecord } {
-  const record = {
+/** A row of RECORD_LIST, which begins with the lock's id. */
+function recordFromRow(row: Row): LockRecord {
+  return {
     status: textOf(row[1]),
     notBeforeUs: numberOrNull(row[2]),
     attemptsLeft: numberOrNull(row[3]),
@@ -66,17 +64,11 @@ export function recordFromRow(row: Row): { readonly lockId: bigint; readonly rec
             status: textOf(row[11]),
           },
   };
-  return { lockId: bigintOf(row[0]), record };
 }
 
 /** Returns records by lock id. Throws if one of the locks has none, because its guard row says that it has one. */
 export function recordsOf(lockIds: readonly bigint[], rows: readonly Row[]): Map<bigint, LockRecord> {
-  const records = new Map(
-    rows.map((row) => {
-      const { lockId, record } = recordFromRow(row);
-      return [lockId, record];
-    }),
-  );
+  const records = new Map(rows.map((row) => [bigintOf(row[0]), recordFromRow(row)]));
   const missing = lockIds.find((id) => !records.has(id));
   if (missing !== undefined)
     throw new Error(`Lock ${missing} has no record, although its guard row says that it has one.`);
@@ -120,10 +112,7 @@ export function holderFromRow(row: Row): Claim | null {
   return row[HOLDER_PART - 2] === null ? null : claimFromRow(row.slice(HOLDER_PART));
 }
 
-/**
- * Whether a load of the plan has to return the holder of a guard row. A sole holder is always returned, because a
- * refusal shows it.
- */
+/** Whether a load of the plan has to return the holder of a guard row. A sole one is, because a refusal shows it. */
 export function isAskedFor(holder: Claim, lock: Counters, plan: LoadPlan, nowUs: number): boolean {
   const { lockId, ticketNumber, requestId, deadlineUs } = holder;
   return (

@@ -1,13 +1,12 @@
-// In which table each claim of a decision belongs, and what to write so that it is there. A claim is in exactly one
-// table: the first holder in the guard row, waiters and further holders in rowlock_claim, ended claims in
-// rowlock_history. Pure.
+// In which table and at which place each claim of a decision belongs, and what to write so that it is there. A claim is
+// in exactly one table: the first holder in the guard row, waiters and further holders in rowlock_claim, ended claims
+// in rowlock_history. Pure.
 
-import { type Claim, isServerMade } from "../../core/claim.ts";
+import { type Claim, HELD_PLACE, isServerMade, placeOf } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Writes } from "../store.ts";
 import { NEVER_DUE_US } from "./columns.ts";
 
-/** What happens to the holder in a guard row. */
 export interface HolderMove {
   /** Whether another claim was in the guard row before, or none. */
   readonly isNew: boolean;
@@ -15,7 +14,6 @@ export interface HolderMove {
   readonly holder: Claim | null;
 }
 
-/** The writes of a decision, by table. */
 export interface Moves {
   /** Guard rows whose holder changes, by lock. */
   readonly holders: ReadonlyMap<bigint, HolderMove>;
@@ -32,10 +30,8 @@ export interface Moves {
 }
 
 /**
- * Returns where the claims of a decision go, and sets `firstHolder` of its locks accordingly. A claim that holds
- * the lock goes into the guard row if that has no holder.
- *
- * @param nowUs an ended claim with an earlier deadline is not kept.
+ * Returns where the claims of a decision go, and sets `firstHolder` of its locks accordingly. A claim that holds the
+ * lock goes into the guard row if that has no holder. An ended claim with a deadline before `nowUs` is not kept.
  */
 export function movesOf(writes: Writes, nowUs: number): Moves {
   const locks = new Map(writes.locks.map((lock) => [lock.id, lock]));
@@ -128,3 +124,27 @@ export function boundsOf(lock: Lock, { holders, earliestUs }: Moves, nowUs: numb
   const endsUs = holder.deadlineUs ?? NEVER_DUE_US;
   return { soonUs: nowUs + (endsUs - nowUs) / 2, laterUs: endsUs, atMostUs: endsUs };
 }
+
+/**
+ * The places in rowlock_claim, whose key is (lock_id, place, ticket_number), at which a claim with this number may be:
+ * as a holder, and as a waiter. Nobody else may compare a place with a number.
+ */
+export function placesOf(ticketNumber: bigint): readonly bigint[] {
+  return [HELD_PLACE, waitingPlaceOf(ticketNumber)];
+}
+
+/** The place of a waiter with this number. The waiters with higher numbers are behind it. */
+export function waitingPlaceOf(ticketNumber: bigint): bigint {
+  return placeOf({ state: "waiting", ticketNumber });
+}
+
+/** The same in SQL, for `place IN (...)` and `place = ...`. */
+export const placesIn = (ticketNumber: string): string => `${HELD_PLACE}, ${waitingPlaceIn(ticketNumber)}`;
+export const waitingPlaceIn = (ticketNumber: string): string => ticketNumber;
+
+/** The further holders among the claims `c` of one lock, oldest first. */
+export const HOLDERS_IN_ORDER = `c.place = ${HELD_PLACE} ORDER BY c.ticket_number`;
+/** The waiters among the claims `c` of one lock, as they are to be granted. */
+export const WAITERS_IN_ORDER = `c.place > ${HELD_PLACE} ORDER BY c.place, c.ticket_number`;
+
+export const CLAIM_KEY_LIST = "c.lock_id, c.place, c.ticket_number";

@@ -1,14 +1,21 @@
 // Converts the core's types to column values, the same for every store: numbers, bigints, UTF-8 bytes and NULL; words
-// are stored as codes. Each store has its own conversion from rows, because each driver returns other types. Also
-// expresses prefixes of names as ranges of bytes, which an index finds on every database.
+// are stored as codes. from-rows.ts converts back. Also knows the keys of request ids, and the ranges of bytes that
+// stand for prefixes of names, which an index finds on every database.
 
-import { type Claim, type ClaimState, type EndReason, type Mode, placeOf } from "../../core/claim.ts";
-import { type Lock, OWN_NAMES_PREFIX } from "../../core/lock.ts";
-import { freeSinceUs, type LastRun } from "../../core/record.ts";
+import { hash } from "node:crypto";
+import {
+  type Claim,
+  type ClaimState,
+  callersRequestId,
+  type EndReason,
+  isServerMade,
+  type Mode,
+  placeOf,
+} from "../../core/claim.ts";
+import { freeSinceUs, type LastRun, type Lock, OWN_NAMES_PREFIX } from "../../core/lock.ts";
 
 export type Value = number | bigint | Buffer | null;
 
-/** How a store binds text. */
 export type ToText<Text> = (text: string) => Text;
 
 /** For a store that converts text to bytes itself, as `bytesOf` is for others. */
@@ -33,7 +40,6 @@ export const STATES = wordsOf(STATE_CODES);
 export const MODES = wordsOf(MODE_CODES);
 export const END_REASONS = wordsOf(END_REASON_CODES);
 
-/** The words by their codes, for `wordOf`. */
 export function wordsOf<Word extends string>(codes: Readonly<Record<Word, number>>): readonly Word[] {
   const words: Word[] = [];
   for (const word of Object.keys(codes) as Word[]) words[codes[word]] = word;
@@ -41,8 +47,8 @@ export function wordsOf<Word extends string>(codes: Readonly<Record<Word, number
 }
 
 /**
- * Stored in numeric columns for what a claim does not have yet. Not NULL, which occupies no space: a row that keeps its
- * size is updated in place.
+ * In numeric columns for what a claim does not have yet. Not NULL, which occupies no space: a row that keeps its size
+ * is updated in place.
  */
 const NOTHING = 0;
 
@@ -98,7 +104,6 @@ export function seldomValues(lock: Lock): Value[] {
   ];
 }
 
-/** Whether these values are the same for both. */
 export function sameSeldom(a: Lock, b: Lock): boolean {
   return (
     a.limit === b.limit &&
@@ -241,7 +246,6 @@ export function rangeAfter(prefix: string, afterName: string | null): NameRange 
   return { from: Buffer.compare(next, from) > 0 ? next : from, below };
 }
 
-/** The byte range of the names that begin with `prefix`. */
 export function prefixRange(prefix: string): NameRange {
   const from = Buffer.from(prefix, "utf8");
   const below = Buffer.from(from);
@@ -253,4 +257,72 @@ export function prefixRange(prefix: string): NameRange {
     }
   }
   return { from, below: ABOVE_ALL_NAMES };
+}
+
+const KEY_BYTES = 16;
+/** A UUID of version 7 begins with its time: 48 bits. */
+const TIME_BYTES = 6;
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+const UUID_CHARS = 36;
+
+/**
+ * The key of a request id, as claims keep it, in rowlock_request: 16 bytes, so that the index of request ids is small.
+ * A hash of the whole id, with who asks and which lease of a Capture it is. If the caller's id is a UUID of version 7,
+ * the first bytes are its time, so rows of one time are neighbours. Somebody may look for two ids with the same key:
+ * whoever finds a claim by its key must compare the id.
+ */
+export function requestKeyOf(requestId: string): Buffer {
+  const known = recent.get(requestId);
+  if (known) return known;
+  if (recent.size >= RECENT_MAX) recent.clear();
+  const key = keyOf(requestId);
+  recent.set(requestId, key);
+  return key;
+}
+
+/** A transaction looks a request id up and adds it soon after. Nobody may change these keys. */
+const recent = new Map<string, Buffer>();
+const RECENT_MAX = 1_024;
+
+function keyOf(requestId: string): Buffer {
+  // As a text it comes several times as fast as a Buffer.
+  const digest = hash("sha256", requestId, "latin1");
+  const key = Buffer.allocUnsafe(KEY_BYTES);
+  key.write(digest, 0, KEY_BYTES, "latin1");
+  const id = callersRequestId({ requestId });
+  if (id.length !== UUID_CHARS || !UUID_V7.test(id)) return key;
+  key.writeUInt32BE(Number.parseInt(id.slice(0, 8), 16), 0);
+  key.writeUInt16BE(Number.parseInt(id.slice(9, 13), 16), TIME_BYTES - 2);
+  return key;
+}
+
+export interface KeyOwner {
+  readonly key: Uint8Array;
+  readonly requestId: string;
+}
+
+/**
+ * The request ids that are taken by others: those with one of these keys that are not its owner, and of several ids
+ * with one key all but the first. undefined: there are none, as nearly always.
+ */
+export function takenBy(
+  requestIds: readonly string[],
+  found: readonly KeyOwner[],
+): ReadonlySet<string> | undefined {
+  if (requestIds.length + found.length < 2) return undefined;
+  const owners = new Map<string, string>();
+  let taken: Set<string> | undefined;
+  for (const { key, requestId } of found) owners.set(textOf(key), requestId);
+  for (const requestId of requestIds) {
+    if (isServerMade(requestId)) continue;
+    const key = textOf(requestKeyOf(requestId));
+    const owner = owners.get(key);
+    if (owner === undefined) owners.set(key, requestId);
+    else if (owner !== requestId) taken = (taken ?? new Set()).add(requestId);
+  }
+  return taken;
+}
+
+function textOf(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString("latin1");
 }

@@ -16,11 +16,8 @@ const NOTADB = 26;
 const CONSTRAINT_PRIMARYKEY = 1555;
 
 /**
- * Returns the StoreError for an error of SQLite. Any other error, and an error that only a bug can cause, is returned
- * as it is.
- *
- * @param committing whether COMMIT failed: after a failed write of the log, it is unknown what a later recovery will
- *   find in it.
+ * Returns the StoreError for an error of SQLite; any other error, and one that only a bug can cause, as it is.
+ * `committing`: COMMIT failed, and after a failed write of the log it is unknown what a later recovery will find in it.
  */
 export function sqliteError(error: unknown, file: string, committing = false): unknown {
   const code = resultCode(error);

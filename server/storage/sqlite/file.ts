@@ -1,17 +1,26 @@
-// Opens the SQLite file: durable on every commit, and locked for this process alone. Knows nothing of its contents.
+// Opens the SQLite file: durable on every commit, and locked for this process alone. Also notices that the path leads to
+// another file or that another program has changed it: what is committed then is lost with the file, or another server grants
+// the same locks in the file that took its place. Knows nothing of its contents. No descriptor of an open file may be opened
+// besides: closing it would end the locks that SQLite holds.
 
-import { accessSync, closeSync, constants, openSync } from "node:fs";
+import {
+  accessSync,
+  type BigIntStats,
+  closeSync,
+  constants,
+  openSync,
+  realpathSync,
+  statfsSync,
+  statSync,
+} from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { IN_MEMORY } from "../database-url.ts";
 import { CACHE_KIB, LOG_PAGES, OPEN_PAUSE_MS_MAX, OPEN_TRIES_MAX } from "../storage-bounds.ts";
 import { StoreError } from "../store.ts";
 import { READONLY, sqliteError } from "./errors.ts";
-import { OpenFiles } from "./open-files.ts";
 
-/** An open database, and the files that it is in; none: it is in memory. */
 export type OpenDatabase = DatabaseSync & { readonly files?: OpenFiles | null };
 
-/** An open database that knows its files. */
 class SqliteFile extends DatabaseSync {
   readonly files: OpenFiles | null;
 
@@ -58,7 +67,11 @@ function open(path: string): OpenDatabase {
     return database;
   } catch (error) {
     database?.close();
-    throw sqliteError(isReadOnly(path) ? new ReadOnlyDisk(error) : error, path);
+    // The result code that SQLite would report for a read-only disk if it had not failed earlier, at its log.
+    const readOnly =
+      isReadOnly(path) &&
+      Object.assign(new Error("The disk is read-only.", { cause: error }), { errcode: READONLY });
+    throw sqliteError(readOnly || error, path);
   }
 }
 
@@ -67,15 +80,6 @@ const isInUse = (error: unknown) => error instanceof StoreError && error.reason 
 /** Blocks the thread, because a process that opens its database can do nothing else. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-}
-
-/** Has the result code that SQLite would report for a read-only disk if it had not failed earlier, at its log. */
-class ReadOnlyDisk extends Error {
-  readonly errcode = READONLY;
-
-  constructor(cause: unknown) {
-    super("The disk is read-only.", { cause });
-  }
 }
 
 function isReadOnly(path: string): boolean {
@@ -87,10 +91,7 @@ function isReadOnly(path: string): boolean {
   }
 }
 
-/**
- * The file contains the secret ids of leases, so a new file is readable by its owner only. SQLite gives its log the
- * same mode.
- */
+/** The file has the secret ids of leases, so a new one is readable by its owner only. SQLite gives its log the same mode. */
 function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, "ax", 0o600));
@@ -98,3 +99,103 @@ function makePrivate(path: string): void {
     // The file exists, or cannot be created; SQLite will detect the latter and report it.
   }
 }
+
+const FILE_CHANGED = "file_changed";
+
+/**
+ * The kinds of file systems, as Linux numbers them, on which only a write changes a file's time, at once: ext, XFS, Btrfs,
+ * F2FS, ZFS, tmpfs and overlayfs. Network file systems and those that a virtual machine shares with its host may correct the
+ * time later by the other side's clock, and other systems have other numbers; there, only the size shows a change.
+ */
+const TIMES_OF_WRITES = [0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x2fc12fc1, 0x01021994, 0x794c7630];
+
+interface OpenFile {
+  readonly path: string;
+  readonly isLog: boolean;
+  /** As this process saw it last. */
+  stats: BigIntStats;
+}
+
+/** The database file and its log, while SQLite has them open. */
+class OpenFiles {
+  readonly #path: string;
+  readonly #known: OpenFile[] = [];
+  #hasTimesOfWrites = false;
+  #fault: string | null = null;
+
+  /** Call before SQLite opens the path, which must lead to a file. */
+  constructor(path: string) {
+    this.#path = path;
+    const stats = this.#look(path);
+    if (stats) this.#known.push({ path, isLog: false, stats });
+  }
+
+  /** Call when SQLite has opened them. Throws a StoreError if the path led to another file before. */
+  opened(): void {
+    // SQLite follows links once, when it opens the file, and its log is beside the file itself.
+    const log = `${realpathSync(this.#path)}-wal`;
+    const stats = this.#look(log);
+    this.#mustBeSame();
+    if (this.#known.length === 0 || !stats) {
+      const message = `${stats ? this.#path : log} was removed while the database file was opened.`;
+      throw new StoreError("unavailable", "cannot_open", message);
+    }
+    this.#known.push({ path: log, isLog: true, stats });
+    this.#hasTimesOfWrites = TIMES_OF_WRITES.includes(statfsSync(log).type);
+    this.wrote();
+  }
+
+  /** Throws a StoreError if a file is not the one that is open, or was changed by another program. */
+  check(): void {
+    this.#mustBeSame((known, now) => {
+      const isLater = this.#hasTimesOfWrites && now.mtimeNs !== known.stats.mtimeNs;
+      if (isLater || now.size !== known.stats.size) throw this.#faulty(adviceIfChanged(known.path));
+    });
+  }
+
+  /** Call after each write of this process. Throws a StoreError if a file is not the one that is open. */
+  wrote(): void {
+    this.#mustBeSame((known, now) => {
+      known.stats = now;
+    });
+  }
+
+  #mustBeSame(each: (known: OpenFile, now: BigIntStats) => void = () => {}): void {
+    // A path that leads back to the same file proves nothing: another server may have used the other one meanwhile.
+    if (this.#fault !== null) throw new StoreError("unavailable", FILE_CHANGED, this.#fault);
+    for (const known of this.#known) {
+      const now = this.#look(known.path);
+      if (!now || now.ino !== known.stats.ino || now.dev !== known.stats.dev)
+        throw this.#faulty(known.isLog ? adviceWithoutLog(known.path) : adviceIfReplaced(known.path));
+      each(known, now);
+    }
+  }
+
+  #look(path: string): BigIntStats | undefined {
+    try {
+      return statSync(path, { bigint: true, throwIfNoEntry: false });
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      const message = `Whether ${path} is still the database file that is open cannot be checked (${code}).`;
+      throw new StoreError("unavailable", "io_error", message, { cause: error });
+    }
+  }
+
+  #faulty(message: string): StoreError {
+    this.#fault = message;
+    return new StoreError("unavailable", FILE_CHANGED, message);
+  }
+}
+
+const adviceIfReplaced = (path: string) =>
+  `The database file ${path} was removed, moved or replaced while this server used it, so nothing is granted any more: ` +
+  "stop this server, put the right file back (a file that was moved, together with its -wal), run " +
+  "`rowlock restored` unless it is the same file, and start the server again.";
+
+const adviceWithoutLog = (path: string) =>
+  `${path}, the log of the database file, was removed or replaced while this server used it, so nothing is granted any ` +
+  "more: stop this server in good order (SIGTERM), which saves what the log had, and start it again.";
+
+const adviceIfChanged = (path: string) =>
+  `Another program has changed ${path} while this server used it, so nothing is granted any more: stop this server, ` +
+  "restore the database file from a backup and remove the -wal beside it, run `rowlock restored`, and start the server again.";

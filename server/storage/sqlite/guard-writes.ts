@@ -2,6 +2,7 @@
 // Chooses only; transaction.ts runs it.
 
 import type { Lock } from "../../core/lock.ts";
+import type { RecentMap } from "../../core/recent-map.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
   HOLDER_COLUMNS,
@@ -18,14 +19,12 @@ import {
   seldomValues,
   type Value,
 } from "../rows/values.ts";
-import { type GuardTimes, mayKeep } from "./guard-times.ts";
-import { textSetsOf } from "./text-places.ts";
+import { DECIDED_AT_STEP_US } from "../store.ts";
+import { textSetsOf } from "./statements.ts";
 
-/** The names under which these statements are counted. */
-export type GuardWriteName = "write_lock" | "write_lock_and_holder" | "write_lock_without_holder";
-
-export interface GuardWrite {
-  readonly name: GuardWriteName;
+interface GuardWrite {
+  /** Under which the statement is counted. */
+  readonly name: string;
   readonly sql: string;
   readonly values: (Value | string)[];
 }
@@ -33,7 +32,6 @@ export interface GuardWrite {
 const setsOf = (columns: readonly string[]) => columns.map((column) => `${column} = ?`);
 
 // The choices of each part of a statement. Each combination is one number, and so one statement.
-
 const SELDOM = [[], setsOf(LOCK_SELDOM_COLUMNS)];
 const DECIDED = [[], ["decided_at = ?"]];
 
@@ -42,17 +40,14 @@ const GONE = 1;
 const RENEWED = 2;
 const NEW = 3;
 const HOLDER = [
-  [],
-  ["holder_state = 0"],
-  setsOf(CLAIM_CHANGING_COLUMNS.map((column) => `holder_${column}`)),
-  textSetsOf(HOLDER_COLUMNS),
-];
-const NAMES: readonly GuardWriteName[] = [
-  "write_lock",
-  "write_lock_without_holder",
-  "write_lock_and_holder",
-  "write_lock_and_holder",
-];
+  { name: "write_lock", sets: [] },
+  { name: "write_lock_without_holder", sets: ["holder_state = 0"] },
+  {
+    name: "write_lock_and_holder",
+    sets: setsOf(CLAIM_CHANGING_COLUMNS.map((column) => `holder_${column}`)),
+  },
+  { name: "write_lock_and_holder", sets: textSetsOf(HOLDER_COLUMNS) },
+] as const;
 
 const STAYS = 0;
 const IS_SET = 1;
@@ -72,7 +67,7 @@ function sqlOf(seldom: number, decided: number, holder: number, bound: number): 
   if (known !== undefined) return known;
   const sets = [
     ...setsOf(LOCK_COUNTED_COLUMNS),
-    ...[SELDOM[seldom], DECIDED[decided], HOLDER[holder], BOUND[bound]].flatMap((part) => part ?? []),
+    ...[SELDOM[seldom], DECIDED[decided], HOLDER[holder]?.sets, BOUND[bound]].flatMap((part) => part ?? []),
   ];
   const sql = `UPDATE rowlock_lock SET ${sets.join(", ")} WHERE id = ?`;
   made[at] = sql;
@@ -80,10 +75,15 @@ function sqlOf(seldom: number, decided: number, holder: number, bound: number): 
 }
 
 /**
- * Returns how to write the guard row of a lock that was decided about, and notes its times.
- *
- * @param old the lock before the decision; undefined: unknown, so all columns are written.
- * @param times undefined: other connections may write the rows, so nothing is known but what the transaction read.
+ * The two indexed times of guard rows, as this process last read or wrote them: when the lock was decided about, and the
+ * bound of its deadlines, `next_deadline`. SQLite writes an index anew even if the column keeps its value, so a write
+ * should not name a column that stays.
+ */
+export type GuardTimes = RecentMap<bigint, { readonly decidedAtUs: number; readonly boundUs: number | null }>;
+
+/**
+ * Returns how to write the guard row of a lock that was decided about, and notes its times. `old`: the lock before the decision;
+ * undefined: unknown, so all columns are written. `times`: undefined if other connections may write the rows.
  */
 export function guardWrite(
   lock: Lock,
@@ -94,7 +94,7 @@ export function guardWrite(
 ): GuardWrite {
   const { id } = lock;
   const move = moves.holders.get(id);
-  const known = times?.of(id);
+  const known = times?.get(id);
   const bounds = boundsOf(lock, moves, nowUs);
   const values: (Value | string)[] = countedValues(lock);
 
@@ -113,14 +113,16 @@ export function guardWrite(
     const boundUs = boundAfter(known.boundUs, bounds);
     bound = boundUs === known.boundUs ? STAYS : IS_SET;
     if (bound === IS_SET) values.push(boundUs);
-    if (decided === 1 || bound === IS_SET) times?.set(id, decided === 1 ? nowUs : known.decidedAtUs, boundUs);
+    if (decided === 1 || bound === IS_SET)
+      times?.set(id, { decidedAtUs: decided === 1 ? nowUs : known.decidedAtUs, boundUs });
   } else values.push(bounds.soonUs, bounds.laterUs, bounds.atMostUs, bounds.atMostUs);
 
   values.push(id);
-  return { name: NAMES[holder] as GuardWriteName, sql: sqlOf(seldom, decided, holder, bound), values };
+  const { name } = HOLDER[holder];
+  return { name, sql: sqlOf(seldom, decided, holder, bound), values };
 }
 
-function holderChoice(move: HolderMove | undefined): number {
+function holderChoice(move: HolderMove | undefined) {
   if (!move) return KEPT;
   if (!move.holder) return GONE;
   return move.isNew ? NEW : RENEWED;
@@ -130,4 +132,9 @@ function boundAfter(boundUs: number | null, { soonUs, laterUs, atMostUs }: Bound
   if (boundUs === null || atMostUs === null) return boundUs ?? atMostUs;
   if (soonUs !== null && boundUs < soonUs) return laterUs;
   return Math.min(boundUs, atMostUs);
+}
+
+/** Whether the time of the last decision may stay. One that lies ahead may not: the clock was set back since. */
+function mayKeep(decidedAtUs: number, nowUs: number): boolean {
+  return decidedAtUs <= nowUs && decidedAtUs > nowUs - DECIDED_AT_STEP_US;
 }

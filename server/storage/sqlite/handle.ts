@@ -2,14 +2,14 @@
 // from its first statement to its last without interruption by other work of this process. Transactions are therefore
 // serial, and reads of several statements are consistent.
 
-import type { Clock } from "../../core/database-clock.ts";
-import { DatabaseClock } from "../../core/database-clock.ts";
-import { CachedLocks } from "../cached-locks/cached-locks.ts";
+import { type Clock, DatabaseClock } from "../../core/database-clock.ts";
+import { RecentMap } from "../../core/recent-map.ts";
+import { CachedLocks } from "../cached-locks.ts";
 import { bigintOf, limitRuleFromRow } from "../rows/from-rows.ts";
-import { CLOCK_COARSE_US } from "../storage-bounds.ts";
+import { CACHED_LOCKS_DEFAULT, CLOCK_COARSE_US } from "../storage-bounds.ts";
 import { type Loaded, StoreError, type StoreOptions } from "../store.ts";
 import type { OpenDatabase } from "./file.ts";
-import { GuardTimes } from "./guard-times.ts";
+import type { GuardTimes } from "./guard-writes.ts";
 import { SqliteStatements } from "./statements.ts";
 
 export interface SqliteOptions extends Pick<StoreOptions, "observer" | "cachedLocks"> {
@@ -21,37 +21,34 @@ export interface SqliteOptions extends Pick<StoreOptions, "observer" | "cachedLo
 
 type Meta = Pick<Loaded, "failOver" | "rulesRevision" | "levelMin" | "limitRules">;
 
+/** Only this process writes the file, so what the handle knows of it is always current. */
 export class SqliteHandle {
   readonly clock = new DatabaseClock();
   readonly nowUs: () => number;
   /** The size of the clock's steps in microseconds; a lower bound of the time subtracts it. */
   readonly coarseUs: number;
   readonly statements: SqliteStatements;
-  /** Always current, because only this process writes the file. */
   readonly cache: CachedLocks;
-  /** As the cache. */
+  /** Set with what was read, or is written in a transaction; forgotten if that is rolled back. */
   readonly times: GuardTimes;
   readonly #database: OpenDatabase;
+  readonly #files: OpenDatabase["files"];
   readonly #options: SqliteOptions;
   #meta: Meta | null = null;
   #ended: number | null = null;
 
-  /** Takes ownership of an open database. */
   constructor(database: OpenDatabase, options: SqliteOptions) {
     this.#database = database;
+    this.#files = database.files;
     this.#options = options;
     this.cache = new CachedLocks(options.cachedLocks);
-    this.times = new GuardTimes(options.cachedLocks);
+    this.times = new RecentMap(options.cachedLocks ?? CACHED_LOCKS_DEFAULT);
     this.nowUs = options.clock ?? (() => Date.now() * 1000);
     this.coarseUs = options.clock ? 0 : CLOCK_COARSE_US;
     this.statements = new SqliteStatements(database, options.path, options.observer);
     options.observer?.connection("opened");
     // Migrations have written since it was opened.
     this.#files?.wrote();
-  }
-
-  get #files() {
-    return this.#database.files;
   }
 
   /** Throws a StoreError if the file is not the one that was opened, or another program has changed it. */
@@ -75,7 +72,14 @@ export class SqliteHandle {
 
   /** What decisions use of rowlock_meta, and the rules. Read once; code that changes either calls `forgetMeta`. */
   meta(): Meta {
-    this.#meta ??= this.#readMeta();
+    if (this.#meta) return this.#meta;
+    const [rulesRevision, epoch, atUs, grantsFromUs, levelMin] = this.statements.get("meta") ?? [];
+    this.#meta = {
+      failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
+      rulesRevision: bigintOf(rulesRevision),
+      levelMin: Number(levelMin),
+      limitRules: this.statements.all("rules").map(limitRuleFromRow),
+    };
     return this.#meta;
   }
 
@@ -83,7 +87,7 @@ export class SqliteHandle {
     this.#meta = null;
   }
 
-  /** How many ended claims there are. Counted once: only this process adds and deletes them. */
+  /** How many ended claims there are. Counted once. */
   get endedCount(): number {
     this.#ended ??= Number(this.statements.get("count_history")?.[0]);
     return this.#ended;
@@ -92,16 +96,6 @@ export class SqliteHandle {
   /** Call after the commit of a transaction that has added, or (a negative number) deleted ended claims. */
   countEnded(claims: number): void {
     if (this.#ended !== null) this.#ended += claims;
-  }
-
-  #readMeta(): Meta {
-    const [rulesRevision, epoch, atUs, grantsFromUs, levelMin] = this.statements.get("meta") ?? [];
-    return {
-      failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
-      rulesRevision: bigintOf(rulesRevision),
-      levelMin: Number(levelMin),
-      limitRules: this.statements.all("rules").map(limitRuleFromRow),
-    };
   }
 
   /** Throws what `run` throws, SQLite's errors, and a StoreError if the file is not the one that was opened. */
@@ -126,7 +120,6 @@ export class SqliteHandle {
     return answer;
   }
 
-  /** Can be called twice. */
   close(): void {
     if (!this.isOpen) return;
     this.#database.close();
@@ -136,18 +129,14 @@ export class SqliteHandle {
   #rollBack(): void {
     // `meta` may have read rows that the rollback undoes, and `times` has what was written.
     this.forgetMeta();
-    this.times.forgetAll();
+    this.times.clear();
     // Some errors have already ended the transaction.
     if (this.#database.isTransaction) this.statements.run("rollback");
-    // A large transaction writes into the log before it is committed.
-    this.#noteWritten();
-  }
-
-  /** While another error is thrown, which matters more. The next check finds again what this one finds. */
-  #noteWritten(): void {
     try {
+      // A large transaction writes into the log before it is committed.
       this.#files?.wrote();
     } catch (error) {
+      // The error that is thrown already matters more, and the next check finds this one again.
       if (!(error instanceof StoreError)) throw error;
     }
   }

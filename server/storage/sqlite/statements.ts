@@ -3,50 +3,42 @@
 // length.
 
 import type { DatabaseSync, SQLInputValue, StatementResultingChanges, StatementSync } from "node:sqlite";
-import { type Claim, inOrder } from "../../core/claim.ts";
-import type { Lock } from "../../core/lock.ts";
+import type { Claim } from "../../core/claim.ts";
 import type { Span } from "../../core/span.ts";
-import {
-  CLAIM_COLUMNS,
-  CLAIM_LIST,
-  CLAIM_WRITTEN_COLUMNS,
-  earliestDeadlineBy,
-  exactBoundBy,
-  GUARD_LIST,
-  HAS_HOLDER,
-  HISTORY_COLUMNS,
-  HISTORY_LIST,
-  HOLDER_LIST,
-  IDLE_LOCK_CONDITION,
-  NEVER_DUE_US,
-  newEpochBy,
-  RECORD_CHANGING_COLUMNS,
-  RECORD_COLUMNS,
-  RECORD_LIST,
-  RULE_LIST,
-} from "../rows/columns.ts";
-import {
-  claimFromRow,
-  countersFromRow,
-  hasRecord,
-  holderFromRow,
-  type Row,
-  recordFromRow,
-} from "../rows/from-rows.ts";
+import * as columns from "../rows/columns.ts";
+import { claimFromRow, type Row } from "../rows/from-rows.ts";
 import { CHANGE_COLUMNS } from "../rows/kept-changes.ts";
-import { HOLDERS_IN_ORDER, placesIn, WAITERS_IN_ORDER, waitingPlaceIn } from "../rows/places.ts";
-import { requestKeyOf } from "../rows/request-key.ts";
+import { HOLDERS_IN_ORDER, placesIn, WAITERS_IN_ORDER, waitingPlaceIn } from "../rows/placement.ts";
+import { requestKeyOf } from "../rows/values.ts";
 import { beginStatement } from "../statement-span.ts";
 import { CLOCK_COARSE_US, IDLE_SCAN_MAX } from "../storage-bounds.ts";
-import type { StoreObserver } from "../store.ts";
-import { StoreError } from "../store.ts";
+import { StoreError, type StoreObserver } from "../store.ts";
 import { sqliteError } from "./errors.ts";
-import { textPlacesOf } from "./text-places.ts";
+
+const TEXT_COLUMNS: ReadonlySet<string> = new Set([
+  "secret",
+  "request_id",
+  "owner",
+  "principal",
+  "labels",
+  "terms",
+  "end_note",
+  "ended_by",
+]);
+
+const TEXT = "CAST(? AS BLOB)";
+
+const placeOf = (column: string) => (TEXT_COLUMNS.has(column.replace(/^holder_/, "")) ? TEXT : "?");
+
+export const textSetsOf = (columns: readonly string[]): string[] =>
+  columns.map((column) => `${column} = ${placeOf(column)}`);
+
+export const textPlacesOf = (columns: readonly string[]): string => columns.map(placeOf).join(", ");
 
 const placesOf = (columns: readonly unknown[]) => columns.map(() => "?").join(", ");
 
 const DUE_LOCKS = "rowlock_lock l INDEXED BY rowlock_lock_due";
-const OF_LOCK = `SELECT ${CLAIM_LIST} FROM rowlock_claim c WHERE c.lock_id = ?`;
+const OF_LOCK = `SELECT ${columns.CLAIM_LIST} FROM rowlock_claim c WHERE c.lock_id = ?`;
 const IS_CLAIM = "lock_id = ?1 AND place = ?2 AND ticket_number = ?3 AND secret = ?4";
 /** A maximum number of rows. SQLite recompiles a statement for each value of a bare parameter in LIMIT. */
 const GIVEN = "(? + 0)";
@@ -59,46 +51,46 @@ const SQL = {
   lock_id: "SELECT id FROM rowlock_lock WHERE name = ?",
   add_lock: `INSERT INTO rowlock_lock (name, last_token, record_floor, decided_at)
     SELECT ?, token_floor, token_floor, ? FROM rowlock_meta WHERE id = 1 RETURNING id`,
-  lock: `SELECT ${GUARD_LIST}, l.decided_at FROM rowlock_lock l WHERE l.id = ?`,
-  locks_under_prefix: `SELECT ${GUARD_LIST}, l.decided_at FROM rowlock_lock l
+  lock: `SELECT ${columns.GUARD_LIST}, l.decided_at FROM rowlock_lock l WHERE l.id = ?`,
+  locks_under_prefix: `SELECT ${columns.GUARD_LIST}, l.decided_at FROM rowlock_lock l
     WHERE l.name >= ? AND l.name < ? AND l.waiting > 0 AND l.id > ? ORDER BY l.id LIMIT ${GIVEN}`,
 
-  fail_over: `UPDATE rowlock_meta SET epoch = ${newEpochBy("max", "?2", "?1")}, failed_over_at = ?1,
+  fail_over: `UPDATE rowlock_meta SET epoch = ${columns.newEpochBy("max", "?2", "?1")}, failed_over_at = ?1,
     grants_from = max(grants_from, ?1 + min(?4, max(?3,
       coalesce((SELECT max(holder_ttl) FROM ${DUE_LOCKS} WHERE next_deadline IS NOT NULL AND holder_state = 2), 0),
       coalesce((SELECT max(ttl) FROM rowlock_claim WHERE state = 2), 0))))
     WHERE id = 1 AND epoch = ?5`,
   meta: "SELECT rules_revision, epoch, failed_over_at, grants_from, level_min FROM rowlock_meta WHERE id = 1",
-  rules: `SELECT ${RULE_LIST} FROM rowlock_limit_rule ORDER BY prefix`,
-  write_rule: `INSERT INTO rowlock_limit_rule (${RULE_LIST}) VALUES (?, ?, ?, ?, ?)
+  rules: `SELECT ${columns.RULE_LIST} FROM rowlock_limit_rule ORDER BY prefix`,
+  write_rule: `INSERT INTO rowlock_limit_rule (${columns.RULE_LIST}) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (prefix) DO UPDATE
     SET limit_value = excluded.limit_value, version = excluded.version, reason = excluded.reason,
       change_mark = excluded.change_mark`,
   raise_rules_revision: "UPDATE rowlock_meta SET rules_revision = rules_revision + 1 WHERE id = 1",
 
   // One statement each, with a branch for each table that may have the claim.
-  claim: `SELECT ${HOLDER_LIST} FROM rowlock_lock l WHERE l.id = ?1 AND ${HAS_HOLDER} AND l.holder_ticket_number = ?2
-    UNION ALL SELECT ${CLAIM_LIST} FROM rowlock_claim c
+  claim: `SELECT ${columns.HOLDER_LIST} FROM rowlock_lock l WHERE l.id = ?1 AND ${columns.HAS_HOLDER} AND l.holder_ticket_number = ?2
+    UNION ALL SELECT ${columns.CLAIM_LIST} FROM rowlock_claim c
       WHERE c.lock_id = ?1 AND c.place IN (${placesIn("?2")}) AND c.ticket_number = ?2
-    UNION ALL SELECT ${HISTORY_LIST} FROM rowlock_history h WHERE h.lock_id = ?1 AND h.ticket_number = ?2`,
+    UNION ALL SELECT ${columns.HISTORY_LIST} FROM rowlock_history h WHERE h.lock_id = ?1 AND h.ticket_number = ?2`,
   request: "SELECT lock_id, ticket_number FROM rowlock_request WHERE request_key = ?",
   holders: `${OF_LOCK} AND ${HOLDERS_IN_ORDER} LIMIT ${GIVEN}`,
   waiters: `${OF_LOCK} AND ${WAITERS_IN_ORDER} LIMIT ${GIVEN}`,
   due_claims: `${OF_LOCK} AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${GIVEN}`,
   live_claim_of_request: `${OF_LOCK} AND c.request_id = ?`,
-  record: `SELECT ${RECORD_LIST} FROM rowlock_record WHERE lock_id = ?`,
+  record: `SELECT ${columns.RECORD_LIST} FROM rowlock_record WHERE lock_id = ?`,
   // Keeps the principal: SQLite would write its index anew each time.
-  write_record: `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})
-    VALUES (${RECORD_COLUMNS.map(() => "?").join(", ")}) ON CONFLICT (lock_id) DO UPDATE
-    SET ${RECORD_CHANGING_COLUMNS.filter((column) => column !== "principal")
+  write_record: `INSERT INTO rowlock_record (${columns.RECORD_COLUMNS.join(", ")})
+    VALUES (${columns.RECORD_COLUMNS.map(() => "?").join(", ")}) ON CONFLICT (lock_id) DO UPDATE
+    SET ${columns.RECORD_CHANGING_COLUMNS.filter((column) => column !== "principal")
       .map((column) => `${column} = excluded.${column}`)
       .join(", ")}`,
   remove_record: "DELETE FROM rowlock_record WHERE lock_id = ?",
-  add_claim: `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES (${textPlacesOf(CLAIM_COLUMNS)})`,
-  write_claim: `UPDATE rowlock_claim SET ${CLAIM_WRITTEN_COLUMNS.map((column, at) => `${column} = ?${at + 5}`).join(", ")}
+  add_claim: `INSERT INTO rowlock_claim (${columns.CLAIM_COLUMNS.join(", ")}) VALUES (${textPlacesOf(columns.CLAIM_COLUMNS)})`,
+  write_claim: `UPDATE rowlock_claim SET ${columns.CLAIM_WRITTEN_COLUMNS.map((column, at) => `${column} = ?${at + 5}`).join(", ")}
     WHERE ${IS_CLAIM}`,
   remove_claim: `DELETE FROM rowlock_claim WHERE ${IS_CLAIM}`,
-  add_to_history: `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")}) VALUES (${textPlacesOf(HISTORY_COLUMNS)})`,
+  add_to_history: `INSERT INTO rowlock_history (${columns.HISTORY_COLUMNS.join(", ")}) VALUES (${textPlacesOf(columns.HISTORY_COLUMNS)})`,
   add_request: "INSERT INTO rowlock_request (request_key, lock_id, ticket_number) VALUES (?, ?, ?)",
 
   // Never sets a deadline earlier, because next_deadline would then be no lower bound.
@@ -120,11 +112,11 @@ const SQL = {
   watch: `SELECT l.id, l.revision, iif(m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from
       AND l.waiting > 0, 0, min(coalesce(l.ends_at, r.wakes_at), coalesce(r.wakes_at, l.ends_at)) - ?1) AS due_in
     FROM (SELECT l.id, l.revision, l.decided_at, l.waiting, l.has_record,
-        iif(l.next_deadline <= ?3, nullif(${earliestDeadlineBy("min")}, ${NEVER_DUE_US}), NULL) AS ends_at
+        iif(l.next_deadline <= ?3, nullif(${columns.earliestDeadlineBy("min")}, ${columns.NEVER_DUE_US}), NULL) AS ends_at
       FROM rowlock_lock l WHERE l.id IN (SELECT value FROM json_each(?2))) l
     JOIN rowlock_meta m ON m.id = 1
     LEFT JOIN rowlock_record r ON l.has_record = 1 AND r.lock_id = l.id AND r.wakes_at <= ?3`,
-  due_locks: `SELECT l.id, ${exactBoundBy("min")} FROM rowlock_lock l WHERE l.id IN
+  due_locks: `SELECT l.id, ${columns.exactBoundBy("min")} FROM rowlock_lock l WHERE l.id IN
     (SELECT l.id FROM ${DUE_LOCKS} WHERE l.next_deadline <= ? AND l.id > ? ORDER BY l.id LIMIT ${GIVEN}) ORDER BY l.id`,
   write_bound: "UPDATE rowlock_lock SET next_deadline = ? WHERE id = ?",
   woken_locks: `SELECT lock_id FROM rowlock_record INDEXED BY rowlock_record_wake WHERE wakes_at <= ? AND lock_id > ?
@@ -136,7 +128,7 @@ const SQL = {
     SELECT iif(last BETWEEN ?1 AND ?1 + ${CLOCK_COARSE_US - 2}, last + 1, ?1), ${placesOf(CHANGE_COLUMNS.split(",").slice(1))}
     FROM (SELECT max(changed_at) AS last FROM rowlock_change)`,
   count_changes: "SELECT count(*) FROM rowlock_change",
-  old_locks: `SELECT l.id, l.decided_at, ${IDLE_LOCK_CONDITION}, l.last_token, l.record_floor
+  old_locks: `SELECT l.id, l.decided_at, ${columns.IDLE_LOCK_CONDITION}, l.last_token, l.record_floor
     FROM rowlock_lock l INDEXED BY rowlock_lock_idle
     WHERE l.decided_at >= ?1 AND (l.decided_at > ?1 OR l.id > ?2) AND l.decided_at < ?3
     ORDER BY l.decided_at, l.id LIMIT ${IDLE_SCAN_MAX}`,
@@ -146,7 +138,6 @@ const SQL = {
 
 type StatementName = keyof typeof SQL;
 
-/** Values in order, or by name. */
 type Values = readonly SQLInputValue[] | readonly [Readonly<Record<string, SQLInputValue>>];
 
 export class SqliteStatements {
@@ -181,34 +172,25 @@ export class SqliteStatements {
     return Number((this.#perform("run", name, sql, values) as StatementResultingChanges).changes);
   }
 
-  /** Runs a statement that is not one of the store's own. */
   read(name: string, sql: string, values: Values): Row[] {
     return this.#perform("all", name, sql, values) as Row[];
   }
 
   /** Throws a StoreError if the store is closed, and for SQLite's errors that are not bugs. */
   #perform(method: "all" | "get" | "run", name: string, sql: string, values: Values): unknown {
-    if (!this.span) return this.#performUntraced(method, name, sql, values);
-    const over = beginStatement(this.span, "sqlite", name);
-    try {
-      const answer = this.#performUntraced(method, name, sql, values);
-      over();
-      return answer;
-    } catch (error) {
-      over(error);
-      throw error;
-    }
-  }
-
-  #performUntraced(method: "all" | "get" | "run", name: string, sql: string, values: Values): unknown {
+    const over = this.span && beginStatement(this.span, "sqlite", name);
     const startedMs = performance.now();
+    let thrown: unknown;
     try {
       return this.#statement(sql)[method](...(values as SQLInputValue[]));
     } catch (error) {
-      if (!this.#database.isOpen) throw new StoreError("unavailable", "closed", "The store is closed.");
-      throw sqliteError(error, this.#file, sql === SQL.commit);
+      thrown = this.#database.isOpen
+        ? sqliteError(error, this.#file, sql === SQL.commit)
+        : new StoreError("unavailable", "closed", "The store is closed.");
+      throw thrown;
     } finally {
       this.#observer?.statement(name, (performance.now() - startedMs) / 1000);
+      over?.(thrown);
     }
   }
 
@@ -222,21 +204,8 @@ export class SqliteStatements {
   }
 }
 
-/** Formats integers as the JSON array that statements with lists take. */
 export function listOf(ids: Iterable<bigint>): string {
   return `[${[...ids].join(",")}]`;
-}
-
-/** A guard row as a decision needs it, and as a person wants to see it. */
-export interface Guard {
-  readonly lock: Lock;
-  /** The first holder; null: there is none in the guard row. */
-  readonly holder: Claim | null;
-}
-
-/** A row of GUARD_LIST. Reads the lock's record if the guard row says that there is one. */
-export function guardFrom(statements: SqliteStatements, row: Row): Guard {
-  return { lock: lockFromRow(statements, row), holder: holderFromRow(row) };
 }
 
 /** The claim at the key of a client's request id, on any lock. It may have another request id. */
@@ -244,25 +213,4 @@ export function claimByRequest(statements: SqliteStatements, requestId: string):
   const request = statements.get("request", requestKeyOf(requestId));
   const row = request && statements.get("claim", ...(request as [bigint, bigint]));
   return row && claimFromRow(row);
-}
-
-/** The first holders, in order of ticket numbers. */
-export function holdersOf(statements: SqliteStatements, { lock, holder }: Guard, max: number): Claim[] {
-  if (holder && lock.holders === 1) return [holder];
-  const further = statements.all("holders", lock.id, max).map(claimFromRow);
-  return inOrder(holder ? [holder, ...further] : further).slice(0, max);
-}
-
-/** The first waiters, in order. */
-export function waitersOf(statements: SqliteStatements, { lock }: Guard, max: number): Claim[] {
-  return statements.all("waiters", lock.id, max).map(claimFromRow);
-}
-
-function lockFromRow(statements: SqliteStatements, row: Row): Lock {
-  const guard = countersFromRow(row);
-  if (!hasRecord(row)) return { ...guard, record: null };
-  const record = statements.get("record", guard.id);
-  if (!record)
-    throw new Error(`Lock ${guard.id} has no record, although its guard row says that it has one.`);
-  return { ...guard, record: recordFromRow(record).record };
 }

@@ -1,44 +1,50 @@
-// One deciding transaction: load, decide, save. It locks the whole database, so it locks no single guard rows. Only this
-// process writes the file, so the rows that the process knows are current. A transaction reads only unknown rows and
-// unknown request ids.
+// One deciding transaction: load, decide, save. It locks the whole database, so it locks no single guard rows. The rows
+// that this process knows are current, as only it writes the file, so only others are read, and unknown request ids.
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
-import { type Claim, isServerMade, keyText } from "../../core/claim.ts";
+import { type Claim, inOrder, isServerMade, keyText } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
-import type { Before } from "../cached-locks/live-claims.ts";
-import { boundOf, claimFromRow, isAskedFor, mayBeDue, type Row } from "../rows/from-rows.ts";
+import type { Lock } from "../../core/lock.ts";
+import type { Before } from "../cached-locks.ts";
+import {
+  boundOf,
+  claimFromRow,
+  countersFromRow,
+  hasRecord,
+  holderFromRow,
+  isAskedFor,
+  mayBeDue,
+  type Row,
+  recordsOf,
+} from "../rows/from-rows.ts";
 import { changeValues } from "../rows/kept-changes.ts";
-import { movesOf } from "../rows/placement.ts";
-import { placesOf } from "../rows/places.ts";
-import { type KeyOwner, requestKeyOf, takenBy } from "../rows/request-key.ts";
+import { movesOf, placesOf } from "../rows/placement.ts";
 import {
   asIs,
   bytesOf,
   claimValuesBy,
   historyValuesBy,
+  type KeyOwner,
   prefixRange,
   recordValues,
+  requestKeyOf,
+  takenBy,
   writtenClaimValues,
 } from "../rows/values.ts";
 import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
-import type { DecideRows, Loaded, LoadPlan, StoreObserver, Writes } from "../store.ts";
-import { LOCKS_PER_RULE_MAX } from "../store.ts";
-import type { GuardTimes } from "./guard-times.ts";
-import { guardWrite } from "./guard-writes.ts";
-import type { SqliteHandle } from "./handle.ts";
 import {
-  claimByRequest,
-  type Guard,
-  guardFrom,
-  holdersOf,
-  type SqliteStatements,
-  waitersOf,
-} from "./statements.ts";
+  type DecideRows,
+  LOCKS_PER_RULE_MAX,
+  type Loaded,
+  type LoadPlan,
+  type StoreObserver,
+  type Writes,
+} from "../store.ts";
+import { type GuardTimes, guardWrite } from "./guard-writes.ts";
+import type { SqliteHandle } from "./handle.ts";
+import { claimByRequest, type SqliteStatements } from "./statements.ts";
 
-/**
- * Runs the transaction. Throws the error of `decide`, or SQLite's; nothing was committed unless the error's kind is
- * `unknown_outcome`.
- */
+/** Throws the error of `decide`, or SQLite's; nothing was committed unless its kind is `unknown_outcome`. */
 export function transactOn(
   handle: SqliteHandle,
   plan: LoadPlan,
@@ -49,10 +55,9 @@ export function transactOn(
   handle.statements.span = plan.span;
   let outcome: "committed" | "rolled_back" = "rolled_back";
   try {
-    const ended: Ended = { claims: 0 };
-    const decided = handle.inTransaction(() => decideAll(handle, plan, decide, ended));
-    handle.countEnded(ended.claims);
-    if (decided) handle.cache.learn(decided.read, decided.writes);
+    const { ended, learnt } = handle.inTransaction(() => decideAll(handle, plan, decide));
+    handle.countEnded(ended);
+    if (learnt) handle.cache.learn(learnt.read, learnt.writes);
     outcome = "committed";
   } catch (error) {
     handle.cache.doubt(plan.locks.map(({ id }) => id));
@@ -70,29 +75,25 @@ export interface Read {
   readonly before: Pick<Before, "lock">;
 }
 
-/** How many claims a transaction has ended so far. */
-interface Ended {
-  claims: number;
+interface Done {
+  readonly ended: number;
+  /** What it read and wrote; null: it took several rounds or changed a rule, so nothing is learnt. */
+  readonly learnt: { readonly read: Read; readonly writes: Writes } | null;
 }
 
-/** Returns what the transaction read and wrote; null: it took several rounds or changed a rule, so nothing is learnt. */
-function decideAll(
-  handle: SqliteHandle,
-  plan: LoadPlan,
-  decide: DecideRows,
-  ended: Ended,
-): { readonly read: Read; readonly writes: Writes } | null {
+function decideAll(handle: SqliteHandle, plan: LoadPlan, decide: DecideRows): Done {
   const { cache } = handle;
+  let ended = 0;
   const clock = handle.readClock();
   const first = recall(handle, plan, clock) ?? load(handle, cache.widened(plan), clock);
   for (let read = first; ; ) {
     const writes = decide(read.loaded);
-    ended.claims += save(handle, writes, read.before, clock, handle.times);
+    ended += save(handle, writes, read.before, clock, handle.times);
     if (writes.again.length > 0) read = load(handle, furtherPlan(writes.again), clock);
-    else if (read === first && !plan.rule) return { read, writes };
+    else if (read === first && !plan.rule) return { ended, learnt: { read, writes } };
     else {
       cache.doubt(first.loaded.locks.keys());
-      return null;
+      return { ended, learnt: null };
     }
   }
 }
@@ -118,13 +119,10 @@ function recall(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read | null
   };
 }
 
-/** Reads what the plan asks for. */
 export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   const { statements } = handle;
   const { atLeastUs } = clock;
-  const guards = plan.rule
-    ? locksOfRule(handle, plan.rule, atLeastUs)
-    : plannedLocks(handle, plan, atLeastUs);
+  const guards = plannedGuards(handle, plan, atLeastUs);
   const claims = new Map<string, Claim>();
   const add = (claim: Claim) => {
     const key = keyText(claim);
@@ -152,7 +150,7 @@ export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
     if (isPassed) statements.all("due_claims", lock.id, atLeastUs, DUE_MAX).forEach(addRow);
   }
   for (const guard of guards)
-    if (plan.holdersOf.includes(guard.lock.id)) holdersOf(statements, guard, FORCE_RELEASE_MAX).forEach(add);
+    if (plan.holdersOf.includes(guard.lock.id)) holdersOf(statements, guard).forEach(add);
   // Copies, because the decision changes the locks.
   const before = new Map(guards.map(({ lock }) => [lock.id, { ...lock }]));
   const loaded = {
@@ -173,9 +171,8 @@ export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
 }
 
 /**
- * Writes the changes. Returns how many rows it has added to the history.
- *
- * @param times the known times of guard rows; unset if other connections may have written them since the load.
+ * Writes the changes. Returns how many rows it has added to the history. `times`: the known times of guard rows; unset if other
+ * connections may have written them since the load.
  */
 export function save(
   handle: SqliteHandle,
@@ -231,7 +228,6 @@ function whereverItWas(
   missing(`claim ${keyText({ lockId, ticketNumber })}`);
 }
 
-/** The plan for what a decision left unfinished. */
 export function furtherPlan(again: readonly bigint[]): LoadPlan {
   return {
     locks: again.map((id) => ({ id, heads: QUEUE_HEAD_MAX, likelyQueue: true })),
@@ -241,43 +237,48 @@ export function furtherPlan(again: readonly bigint[]): LoadPlan {
   };
 }
 
-interface PlannedGuard extends Guard {
+/** A guard row to decide about, and how much of its queue to read. */
+interface PlannedGuard {
+  readonly lock: Lock;
+  /** The first holder; null: there is none in the guard row. */
+  readonly holder: Claim | null;
   readonly heads: number;
   /** Whether something of the lock may be due. */
   readonly isPassed: boolean;
 }
 
-function plannedLocks(handle: SqliteHandle, plan: LoadPlan, atUs: number): PlannedGuard[] {
+function plannedGuards(handle: SqliteHandle, { locks, rule }: LoadPlan, atUs: number): PlannedGuard[] {
+  const { statements } = handle;
   const guards: PlannedGuard[] = [];
-  for (const { id, heads } of plan.locks) {
-    const row = handle.statements.get("lock", id);
+  for (const { id, heads } of locks) {
+    const row = statements.get("lock", id);
     if (row) guards.push(plannedGuard(handle, row, heads, atUs));
   }
+  if (!rule || rule.rulesOnly) return guards;
+  const { from, below } = prefixRange(rule.prefix);
+  for (const row of statements.all("locks_under_prefix", from, below, rule.afterLockId, LOCKS_PER_RULE_MAX))
+    guards.push(plannedGuard(handle, row, HEADS_PER_RULE_LOCK, atUs));
   return guards;
 }
 
-function locksOfRule(
-  handle: SqliteHandle,
-  rule: NonNullable<LoadPlan["rule"]>,
-  atUs: number,
-): PlannedGuard[] {
-  if (rule.rulesOnly) return [];
-  const { from, below } = prefixRange(rule.prefix);
-  return handle.statements
-    .all("locks_under_prefix", from, below, rule.afterLockId, LOCKS_PER_RULE_MAX)
-    .map((row) => plannedGuard(handle, row, HEADS_PER_RULE_LOCK, atUs));
-}
-
-/** The row is one of GUARD_LIST, and the time of the last decision. */
+/** The row is one of GUARD_LIST, and the time of the last decision. Reads the lock's record if it has one. */
 function plannedGuard(handle: SqliteHandle, row: Row, heads: number, atUs: number): PlannedGuard {
-  const guard = guardFrom(handle.statements, row);
-  handle.times.set(guard.lock.id, Number(row.at(-1)), boundOf(row));
-  return { ...guard, heads, isPassed: mayBeDue(row, atUs) };
+  const counters = countersFromRow(row);
+  const { id } = counters;
+  handle.times.set(id, { decidedAtUs: Number(row.at(-1)), boundUs: boundOf(row) });
+  const records = hasRecord(row) ? recordsOf([id], handle.statements.all("record", id)) : null;
+  const lock = { ...counters, record: records?.get(id) ?? null };
+  return { lock, holder: holderFromRow(row), heads, isPassed: mayBeDue(row, atUs) };
 }
 
-function queueHead(statements: SqliteStatements, guard: PlannedGuard) {
-  const { lock, heads } = guard;
-  const head = waitersOf(statements, guard, heads);
+function holdersOf(statements: SqliteStatements, { lock, holder }: PlannedGuard): Claim[] {
+  if (holder && lock.holders === 1) return [holder];
+  const further = statements.all("holders", lock.id, FORCE_RELEASE_MAX).map(claimFromRow);
+  return inOrder(holder ? [holder, ...further] : further).slice(0, FORCE_RELEASE_MAX);
+}
+
+function queueHead(statements: SqliteStatements, { lock, heads }: PlannedGuard) {
+  const head = statements.all("waiters", lock.id, heads).map(claimFromRow);
   return { head, complete: head.length < heads || head.length >= lock.waiting };
 }
 

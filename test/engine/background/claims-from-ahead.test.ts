@@ -1,8 +1,8 @@
 // When claims are looked at that a clock that was ahead may have given their times, and how many are brought back at once.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { ClaimTimes } from "../../../server/core/clock-ahead.ts";
 import type { Advance } from "../../../server/core/command.ts";
+import type { ClaimTimes } from "../../../server/core/transitions.ts";
 import { ClaimsFromAhead } from "../../../server/engine/background/claims-from-ahead.ts";
 import * as bounds from "../../../server/engine/engine-bounds.ts";
 import { CLAIM } from "../../support/claims.ts";

@@ -2,12 +2,18 @@
 
 import { describe, expect, test } from "vitest";
 import { DURATION_US_MAX } from "../../../server/core/bounds.ts";
-import { NO_FAIL_OVER } from "../../../server/core/fail-over.ts";
 import { LEVEL } from "../../../server/core/level.ts";
+import { NO_FAIL_OVER } from "../../../server/core/lock.ts";
 import { CheckedStore } from "../../../server/engine/transaction/checked-store.ts";
 import { openStore } from "../../../server/storage/open.ts";
-import type { FailOverNote, Loaded, Store, Writes } from "../../../server/storage/store.ts";
-import { ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
+import {
+  type FailOverNote,
+  type Loaded,
+  ROW_LOCKED,
+  type Store,
+  StoreError,
+  type Writes,
+} from "../../../server/storage/store.ts";
 import { CLAIM } from "../../support/claims.ts";
 import { lockRow } from "../../support/scripted-transactions.ts";
 import {

@@ -1,7 +1,7 @@
 // Contract: free locks, as a Capture finds them.
 
 import { describe, expect, test } from "vitest";
-import type { LockRecord } from "../../../server/core/record.ts";
+import type { LockRecord } from "../../../server/core/lock.ts";
 import {
   FIRST_FREE,
   type FreeLock,
@@ -11,8 +11,7 @@ import {
   type RecordGroup,
 } from "../../../server/storage/store.ts";
 import { RECORD } from "../../support/claims.ts";
-import type { FreshStore } from "../../support/store-fixture.ts";
-import { addClaims, changeLock, lockId, SECOND_US } from "../../support/store-fixture.ts";
+import { addClaims, changeLock, type FreshStore, lockId, SECOND_US } from "../../support/store-fixture.ts";
 
 /** `dueInS`: due this many seconds from now. */
 type Wanted = Partial<LockRecord> & { readonly dueInS?: number };

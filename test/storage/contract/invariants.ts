@@ -2,21 +2,22 @@
 
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
-import type { LockRecord } from "../../../server/core/record.ts";
+import type { LockRecord } from "../../../server/core/lock.ts";
 import { RECORD } from "../../support/claims.ts";
-import type { FreshStore, Wanted } from "../../support/store-fixture.ts";
 import {
   addClaims,
   addTo,
   changeClaims,
   changeLock,
   ENDED,
+  type FreshStore,
   HELD,
   lockId,
   NO_CHANGES,
   raised,
   SECOND_US,
   transact,
+  type Wanted,
 } from "../../support/store-fixture.ts";
 
 const SHARED: Wanted = { ...HELD, mode: "shared" };

@@ -2,12 +2,11 @@
 
 import { describe, expect, test } from "vitest";
 import { keyText } from "../../../server/core/claim.ts";
-import type { ClaimTimes } from "../../../server/core/clock-ahead.ts";
 import type { GuardRow } from "../../../server/core/lock.ts";
+import type { ClaimTimes } from "../../../server/core/transitions.ts";
 import { BUSY_LOCKS_PAGE, LIST_ROWS_MAX, LIST_SCAN_MAX } from "../../../server/storage/storage-bounds.ts";
 import type { BusyLock, LockQuery, LockView } from "../../../server/storage/store.ts";
-import type { FreshStore } from "../../support/store-fixture.ts";
-import { addClaims, changeLock, lockId, SECOND_US } from "../../support/store-fixture.ts";
+import { addClaims, changeLock, type FreshStore, lockId, SECOND_US } from "../../support/store-fixture.ts";
 
 const NAMES = [
   "!",

@@ -2,18 +2,17 @@
 // record pay nothing for it.
 
 import { describe, expect, test } from "vitest";
-import type { Lock } from "../../../server/core/lock.ts";
-import type { LockRecord, RunEnd } from "../../../server/core/record.ts";
-import { IdleScan } from "../../../server/storage/rows/decided-order.ts";
+import type { Lock, LockRecord, RunEnd } from "../../../server/core/lock.ts";
+import { IdleScan } from "../../../server/storage/rows/guard-scans.ts";
 import { folderOf } from "../../../server/storage/rows/values.ts";
 import { IDLE_SCAN_MAX } from "../../../server/storage/storage-bounds.ts";
 import { FIRST_FREE } from "../../../server/storage/store.ts";
 import { RECORD } from "../../support/claims.ts";
-import type { FreshStore } from "../../support/store-fixture.ts";
 import {
   addClaims,
   BIG,
   changeLock,
+  type FreshStore,
   load,
   lockId,
   NO_CHANGES,

@@ -5,16 +5,15 @@ import { describe, expect, test } from "vitest";
 import { DUE_MAX, QUEUE_HEAD_MAX } from "../../../server/core/bounds.ts";
 import type { Claim } from "../../../server/core/claim.ts";
 import { countWaiter } from "../../../server/core/lock.ts";
-import { requestKeyOf } from "../../../server/storage/rows/request-key.ts";
+import { requestKeyOf } from "../../../server/storage/rows/values.ts";
 import { UPDATE_ROWS_MAX } from "../../../server/storage/storage-bounds.ts";
-import type { Loaded } from "../../../server/storage/store.ts";
-import { StoreError } from "../../../server/storage/store.ts";
-import type { FreshStore } from "../../support/store-fixture.ts";
+import { type Loaded, StoreError } from "../../../server/storage/store.ts";
 import {
   addClaims,
   addClaimsTo,
   changeClaims,
   changeLock,
+  type FreshStore,
   load,
   lockId,
   NO_CHANGES,

@@ -7,20 +7,25 @@ import type { Lock } from "../../../server/core/lock.ts";
 import { migrateUp } from "../../../server/storage/migrate/migrate.ts";
 import { openMysqlStore } from "../../../server/storage/mysql/mysql-store.ts";
 import { openStore } from "../../../server/storage/open.ts";
-import { requestKeyOf } from "../../../server/storage/rows/request-key.ts";
-import type { DecideRows, Store, StoreObserver } from "../../../server/storage/store.ts";
-import { ROW_LOCKED } from "../../../server/storage/store.ts";
+import { requestKeyOf } from "../../../server/storage/rows/values.ts";
+import {
+  type DecideRows,
+  ROW_LOCKED,
+  type Store,
+  type StoreObserver,
+} from "../../../server/storage/store.ts";
 import { RECORD } from "../../support/claims.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../../support/database.ts";
 import { startDroppingProxy } from "../../support/dropping-proxy.ts";
 import { leastMs } from "../../support/least.ts";
-import type { PlainConnection, Stage } from "../../support/mysql-stage.ts";
 import {
   clockUs,
   connectionsOf,
   openPlainConnection,
   openStage,
+  type PlainConnection,
   refusal,
+  type Stage,
   statementOf,
   until,
 } from "../../support/mysql-stage.ts";

@@ -2,7 +2,7 @@
 // of any size it finds each once.
 
 import { expect, test } from "vitest";
-import { dueStep, type PassedBound } from "../../../server/storage/rows/due-locks.ts";
+import { dueStep, type PassedBound } from "../../../server/storage/rows/guard-scans.ts";
 
 const NOW_US = 1_000;
 /** Due, free since its bound was written, renewed since, or neither in the list nor due. */

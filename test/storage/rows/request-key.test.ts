@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { CAPTURE_MAX } from "../../../server/core/bounds.ts";
 import { keptRequestId, SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
 import { markOf } from "../../../server/engine/secrets.ts";
-import { requestKeyOf, takenBy } from "../../../server/storage/rows/request-key.ts";
+import { requestKeyOf, takenBy } from "../../../server/storage/rows/values.ts";
 
 /** A hash by which all ids have one key, but for their times. */
 const weak = vi.hoisted(() => ({ isOn: false }));

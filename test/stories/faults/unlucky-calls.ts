@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Claim } from "../../../server/core/claim.ts";
-import type { RunResult } from "../../../server/core/record.ts";
+import type { RunResult } from "../../../server/core/lock.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import * as asks from "../../support/asks.ts";
 import type { Chance } from "../../support/faulty-store.ts";

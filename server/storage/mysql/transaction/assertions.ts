@@ -5,10 +5,9 @@
 //   node rolls it back in mid-trip, for another node's writes, MariaDB 10.11 reports success and commits the rest one
 //   by one.
 
-import { requestKeyOf } from "../../rows/request-key.ts";
+import { requestKeyOf } from "../../rows/values.ts";
 import { CLOCK_BEHIND_US_MAX } from "../../storage-bounds.ts";
-import type { Writes } from "../../store.ts";
-import { StoreError } from "../../store.ts";
+import { StoreError, type Writes } from "../../store.ts";
 import type { Trip } from "../connection/connection.ts";
 import { literal, type SqlValue, withValues } from "../connection/sql-text.ts";
 import { NOW_US, SHARED_NOWAIT } from "../statements.ts";

@@ -2,7 +2,7 @@
 // their values before and after. The statement leaves out those that did not change (`assignments.ts`). Pure.
 
 import type { Lock } from "../../../core/lock.ts";
-import type { Before } from "../../cached-locks/live-claims.ts";
+import type { Before } from "../../cached-locks.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
   HOLDER_COLUMNS,

@@ -12,7 +12,7 @@ import { DUE_MAX, FORCE_RELEASE_MAX, partsOf, QUEUE_HEAD_MAX } from "../../../co
 import { type Claim, type ClaimKey, isServerMade, keyText } from "../../../core/claim.ts";
 import type { Clock, DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
-import type { Before } from "../../cached-locks/live-claims.ts";
+import type { Before } from "../../cached-locks.ts";
 import { CLAIM_LIST, CLAIM_ROW_LENGTH, GUARD_LIST, HISTORY_LIST, HOLDER_LIST } from "../../rows/columns.ts";
 import {
   bigintOf,
@@ -24,12 +24,10 @@ import {
   mayBeDue,
   recordsOf,
 } from "../../rows/from-rows.ts";
-import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER } from "../../rows/places.ts";
-import { type KeyOwner, takenBy } from "../../rows/request-key.ts";
-import { prefixRange } from "../../rows/values.ts";
+import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER } from "../../rows/placement.ts";
+import { type KeyOwner, prefixRange, takenBy } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
-import type { Loaded, LoadPlan, LockPlan } from "../../store.ts";
-import { LOCKS_PER_RULE_MAX } from "../../store.ts";
+import { LOCKS_PER_RULE_MAX, type Loaded, type LoadPlan, type LockPlan } from "../../store.ts";
 import { type Connection, type Row, Trip } from "../connection/connection.ts";
 import { rowsOf } from "../connection/in-transaction.ts";
 import { isSuccessor, type RuleCache } from "../meta.ts";

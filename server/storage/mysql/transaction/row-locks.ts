@@ -5,9 +5,9 @@
 
 import type { Claim } from "../../../core/claim.ts";
 import type { Lock } from "../../../core/lock.ts";
-import type { Before } from "../../cached-locks/live-claims.ts";
+import type { Before } from "../../cached-locks.ts";
 import type { Moves } from "../../rows/placement.ts";
-import { requestKeyOf } from "../../rows/request-key.ts";
+import { requestKeyOf } from "../../rows/values.ts";
 import type { Connection, Trip } from "../connection/connection.ts";
 import type { SqlValue } from "../connection/sql-text.ts";
 import { hasKey, keyBefore } from "../statements.ts";

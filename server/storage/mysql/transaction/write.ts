@@ -6,7 +6,7 @@ import { partsOf } from "../../../core/bounds.ts";
 import type { Claim } from "../../../core/claim.ts";
 import type { LimitRule } from "../../../core/limit.ts";
 import type { Lock } from "../../../core/lock.ts";
-import type { Before } from "../../cached-locks/live-claims.ts";
+import type { Before } from "../../cached-locks.ts";
 import {
   CLAIM_COLUMNS,
   CLAIM_WRITTEN_COLUMNS,
@@ -17,7 +17,6 @@ import {
 } from "../../rows/columns.ts";
 import { CHANGE_COLUMNS, changeValues } from "../../rows/kept-changes.ts";
 import type { Moves } from "../../rows/placement.ts";
-import { requestKeyOf } from "../../rows/request-key.ts";
 import {
   asIs,
   bytesOf,
@@ -26,12 +25,12 @@ import {
   historyValuesBy,
   holderValuesBy,
   recordValues,
+  requestKeyOf,
   STATE_CODES,
   writtenClaimValues,
 } from "../../rows/values.ts";
 import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
-import type { Writes } from "../../store.ts";
-import { DECIDED_AT_STEP_US, StoreError } from "../../store.ts";
+import { DECIDED_AT_STEP_US, StoreError, type Writes } from "../../store.ts";
 import { type Connection, Trip } from "../connection/connection.ts";
 import { rowsOf } from "../connection/in-transaction.ts";
 import { literal, type SqlValue } from "../connection/sql-text.ts";

@@ -12,12 +12,10 @@ import {
   LOCK_WRITTEN_COLUMNS,
 } from "../../../../server/storage/rows/columns.ts";
 import { movesOf } from "../../../../server/storage/rows/placement.ts";
-import { requestKeyOf } from "../../../../server/storage/rows/request-key.ts";
-import type { Value } from "../../../../server/storage/rows/values.ts";
+import { requestKeyOf, type Value } from "../../../../server/storage/rows/values.ts";
 import type { Loaded, Store, Writes } from "../../../../server/storage/store.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
-import type { PlainConnection, Stage } from "../../../support/mysql-stage.ts";
-import { openStage } from "../../../support/mysql-stage.ts";
+import { openStage, type PlainConnection, type Stage } from "../../../support/mysql-stage.ts";
 import { DECISION_KINDS, decided } from "../../../support/random-decisions.ts";
 import { claimValues, historyValues, holderValues, lockValues } from "../../../support/row-values.ts";
 import { seed } from "../../../support/seed.ts";
