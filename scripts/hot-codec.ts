@@ -247,8 +247,7 @@ function table(name: string, verb: string, of: string, messages: readonly DescMe
 const source = `${HEAD}
 import type { DescMessage, Message, MessageInitShape } from "@bufbuild/protobuf";
 ${imports()}
-import type { Reader } from "./reader.ts";
-import type { Writer } from "./writer.ts";
+import type { Reader, Writer } from "./wire.ts";
 ${READ.map(readerOf).join("\n")}
 ${WRITTEN.map(writerOf).join("\n")}
 

@@ -7,16 +7,9 @@
 
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import { CROWDED_FOR_MS } from "../engine/engine-bounds.ts";
-import {
-  ADMISSION_QUEUED_MAX,
-  COMMANDS_AT_ONCE,
-  COMMANDS_AT_ONCE_MIN,
-  COMMANDS_PER_TICK_MAX,
-  CROWDED_COMMANDS_PER_TICK_MAX,
-} from "./grpc-bounds.ts";
+import * as bounds from "./grpc-bounds.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
 import { RenewalBounds } from "./renewal-bounds.ts";
-import { RetryTimes } from "./retry-times.ts";
 
 /** What admission needs to know of a call. A cancelled one has a signal with the reason. */
 export interface Admitted {
@@ -57,7 +50,7 @@ export class SharedAdmission {
   /** When two clients last had commands in the engine. */
   #sharedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(atOnce = COMMANDS_AT_ONCE, shareMin = COMMANDS_AT_ONCE_MIN) {
+  constructor(atOnce = bounds.COMMANDS_AT_ONCE, shareMin = bounds.COMMANDS_AT_ONCE_MIN) {
     this.#atOnce = atOnce;
     this.#shareMin = shareMin;
   }
@@ -66,7 +59,7 @@ export class SharedAdmission {
     const queued = this.ofPrincipals.values().map((admission) => admission.queued);
     return [
       { bound: "commands_at_once", kind: "turns", used: this.underWay, max: this.#atOnce },
-      mostUsed("principal_commands", queued, ADMISSION_QUEUED_MAX),
+      mostUsed("principal_commands", queued, bounds.ADMISSION_QUEUED_MAX),
       this.renewals.bound,
     ];
   }
@@ -89,9 +82,9 @@ export class SharedAdmission {
   commandsInTick(session: object, principal: string, wasFull: boolean): number {
     if (wasFull) this.#presses(session, principal);
     else this.left(session, principal);
-    if (!wasFull || !this.isCrowded) return COMMANDS_PER_TICK_MAX;
+    if (!wasFull || !this.isCrowded) return bounds.COMMANDS_PER_TICK_MAX;
     const sessions = this.#pressing.get(principal)?.size ?? 1;
-    return Math.max(1, Math.floor(CROWDED_COMMANDS_PER_TICK_MAX / sessions));
+    return Math.max(1, Math.floor(bounds.CROWDED_COMMANDS_PER_TICK_MAX / sessions));
   }
 
   #presses(session: object, principal: string): void {
@@ -129,7 +122,7 @@ export class Admission {
   constructor(
     admission: SharedAdmission,
     bound: string,
-    queuedMax = ADMISSION_QUEUED_MAX,
+    queuedMax = bounds.ADMISSION_QUEUED_MAX,
     whenIdle: () => void = () => {},
   ) {
     this.#admission = admission;
@@ -229,7 +222,7 @@ export function admissionOf(
       let shared = ofPrincipals.get(principal);
       if (!shared) {
         // Nothing is kept of principals that ask for nothing.
-        shared = new Admission(admission, "principal_commands", ADMISSION_QUEUED_MAX, () =>
+        shared = new Admission(admission, "principal_commands", bounds.ADMISSION_QUEUED_MAX, () =>
           ofPrincipals.delete(principal),
         );
         ofPrincipals.set(principal, shared);
@@ -237,4 +230,26 @@ export function admissionOf(
       shared.enter(turn);
     },
   };
+}
+
+export class RetryTimes {
+  /** When the call that was refused last is to come back. */
+  #lastMs = Number.NEGATIVE_INFINITY;
+
+  /**
+   * undefined: another call would not wait for too long. Otherwise, after how many milliseconds it is to come back; each
+   * such answer takes the next time.
+   *
+   * @param sinceMs when the first of the calls that wait now began to wait.
+   * @param calls how many wait now.
+   */
+  ifLate(nowMs: number, sinceMs: number, calls: number): number | undefined {
+    const firstMs = nowMs - sinceMs;
+    if (firstMs <= bounds.LATE_MS) return undefined;
+    // The calls that wait now came while the first of them waited. About as many were served in that time.
+    const servedEachMs = firstMs / calls;
+    const soonestMs = Math.max(this.#lastMs, nowMs + bounds.RETRY_AFTER_MIN_MS);
+    this.#lastMs = Math.min(soonestMs + 2 * servedEachMs, nowMs + bounds.RETRY_AFTER_MAX_MS);
+    return Math.ceil((this.#lastMs - nowMs) / bounds.RETRY_AFTER_STEP_MS) * bounds.RETRY_AFTER_STEP_MS;
+  }
 }

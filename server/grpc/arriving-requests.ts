@@ -5,13 +5,7 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
 import type { BoundUse } from "../core/bound-use.ts";
-import {
-  ANSWER_LEAVES_MS,
-  ARRIVING_BYTES_MAX,
-  ARRIVING_LOOK_MS,
-  PART_OF_MESSAGE_BYTES,
-  REQUEST_ARRIVES_MS,
-} from "./grpc-bounds.ts";
+import * as bounds from "./grpc-bounds.ts";
 import { requestLate, tooManyUnfinished } from "./messages/call-error.ts";
 import { failureOf } from "./messages/status.ts";
 
@@ -61,7 +55,7 @@ export class ArrivingRequests {
   get bound(): BoundUse {
     let used = 0;
     for (const calls of [this.#arriving, this.#streams]) for (const { call } of calls) used += bytesOf(call);
-    return { bound: "arriving_bytes", kind: "room", used, max: ARRIVING_BYTES_MAX };
+    return { bound: "arriving_bytes", kind: "room", used, max: bounds.ARRIVING_BYTES_MAX };
   }
 
   /** Must stand where `explainReceiveLimit` says: it needs grpc-js's own call. */
@@ -72,7 +66,7 @@ export class ArrivingRequests {
       if (!requestStream && this.#options.isFull(calls.size)) this.#endOldest();
       const one = { call: call as CallOfGrpcJs, sinceMs: this.#nowMs() };
       calls.add(one);
-      this.#timer ??= setInterval(() => this.look(), ARRIVING_LOOK_MS).unref();
+      this.#timer ??= setInterval(() => this.look(), bounds.ARRIVING_LOOK_MS).unref();
       const { stream } = one.call;
       start(
         new Arrival(listener, !requestStream, {
@@ -87,10 +81,10 @@ export class ArrivingRequests {
 
   /** Ends what has taken too long, and then, if the parts take too much memory, those with the most of them. */
   look(): void {
-    const lateMs = this.#nowMs() - REQUEST_ARRIVES_MS;
+    const lateMs = this.#nowMs() - bounds.REQUEST_ARRIVES_MS;
     for (const one of this.#arriving) {
       if (one.sinceMs > lateMs) break;
-      this.#end(one, requestLate(REQUEST_ARRIVES_MS));
+      this.#end(one, requestLate(bounds.REQUEST_ARRIVES_MS));
     }
     this.#boundParts();
     if (this.#arriving.size + this.#streams.size > 0) return;
@@ -108,9 +102,9 @@ export class ArrivingRequests {
         if (own > 0) found.push({ one, bytes: own });
       }
     }
-    if (bytes <= ARRIVING_BYTES_MAX) return;
+    if (bytes <= bounds.ARRIVING_BYTES_MAX) return;
     for (const { one, bytes: own } of found.sort((a, b) => b.bytes - a.bytes)) {
-      if (bytes <= ARRIVING_BYTES_MAX / 2) return;
+      if (bytes <= bounds.ARRIVING_BYTES_MAX / 2) return;
       bytes -= own;
       this.#end(one, tooManyUnfinished());
     }
@@ -134,7 +128,7 @@ export function endRequest(call: ServerInterceptingCallInterface): void {
   const { stream } = call as CallOfGrpcJs;
   if (!stream) return;
   const close = () => stream.destroyed || stream.close(constants.NGHTTP2_NO_ERROR);
-  setTimeout(close, ANSWER_LEAVES_MS).unref();
+  setTimeout(close, bounds.ANSWER_LEAVES_MS).unref();
 }
 
 interface Heard {
@@ -159,7 +153,11 @@ class Arrival implements Listener {
   }
 
   onReceiveMessage(message: unknown): void {
-    if (!this.#isOneRequest) this.#heard.came();
+    if (!this.#isOneRequest) {
+      this.#heard.came();
+      // The next ones of a stream say nothing new: they pass without this.
+      this.onReceiveMessage = this.#to.onReceiveMessage.bind(this.#to);
+    }
     this.#to.onReceiveMessage(message);
   }
 
@@ -183,5 +181,5 @@ function bytesOf({ decoder }: CallOfGrpcJs): number {
   if (!decoder) return 0;
   const { readPartialMessage, readMessageSize, readMessageRemaining } = decoder;
   if (readMessageRemaining === 0) return 0;
-  return readMessageSize - readMessageRemaining + readPartialMessage.length * PART_OF_MESSAGE_BYTES;
+  return readMessageSize - readMessageRemaining + readPartialMessage.length * bounds.PART_OF_MESSAGE_BYTES;
 }

@@ -3,7 +3,7 @@
 // caller of locks, and of what others have done or set there, is decided here for every method and carrier: what may not be
 // shown is left out, never refused.
 
-import { type Identity, NOBODY } from "../access/access.ts";
+import type { Identity } from "../access/access.ts";
 import { rightMissing } from "../access/access-error.ts";
 import { EVERYTHING } from "../access/policy.ts";
 import type { Needed, Right } from "../access/rights.ts";
@@ -30,33 +30,6 @@ export interface Touched {
 
 export const NOTHING: Touched = {};
 
-/** What it needs to know of a verb. */
-interface AuthorizedVerb {
-  readonly needs: Needed;
-  readonly admission: string;
-  touches(asked: unknown): Touched;
-}
-
-/**
- * Counts a call, and asks whether its caller may make it: throws or rejects as `authorize`, and throws OVERLOADED beyond
- * the calls of its quota. What keeps leases or gives them back does not count.
- */
-export function admitCall(
-  call: Caller & { readonly client: Pick<Client, "identity" | "usage" | "renewals"> },
-  verb: AuthorizedVerb,
-  asked: unknown,
-  engine: Pick<LockEngine, "lockName">,
-): Promise<void> | undefined {
-  const { identity, usage } = call.client;
-  if (identity === NOBODY) return undefined;
-  if (verb.admission !== "urgent") usage.call(identity);
-  const touched = verb.touches(asked);
-  const needed = touched.right === undefined ? verb.needs : { ...verb.needs, right: touched.right };
-  return authorize(call, needed, touched, engine);
-}
-
-type ByClient = Caller & { readonly client: Pick<Client, "identity" | "renewals"> };
-
 /**
  * Throws RIGHT_MISSING, or rejects with it if the name of a lock must be looked up first. undefined: it is allowed. An id
  * of a lock that does not exist is refused like that of another's lock, except to callers who may use every lock: numbers
@@ -64,7 +37,7 @@ type ByClient = Caller & { readonly client: Pick<Client, "identity" | "renewals"
  * many.
  */
 export function authorize(
-  call: ByClient,
+  call: Caller & { readonly client: Pick<Client, "identity" | "renewals"> },
   needed: Needed,
   { names, prefix, lockId }: Touched,
   engine: Pick<LockEngine, "lockName">,

@@ -9,14 +9,13 @@ import type { Claim, ClaimRef } from "../core/claim.ts";
 import type { Caller } from "../core/command.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import type { Admission } from "./admission.ts";
-import type { PlaceTurns } from "./methods/place-updates.ts";
 import type { OpenWaits } from "./open-waits.ts";
 import type { RenewalBound } from "./renewal-bounds.ts";
 
 export interface MethodContext {
   readonly engine: LockEngine;
   /** Makes streams take turns in sending places. */
-  readonly turns: PlaceTurns;
+  readonly turns: { take(go: () => void): void };
   /** How long a place is kept without a sign of life. */
   readonly graceUs: number;
 }

@@ -8,14 +8,8 @@ import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { AccessError } from "../access/access-error.ts";
 import { Allowance } from "../core/allowance.ts";
 import { closeSoon, EarlyRefusal, ignore, type Refused, refuseUnseen, toComeBack } from "./early-refusal.ts";
-import { OTHER_CALLS, OTHER_STREAMS_MAX, UNKNOWN_OPENED_AT_ONCE_MAX } from "./grpc-bounds.ts";
-import { mendHeaders } from "./mended-headers.ts";
-import {
-  headersTooLarge,
-  tooManyOfOtherServices,
-  tooManyStreams,
-  tooManyUnfinished,
-} from "./messages/call-error.ts";
+import * as bounds from "./grpc-bounds.ts";
+import * as errors from "./messages/call-error.ts";
 import { headerBytes, type OpenStream, type OpenStreams } from "./open-streams.ts";
 import type { ReadingTurns } from "./reading-turns.ts";
 import type { Standing } from "./standing.ts";
@@ -43,9 +37,9 @@ const BY_PATH: ReadonlyMap<unknown, AnyVerb> = new Map(
 );
 const SESSION = `${OWN}${LockService.method.session.name}`;
 
-const FULL = new EarlyRefusal(tooManyStreams());
-const UNFINISHED = new EarlyRefusal(tooManyUnfinished());
-const OTHERS = new EarlyRefusal(tooManyOfOtherServices());
+const FULL = new EarlyRefusal(errors.tooManyStreams());
+const UNFINISHED = new EarlyRefusal(errors.tooManyUnfinished());
+const OTHERS = new EarlyRefusal(errors.tooManyOfOtherServices());
 
 interface Open {
   readonly place: OpenStream;
@@ -78,7 +72,7 @@ export class FrontDoor {
 
   constructor(options: FrontDoorOptions) {
     this.#options = options;
-    this.#tooLarge = new EarlyRefusal(headersTooLarge(options.headerBytesMax));
+    this.#tooLarge = new EarlyRefusal(errors.headersTooLarge(options.headerBytesMax));
     this.#missing = options.withoutHeader && new EarlyRefusal(options.withoutHeader);
   }
 
@@ -126,7 +120,7 @@ export class FrontDoor {
     const { streams, standing, reading, headerBytesMax } = this.#options;
     const { session } = stream;
     const openedAtOnce = session ? reading.opened(session) : 0;
-    if (session && openedAtOnce > UNKNOWN_OPENED_AT_ONCE_MAX && !standing.isKnown(session))
+    if (session && openedAtOnce > bounds.UNKNOWN_OPENED_AT_ONCE_MAX && !standing.isKnown(session))
       standing.cutOff(session);
     if (!session || standing.isEnding(session)) {
       refuseUnseen(stream);
@@ -188,8 +182,8 @@ export class FrontDoor {
       others = { open: 0, made: new Allowance() };
       this.#others.set(session, others);
     }
-    if (others.open >= OTHER_STREAMS_MAX) return false;
-    if (others.made.take(1, OTHER_CALLS, performance.now()) === 0) return false;
+    if (others.open >= bounds.OTHER_STREAMS_MAX) return false;
+    if (others.made.take(1, bounds.OTHER_CALLS, performance.now()) === 0) return false;
     const own = others;
     own.open += 1;
     stream.once("close", () => {
@@ -221,4 +215,43 @@ export class FrontDoor {
 function forgetListeners(stream: ServerHttp2Stream): void {
   stream.removeAllListeners();
   stream.on("error", ignore);
+}
+
+const CREDENTIALS = "authorization";
+const DEADLINE = "grpc-timeout";
+/** As grpc-js reads it. */
+const FORM = /(\d{1,8})\s*([HMSmun])/;
+const UNIT_MS: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1_000,
+  m: 1,
+  u: 1e-3,
+  n: 1e-6,
+};
+
+/** `raw`: names and values in turn, as they came. */
+export function mendHeaders(headers: IncomingHttpHeaders, raw: readonly string[] | undefined): void {
+  if (raw && headers[CREDENTIALS] !== undefined) showRepeated(headers, raw);
+  if (headers[DEADLINE] !== undefined) forgetLongDeadline(headers);
+}
+
+/**
+ * Of headers that must not come twice, Node keeps the first and hides the others. Whoever checks credentials must see all
+ * of them: a proxy in front and this server could otherwise each believe another one.
+ */
+function showRepeated(headers: IncomingHttpHeaders, raw: readonly string[]): void {
+  const values: string[] = [];
+  for (let at = 0; at < raw.length; at += 2) if (raw[at] === CREDENTIALS) values.push(raw[at + 1] ?? "");
+  if (values.length > 1) (headers as Record<string, string | string[]>)[CREDENTIALS] = values;
+}
+
+/**
+ * A deadline that no timer of Node can hold counts as none. grpc-js counts a deadline in 32 bits of milliseconds, so that
+ * one of 30 days would end its call at once, although the call may have taken effect.
+ */
+function forgetLongDeadline(headers: IncomingHttpHeaders): void {
+  const [, amount, unit = ""] = FORM.exec(String(headers[DEADLINE])) ?? [];
+  if (amount !== undefined && Number(amount) * (UNIT_MS[unit] as number) > bounds.DEADLINE_MS_MAX)
+    delete headers[DEADLINE];
 }

@@ -15,7 +15,7 @@ import type {
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Answer, Send } from "./call.ts";
 import { type CarriedCall, type Carrier, identified, perform, type Served } from "./call-frame.ts";
-import { decode, encode } from "./messages/messages.ts";
+import { asItIs, decode, encode } from "./messages/messages.ts";
 import { traceParentOf } from "./open-call.ts";
 import type { Sessions } from "./session/sessions.ts";
 import { type AnyVerb, ROWS } from "./verbs.ts";
@@ -97,8 +97,4 @@ export function definitionOf(method: DescMethod): MethodDefinition<Buffer, Buffe
     responseSerialize: asItIs,
     responseDeserialize: asItIs,
   };
-}
-
-export function asItIs(bytes: Buffer): Buffer {
-  return bytes;
 }

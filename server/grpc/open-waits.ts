@@ -5,14 +5,7 @@
 
 import type { Identity } from "../access/access.ts";
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
-import {
-  connectionTooOld,
-  serverIsFull,
-  shuttingDown,
-  tooManySessionWaits,
-  tooManyWaits,
-  tooManyWaitsOfPrincipal,
-} from "./messages/call-error.ts";
+import * as errors from "./messages/call-error.ts";
 import type { StreamCapacity } from "./open-streams.ts";
 
 /**
@@ -89,7 +82,7 @@ export class OpenWaits {
   enter(call: WaitingCall, stop: Stop): () => void {
     const connection = call.getPeer();
     const others = this.#onConnection.get(connection) ?? 0;
-    if (others >= this.#perConnectionMax) throw tooManyWaits(this.#perConnectionMax);
+    if (others >= this.#perConnectionMax) throw errors.tooManyWaits(this.#perConnectionMax);
     this.#checkRoom(call, others);
     count(this.#onConnection, connection, 1);
     const leave = this.#watch(call, stop, connection);
@@ -106,7 +99,7 @@ export class OpenWaits {
         return open;
       },
       enter: (call, stop) => {
-        if (open >= waitsMax) throw tooManySessionWaits(waitsMax);
+        if (open >= waitsMax) throw errors.tooManySessionWaits(waitsMax);
         this.#checkRoom(call, open);
         const leave = this.#watch(call, stop, null);
         open += 1;
@@ -120,7 +113,7 @@ export class OpenWaits {
   /** Ends all open waits, and every later one as it begins. Can be called twice. */
   drain(): void {
     this.#isDraining = true;
-    for (const stop of this.#open.keys()) stop(shuttingDown());
+    for (const stop of this.#open.keys()) stop(errors.shuttingDown());
   }
 
   /** Ends each wait for which there is a reason. `peer`: its connection; null: it belongs to a session. */
@@ -134,7 +127,7 @@ export class OpenWaits {
   /** Ends the waits of one connection, and every later one as it begins, until the connection has `gone`. */
   leave(connection: string): void {
     this.#leaving.add(connection);
-    this.endEach(({ peer }) => (peer === connection ? connectionTooOld() : null));
+    this.endEach(({ peer }) => (peer === connection ? errors.connectionTooOld() : null));
   }
 
   gone(connection: string): void {
@@ -149,8 +142,8 @@ export class OpenWaits {
     const own = principal === "" ? ofCarrier : (this.#ofPrincipal.get(principal) ?? 0);
     const isGreedy = open >= waits * CROWDED_SHARE && own >= waits * OWN_SHARE;
     if (principal !== "" && (isGreedy || own >= principalWaits))
-      throw tooManyWaitsOfPrincipal(principalWaits);
-    if (isShort() || open >= waits || isGreedy) throw serverIsFull("waits");
+      throw errors.tooManyWaitsOfPrincipal(principalWaits);
+    if (isShort() || open >= waits || isGreedy) throw errors.serverIsFull("waits");
   }
 
   /** Returns a function that ends the watch, and that returns false if the watch had already ended. */
@@ -160,8 +153,8 @@ export class OpenWaits {
     const { principal } = identity;
     count(this.#ofPrincipal, principal, 1);
     call.whenGone(stop);
-    if (this.#isDraining) stop(shuttingDown());
-    else if (connection !== null && this.#leaving.has(connection)) stop(connectionTooOld());
+    if (this.#isDraining) stop(errors.shuttingDown());
+    else if (connection !== null && this.#leaving.has(connection)) stop(errors.connectionTooOld());
     return () => {
       call.whenGone(null);
       const wasOpen = this.#open.delete(stop);

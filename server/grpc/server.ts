@@ -19,20 +19,12 @@ import type { OutageLog } from "../log/outage-log.ts";
 import { SharedAdmission } from "./admission.ts";
 import { ArrivingRequests } from "./arriving-requests.ts";
 import { ConnectionCalls, type Served, type Shared } from "./call-frame.ts";
-import type { CallObserver } from "./call-observer.ts";
-import { FaultLog } from "./call-observer.ts";
+import { type CallObserver, FaultLog } from "./call-observer.ts";
 import { ConnectionDoor } from "./connection-door.ts";
 import { FrontDoor } from "./front-door.ts";
-import {
-  ADDRESS_BURST_S,
-  ADDRESS_SHARE,
-  HEADER_BYTES_MAX,
-  KEEPALIVE_MS,
-  KEEPALIVE_TIMEOUT_MS,
-  SHORT_CALLS_MAX,
-} from "./grpc-bounds.ts";
+import * as bounds from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
-import { PlaceTurns } from "./methods/place-updates.ts";
+import { PlaceTurns } from "./methods/wait-in-queue.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { OpenWaits, type ServerCapacity } from "./open-waits.ts";
 import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
@@ -119,7 +111,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { connectionAgeMaxMs: ageMsMax = null, connectionIdleMaxMs: idleMsMax = null, finishMs } = options;
   // grpc-js has one logger for the whole process, and writes to the error output unless it is given another.
   setLogger({ error: (...words: unknown[]) => logger.warn({ words: words.join(" ") }, "grpc-js warns") });
-  const openMax = options.streamsMax + SHORT_CALLS_MAX;
+  const openMax = options.streamsMax + bounds.SHORT_CALLS_MAX;
   const openWaits = new OpenWaits(options.streamsMax, capacity);
   const streams = new OpenStreams(capacity);
   const standing = new Standing({
@@ -133,7 +125,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   });
   const connectionDoor = new ConnectionDoor({
     bounds: {
-      openMax: options.addressConnectionsMax ?? Math.ceil(capacity.connections * ADDRESS_SHARE),
+      openMax: options.addressConnectionsMax ?? Math.ceil(capacity.connections * bounds.ADDRESS_SHARE),
       rate: rateOf(options.addressConnectionsPerSecond ?? null),
     },
     proxies: options.proxyAddresses && blockListOf(options.proxyAddresses),
@@ -149,8 +141,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const server = new Server({
     "grpc.max_receive_message_length": options.receiveBytesMax,
     "grpc.max_concurrent_streams": openMax,
-    "grpc.keepalive_time_ms": options.keepalive?.intervalMs ?? KEEPALIVE_MS,
-    "grpc.keepalive_timeout_ms": options.keepalive?.timeoutMs ?? KEEPALIVE_TIMEOUT_MS,
+    "grpc.keepalive_time_ms": options.keepalive?.intervalMs ?? bounds.KEEPALIVE_MS,
+    "grpc.keepalive_timeout_ms": options.keepalive?.timeoutMs ?? bounds.KEEPALIVE_TIMEOUT_MS,
     // Nobody reads channelz here, and it costs time with every call.
     "grpc.enable_channelz": 0,
     ...(idleMsMax !== null && { "grpc.max_connection_idle_ms": idleMsMax }),
@@ -166,7 +158,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     tracer: options.tracer,
   };
   const door = new FrontDoor({
-    headerBytesMax: options.headerBytesMax ?? HEADER_BYTES_MAX,
+    headerBytesMax: options.headerBytesMax ?? bounds.HEADER_BYTES_MAX,
     streams,
     standing,
     reading: new ReadingTurns<object>({
@@ -287,7 +279,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
 /** Connections of one address come in bursts, when all clients behind it come back. */
 function rateOf(perSecond: number | null): Rate {
-  return { most: (perSecond ?? Number.POSITIVE_INFINITY) * ADDRESS_BURST_S, spanMs: ADDRESS_BURST_S * 1_000 };
+  return {
+    most: (perSecond ?? Number.POSITIVE_INFINITY) * bounds.ADDRESS_BURST_S,
+    spanMs: bounds.ADDRESS_BURST_S * 1_000,
+  };
 }
 
 function credentialsOf(tls: TlsMaterial | null): ServerCredentials {

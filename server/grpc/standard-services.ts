@@ -1,8 +1,7 @@
 // The services that every gRPC server has beside its own: health (grpc.health.v1) and reflection. Their streams do
 // not notice that a server stops, so this file ends them.
 
-import type { DescFile } from "@bufbuild/protobuf";
-import { toBinary } from "@bufbuild/protobuf";
+import { type DescFile, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type {
   handleBidiStreamingCall,

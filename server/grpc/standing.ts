@@ -8,15 +8,7 @@ import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { type Certified, chainOf, hasRevoked } from "../config/revoked-certificates.ts";
 import { Allowance } from "../core/allowance.ts";
-import {
-  AGE_JITTER,
-  ANSWER_LEAVES_MS,
-  FAILED_CALLS,
-  FAILED_LATELY,
-  FINISH_MS,
-  LEAVES_MS,
-  UNKNOWN_STREAMS_MAX,
-} from "./grpc-bounds.ts";
+import * as bounds from "./grpc-bounds.ts";
 
 export function peerOf(socket: Pick<Socket, "remoteAddress" | "remotePort"> | undefined): string {
   return `${socket?.remoteAddress}:${socket?.remotePort}`;
@@ -117,7 +109,7 @@ export class Standing implements Callers {
   isPoor(session: object): boolean {
     const connection = this.#bySession.get(session);
     if (!connection?.isKnown) return true;
-    return connection.failures.taken(this.#nowMs()) > FAILED_LATELY;
+    return connection.failures.taken(this.#nowMs()) > bounds.FAILED_LATELY;
   }
 
   /** As in `getPeer`. */
@@ -169,15 +161,15 @@ export class Standing implements Callers {
     );
     for (const { session } of revoked) {
       session.close();
-      destroyIn(session, ANSWER_LEAVES_MS);
+      destroyIn(session, bounds.ANSWER_LEAVES_MS);
     }
     return revoked.map(({ peer }) => peer);
   }
 
   #endWhenOld({ session, peer }: Connection, ageMsMax: number): void {
-    const { finishMs = FINISH_MS, onLeaving } = this.#options;
+    const { finishMs = bounds.FINISH_MS, onLeaving } = this.#options;
     // Clients that came together, as after a restart, must not come again together.
-    const ageMs = ageMsMax * (1 + AGE_JITTER * (Math.random() * 2 - 1));
+    const ageMs = ageMsMax * (1 + bounds.AGE_JITTER * (Math.random() * 2 - 1));
     const timer = setTimeout(() => {
       // `close` has not been reported yet.
       if (session.destroyed || session.closed) return;
@@ -197,21 +189,21 @@ export class Standing implements Callers {
   }
 
   #count(connection: Connection): void {
-    const rate = connection.isKnown ? FAILED_CALLS.known : FAILED_CALLS.unknown;
+    const rate = connection.isKnown ? bounds.FAILED_CALLS.known : bounds.FAILED_CALLS.unknown;
     if (connection.isEnding || connection.failures.take(1, rate, this.#nowMs()) === 1) return;
     connection.isEnding = true;
     const { session } = connection;
     if (session.destroyed || session.closed) return;
     // Not closed yet: the transport would refuse new calls by itself, and read as many of them as come.
     session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID, Buffer.from("calls_fail"));
-    destroyIn(session, connection.isKnown ? LEAVES_MS.known : LEAVES_MS.unknown);
+    destroyIn(session, connection.isKnown ? bounds.LEAVES_MS.known : bounds.LEAVES_MS.unknown);
     this.#ended(connection);
   }
 }
 
 /** What a connection may have open before a caller was identified on it. */
 export function streamsAtFirst(openMax: number): number {
-  return Math.min(openMax, UNKNOWN_STREAMS_MAX);
+  return Math.min(openMax, bounds.UNKNOWN_STREAMS_MAX);
 }
 
 function destroyIn(session: ServerHttp2Session, ms: number): void {

@@ -4,8 +4,8 @@
 // more. Reads no call.
 
 import type { ServerHttp2Stream } from "node:http2";
+import { RetryTimes } from "./admission.ts";
 import { CALLS_AT_ONCE, CALLS_TURN_MS } from "./grpc-bounds.ts";
-import { RetryTimes } from "./retry-times.ts";
 
 export interface NewCall {
   readonly stream: Pick<ServerHttp2Stream, "destroyed" | "closed" | "aborted" | "on">;

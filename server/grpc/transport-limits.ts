@@ -9,8 +9,12 @@ import type {
   ServerHttp2Session,
   ServerHttp2Stream,
 } from "node:http2";
-import type { Server, ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
-import { status } from "@grpc/grpc-js";
+import {
+  type Server,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+  status,
+} from "@grpc/grpc-js";
 import { endRequest } from "./arriving-requests.ts";
 import type { FrontDoor } from "./front-door.ts";
 import { HANDSHAKE_MS, REFUSED_IN_A_ROW_MAX, RESETS_BURST_SHARE, RESETS_PER_SECOND } from "./grpc-bounds.ts";

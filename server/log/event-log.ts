@@ -2,8 +2,7 @@
 // unless they are audited. A line names the owner and the lock, never an id that proves a right.
 
 import { createHash } from "node:crypto";
-import type { Claim } from "../core/claim.ts";
-import { callersRequestId, keyText } from "../core/claim.ts";
+import { type Claim, callersRequestId, keyText } from "../core/claim.ts";
 import type { Caller, Command, Event } from "../core/command.ts";
 import { patternOf } from "../core/limit.ts";
 import { RecentMap } from "../core/recent-map.ts";

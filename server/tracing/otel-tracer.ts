@@ -1,8 +1,10 @@
-// The spans of `core/span.ts`, made with OpenTelemetry. Uses none of its globals, so nothing that a package does by
-// itself gets into these traces.
+// The spans of `core/span.ts`, made with OpenTelemetry and sent to a collector. Uses none of its globals, so nothing that
+// a package does by itself gets into these traces. A collector that is away is logged once, and once more when it is back.
 
 import {
   type Context,
+  DiagLogLevel,
+  diag,
   type Span as OtelSpan,
   type Tracer as OtelTracer,
   ROOT_CONTEXT,
@@ -10,7 +12,7 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
-import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from "@opentelemetry/core";
 import {
   defaultResource,
   detectResources,
@@ -22,13 +24,36 @@ import {
   AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
+  type ReadableSpan,
   type Sampler,
   type SpanExporter,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import type { CallSpan, PartName, Span, SpanAttributes, TraceParent, Tracer } from "../core/span.ts";
-import type { OtelSettings, Sampling } from "./otel-settings.ts";
+import { type Logger, Seldom } from "../log/log.ts";
+
+export type Protocol = "grpc" | "http/protobuf";
+
+/** Which calls are traced, of those whose caller does not say so. */
+export interface Sampling {
+  readonly kind: "always_on" | "always_off" | "traceidratio";
+  /** Whether the decision of a caller that sends its trace context counts more. */
+  readonly parentBased: boolean;
+  /** Of calls, with `traceidratio`. */
+  readonly ratio: number;
+}
+
+/** Bounds of the buffer of spans that have ended; unset: OpenTelemetry's defaults. */
+export type Buffering = Readonly<Omit<ConstructorParameters<typeof BatchSpanProcessor>[0], "exporter">>;
+
+export interface OtelSettings {
+  readonly protocol: Protocol;
+  readonly sampling: Sampling;
+  readonly buffering: Buffering;
+  /** What is ignored, and why. */
+  readonly warnings: readonly string[];
+}
 
 /** What the traces say of the server, unless the environment says otherwise. */
 export interface Origin {
@@ -155,4 +180,70 @@ function samplerOf({ kind, parentBased, ratio }: Sampling): Sampler {
         ? new AlwaysOffSampler()
         : new TraceIdRatioBasedSampler(ratio);
   return parentBased ? new ParentBasedSampler({ root }) : root;
+}
+
+/** The log as this room needs it. */
+export type TracingLog = Pick<Logger, "info" | "warn">;
+
+/** What the packages warn of again and again, such as spans for which the buffer has no room. */
+const WARNED_EVERY_MS = 10_000;
+
+/** The exporter of the package for this protocol. It reads the variables of OTLP from the environment of the process. */
+export async function otlpExporter(protocol: Protocol): Promise<SpanExporter> {
+  const { OTLPTraceExporter } =
+    protocol === "grpc"
+      ? await import("@opentelemetry/exporter-trace-otlp-grpc")
+      : await import("@opentelemetry/exporter-trace-otlp-proto");
+  return new OTLPTraceExporter();
+}
+
+/** Sets the logger that the packages have for the whole process. It leaves out failed exports: see LoggedExporter. */
+export function logWarnings(log: TracingLog): void {
+  const seldom = new Seldom(WARNED_EVERY_MS);
+  const warn = (message: string) => {
+    const suppressed = seldom.suppressed(message.replace(/\d+/g, ""));
+    if (suppressed !== null) log.warn({ suppressed }, `OpenTelemetry warns: ${withoutHeader(message)}`);
+  };
+  const silent = () => {};
+  const logger = { error: silent, warn, info: silent, debug: silent, verbose: silent };
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+}
+
+/** A header may be what opens a collector. */
+function withoutHeader(message: string): string {
+  return message.replace(/invalid value \(.*\)/s, "an invalid value");
+}
+
+export class LoggedExporter implements SpanExporter {
+  readonly #exporter: SpanExporter;
+  readonly #log: TracingLog;
+  /** Spans lost since the collector has taken some; 0: it took the last ones. */
+  #lost = 0;
+
+  constructor(exporter: SpanExporter, log: TracingLog) {
+    this.#exporter = exporter;
+    this.#log = log;
+  }
+
+  export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
+    this.#exporter.export(spans, (result) => {
+      this.#note(spans.length, result);
+      done(result);
+    });
+  }
+
+  shutdown(): Promise<void> {
+    return this.#exporter.shutdown();
+  }
+
+  #note(spans: number, { code, error }: ExportResult): void {
+    if (code === ExportResultCode.SUCCESS) {
+      if (this.#lost > 0) this.#log.info({ lost: this.#lost }, "the collector takes traces again");
+      this.#lost = 0;
+      return;
+    }
+    if (this.#lost === 0)
+      this.#log.warn({ cause: error?.message }, "the collector takes no traces: they are lost until it does");
+    this.#lost += spans;
+  }
 }

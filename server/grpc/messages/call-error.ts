@@ -4,12 +4,7 @@
 import { status } from "@grpc/grpc-js";
 import type { ErrorReason } from "#proto/rowlock/v1/errors_pb.js";
 import type { Claim } from "../../core/claim.ts";
-import {
-  RENEWALS_RETRY_AFTER_MS_MAX,
-  RENEWALS_RETRY_AFTER_MS_MIN,
-  SHUTTING_DOWN_RETRY_AFTER_MS,
-  WAITS_RETRY_AFTER_MS,
-} from "../grpc-bounds.ts";
+import * as bounds from "../grpc-bounds.ts";
 
 /** Every reason that an ErrorInfo of domain `rowlock` can have, with its status code. */
 export const CODE_OF_REASON = {
@@ -145,7 +140,7 @@ export function lockInUse(name: string): CallError {
 }
 
 /** `bound`: its name in the table of errors. */
-function overloaded(bound: string, message: string, retryAfterMs = WAITS_RETRY_AFTER_MS): CallError {
+function overloaded(bound: string, message: string, retryAfterMs = bounds.WAITS_RETRY_AFTER_MS): CallError {
   return new CallError("OVERLOADED", message, { metadata: { bound }, retryAfterMs });
 }
 
@@ -184,7 +179,7 @@ export function tooManyWaitsOfPrincipal(waitsMax: number): CallError {
 /** `soonestMs`: when the client may renew again. */
 export function tooManyRenewals(soonestMs: number): CallError {
   const retryAfterMs = Math.ceil(
-    Math.min(RENEWALS_RETRY_AFTER_MS_MAX, Math.max(RENEWALS_RETRY_AFTER_MS_MIN, soonestMs)),
+    Math.min(bounds.RENEWALS_RETRY_AFTER_MS_MAX, Math.max(bounds.RENEWALS_RETRY_AFTER_MS_MIN, soonestMs)),
   );
   return overloaded(
     "client_renewals",
@@ -273,7 +268,7 @@ export function sessionSilent(silentMs: number): CallError {
   return new CallError(
     "SESSION_SILENT",
     `The client sent nothing in this session for ${silentMs} ms: open a new one, and use its tickets and leases there.`,
-    { retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS },
+    { retryAfterMs: bounds.SHUTTING_DOWN_RETRY_AFTER_MS },
   );
 }
 
@@ -300,7 +295,7 @@ export function connectionTooOld(): CallError {
 export function shuttingDown(
   message = "This server is stopping: call again, through another one.",
 ): CallError {
-  return new CallError("SHUTTING_DOWN", message, { retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS });
+  return new CallError("SHUTTING_DOWN", message, { retryAfterMs: bounds.SHUTTING_DOWN_RETRY_AFTER_MS });
 }
 
 /** The headers of a call are larger than the server accepts. */

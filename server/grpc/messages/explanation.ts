@@ -1,14 +1,20 @@
 // Why a claim waits, as a message that a program acts on and in one line that a person understands. Pure.
 
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type WaitCause as WaitCauseMessage, WaitCauseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { ExplainWaitResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim } from "../../core/claim.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import type { Explanation, KeptChange, WaitCause } from "../../engine/history.ts";
-import { claimMessage, limitMessage, lockMessage } from "./messages.ts";
-import { durationMessage, instantText, spanText, timestampMessage } from "./times.ts";
+import {
+  claimMessage,
+  durationMessage,
+  instantText,
+  limitMessage,
+  lockMessage,
+  spanText,
+  timestampMessage,
+} from "./messages.ts";
 
 type CauseOf<Kind extends WaitCause["kind"]> = Extract<WaitCause, { kind: Kind }>;
 

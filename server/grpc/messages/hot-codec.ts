@@ -32,8 +32,7 @@ import {
   type Wait,
   WaitSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Reader } from "./reader.ts";
-import type { Writer } from "./writer.ts";
+import type { Reader, Writer } from "./wire.ts";
 
 function readDuration(r: Reader, end: number): Duration {
   let seconds: Duration["seconds"] = 0n;

@@ -7,8 +7,14 @@ import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim, EndReason } from "../../core/claim.ts";
 import type { OutcomeNamed, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
-import { claimMessage, endMessage, limitMessage } from "./messages.ts";
-import { durationMessage, leaseLeftUs, spanText } from "./times.ts";
+import {
+  claimMessage,
+  durationMessage,
+  endMessage,
+  leaseLeftUs,
+  limitMessage,
+  spanText,
+} from "./messages.ts";
 
 /** The first holders of a lock, and when they were read. */
 export interface Holders {

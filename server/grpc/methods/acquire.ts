@@ -11,17 +11,8 @@ import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import { requestIdReused } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
-import { asking, endOf, giveBackUnheard, keepRoom, refusalOf, Wait } from "./claims.ts";
-import {
-  checkDuration,
-  checkEnum,
-  checkLeaseTerms,
-  checkName,
-  checkRequestId,
-  type Violations,
-  WAIT,
-} from "./fields.ts";
-import { OneDecision } from "./one-decision.ts";
+import { asking, endOf, giveBackUnheard, keepRoom, OneDecision, refusalOf, Wait } from "./claims.ts";
+import { type Check, WAIT } from "./fields.ts";
 
 type AcquireAnswer = AnswerTo<"acquire">;
 type Outcome = AcquireResponse["outcome"];
@@ -174,46 +165,46 @@ const MODES: Record<WireMode, Mode> = {
   [WireMode.EXCLUSIVE]: "exclusive",
 };
 
-export function checkAcquire(message: AcquireRequest, violations: Violations): CheckedAcquire {
+export function checkAcquire(message: AcquireRequest, check: Check): CheckedAcquire {
   const { whenBusy } = message;
-  if (whenBusy.case === undefined) return { ask: checkAsk(message, null, violations), whenBusy: "refuse" };
-  const maxWaitUs = checkMaxWait(whenBusy.value.maxWait, violations.within(whenBusy.case));
-  return { ask: checkAsk(message, { maxWaitUs }, violations), whenBusy: whenBusy.case };
+  if (whenBusy.case === undefined) return { ask: checkAsk(message, null, check), whenBusy: "refuse" };
+  const maxWaitUs = checkMaxWait(whenBusy.value.maxWait, check.within(whenBusy.case));
+  return { ask: checkAsk(message, { maxWaitUs }, check), whenBusy: whenBusy.case };
 }
 
 /** Checks a request that waits in a stream. */
-export function checkQueueRequest(message: QueueRequest, violations: Violations): AcquireInput {
-  return checkAsk(message, { maxWaitUs: checkMaxWait(message.maxWait, violations) }, violations);
+export function checkQueueRequest(message: QueueRequest, check: Check): AcquireInput {
+  return checkAsk(message, { maxWaitUs: checkMaxWait(message.maxWait, check) }, check);
 }
 
-function checkMaxWait(maxWait: Duration | undefined, violations: Violations): number | null {
-  return checkDuration(maxWait, WAIT, "max_wait", violations) ?? null;
+function checkMaxWait(maxWait: Duration | undefined, check: Check): number | null {
+  return check.duration(maxWait, WAIT, "max_wait") ?? null;
 }
 
 /** `wait`: how long the request waits; null: not at all. */
 function checkAsk(
   message: AcquireRequest | QueueRequest,
   wait: { readonly maxWaitUs: number | null } | null,
-  violations: Violations,
+  check: Check,
 ): AcquireInput {
   const modes = "MODE_PERMIT, MODE_SHARED or MODE_EXCLUSIVE";
-  const mode = checkEnum(message.mode, MODES, "mode", modes, violations) ?? "permit";
+  const mode = check.enum(message.mode, MODES, "mode", modes) ?? "permit";
   return {
-    name: checkName(message.name, "name", violations),
+    name: check.name(message.name, "name"),
     mode,
-    permits: checkPermits(message.permits, mode, violations),
-    requestId: checkRequestId(message.requestId, violations),
-    ...checkLeaseTerms(message.terms, violations.within("terms")),
+    permits: checkPermits(message.permits, mode, check),
+    requestId: check.requestId(message.requestId),
+    ...check.within("terms").leaseTerms(message.terms),
     mayWait: wait !== null,
     maxWaitUs: wait?.maxWaitUs ?? null,
   };
 }
 
-function checkPermits(permits: number, mode: Mode, violations: Violations): number {
+function checkPermits(permits: number, mode: Mode, check: Check): number {
   if (mode !== "permit" && permits > 1) {
-    violations.add("permits", `is ${permits}; readers and writers are not counted, so leave it unset`);
+    check.add("permits", `is ${permits}; readers and writers are not counted, so leave it unset`);
   } else if (permits > PERMITS_MAX) {
-    violations.add("permits", `is ${permits}; take at most ${PERMITS_MAX}`);
+    check.add("permits", `is ${permits}; take at most ${PERMITS_MAX}`);
   }
   return permits === 0 ? 1 : permits;
 }

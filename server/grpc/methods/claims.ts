@@ -1,5 +1,5 @@
-// What the methods that ask for locks do with claims: follow one until it is granted or ends, say why there is no
-// lease, with the holders that the engine's answer leaves out, and end claims whose answer nobody receives.
+// What the methods that ask for locks or keep them have in common: one decision of the engine, a wait for one claim, why
+// there is no lease, with the holders that the engine's answer leaves out, and the end of claims whose answer nobody receives.
 
 import type { ClaimEnd, Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import { NOBODY } from "../../access/access.ts";
@@ -7,11 +7,11 @@ import type { AskedFor } from "../../access/usage.ts";
 import type { Claim } from "../../core/claim.ts";
 import type { OutcomeNamed, Place } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
-import type { Answer, Follower } from "../../engine/answers.ts";
+import type { Answer, Asker, Follower } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
-import { admitted } from "../admission.ts";
+import { admitted, type Turn } from "../admission.ts";
 import { maySeeHolders, shownEnd, shownLimit } from "../authorize.ts";
-import type { Call } from "../call.ts";
+import type { Call, Reply } from "../call.ts";
 import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
 
 /** A claim as it was when it was granted or ended, and the time of that by the database's clock. */
@@ -170,4 +170,67 @@ async function holdersFor(
  */
 export function giveBackUnheard(engine: LockEngine, claim: Claim, call: Call, canReturn: boolean): void {
   if (!canReturn && call.isCancelled) engine.detach(claim, null, false);
+}
+
+export abstract class OneDecision<Given, Message> implements Turn, Asker<Given> {
+  readonly call: Call;
+  readonly #reply: Pick<Reply<Message>, "answer" | "fail">;
+  #over = () => {};
+
+  /** `reply`: the call itself, or the part of it that this decision is for. */
+  constructor(call: Call, reply: Pick<Reply<Message>, "answer" | "fail">) {
+    this.call = call;
+    this.#reply = reply;
+  }
+
+  /** Throws OVERLOADED. */
+  enter(): void {
+    try {
+      this.call.client.admission.enter(this);
+    } catch (error) {
+      this.ended(null);
+      throw error;
+    }
+  }
+
+  begin(over: () => void): void {
+    this.#over = over;
+    this.ask();
+  }
+
+  drop(why: unknown): void {
+    this.fail(why);
+  }
+
+  settle(given: Given): void {
+    try {
+      const message = this.messageOf(given);
+      if (message instanceof Promise) this.#answerLater(message);
+      else this.#reply.answer(message);
+    } catch (error) {
+      this.#reply.fail(error);
+    }
+    this.ended(given);
+    this.#over();
+  }
+
+  fail(error: unknown): void {
+    this.#reply.fail(error);
+    this.ended(null);
+    this.#over();
+  }
+
+  #answerLater(message: Promise<Message>): void {
+    message.then(
+      (found) => this.#reply.answer(found),
+      (error: unknown) => this.#reply.fail(error),
+    );
+  }
+
+  /** Asks the engine. Throws nothing. */
+  protected abstract ask(): void;
+  /** The answer; a promise if it needs a further read. Throws what the call fails with. */
+  protected abstract messageOf(given: Given): Message | Promise<Message>;
+  /** The decision is over; null: it was not made. */
+  protected abstract ended(given: Given | null): void;
 }

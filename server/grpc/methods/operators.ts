@@ -17,18 +17,7 @@ import { shownClaim, shownRecord } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { lockInUse, recordVersionMismatch, unknownLock, versionMismatch } from "../messages/call-error.ts";
 import { claimMessage, recordMessage } from "../messages/messages.ts";
-import {
-  checkAttempts,
-  checkClaimReference,
-  checkDuration,
-  checkName,
-  checkReason,
-  checkStatus,
-  checkText,
-  DELAY,
-  NANOS_MAX,
-  type Violations,
-} from "./fields.ts";
+import { type Check, DELAY, NANOS_MAX } from "./fields.ts";
 
 /** Has a command of the call decided, in its turn. */
 async function decided<Command extends Asked>(
@@ -78,23 +67,23 @@ interface CheckedSetLimit extends Pick<SetLimit, "limit" | "expectedVersion" | "
   readonly target: LimitTarget;
 }
 
-export function checkSetLimit(message: SetLimitRequest, violations: Violations): CheckedSetLimit {
+export function checkSetLimit(message: SetLimitRequest, check: Check): CheckedSetLimit {
   return {
-    target: checkTarget(message.target, violations),
-    limit: checkLimit(message, violations),
+    target: checkTarget(message.target, check),
+    limit: checkLimit(message, check),
     expectedVersion: message.expectedVersion,
-    reason: checkReason(message.reason, false, violations),
+    reason: check.reason(message.reason, false),
   };
 }
 
-function checkTarget(target: SetLimitRequest["target"], violations: Violations): LimitTarget {
+function checkTarget(target: SetLimitRequest["target"], check: Check): LimitTarget {
   switch (target.case) {
     case "name":
-      return { kind: "name", name: checkName(target.value, "name", violations) };
+      return { kind: "name", name: check.name(target.value, "name") };
     case "pattern":
-      return { kind: "pattern", prefix: checkPattern(target.value, violations) };
+      return { kind: "pattern", prefix: checkPattern(target.value, check) };
     case undefined:
-      violations.add(
+      check.add(
         "target",
         "is required: set name for one lock, or pattern for all locks whose names begin alike",
       );
@@ -102,27 +91,23 @@ function checkTarget(target: SetLimitRequest["target"], violations: Violations):
   }
 }
 
-function checkPattern(pattern: string, violations: Violations): string {
-  checkText(pattern, NAME_BYTES_MAX, "pattern", violations);
+function checkPattern(pattern: string, check: Check): string {
+  check.text(pattern, NAME_BYTES_MAX, "pattern");
   if (!pattern.endsWith(STAR) || pattern.indexOf(STAR) < pattern.length - 1) {
-    violations.add("pattern", "must have one star, at its end, such as etl/* (for one lock, set name)");
+    check.add("pattern", "must have one star, at its end, such as etl/* (for one lock, set name)");
   }
   return pattern.slice(0, -1);
 }
 
-function checkLimit({ newLimit }: SetLimitRequest, violations: Violations): number | null {
+function checkLimit({ newLimit }: SetLimitRequest, check: Check): number | null {
   switch (newLimit.case) {
     case "limit":
-      if (newLimit.value > PERMITS_MAX)
-        violations.add("limit", `is ${newLimit.value}; use 0 to ${PERMITS_MAX}`);
+      if (newLimit.value > PERMITS_MAX) check.add("limit", `is ${newLimit.value}; use 0 to ${PERMITS_MAX}`);
       return newLimit.value;
     case "unsetLimit":
       return null;
     case undefined:
-      violations.add(
-        "limit",
-        "is required: set it (0 pauses the lock), or unset_limit to delete the setting",
-      );
+      check.add("limit", "is required: set it (0 pauses the lock), or unset_limit to delete the setting");
       return null;
   }
 }
@@ -184,23 +169,23 @@ type CheckedDeleteRecord = Required<Pick<DeleteRecord, "name" | "expectedVersion
 
 export function checkUpdateRecord(
   message: UpdateRecordRequest,
-  violations: Violations,
+  check: Check,
   { engine }: { readonly engine: Pick<LockEngine, "nowUs"> },
 ): CheckedUpdateRecord {
   // The engine may not have read the database's clock yet, so the local clock stands in: this time only bounds
   // not_before, to catch mistakes in a unit.
   const nowUs = Math.max(engine.nowUs(), Date.now() * 1_000);
   const update = {
-    name: checkName(message.name, "name", violations),
-    notBefore: checkNotBefore(message, nowUs, violations),
-    attemptsLeft: checkNewAttempts(message, violations),
-    status: checkStatus(message.status, "status", violations),
+    name: check.name(message.name, "name"),
+    notBefore: checkNotBefore(message, nowUs, check),
+    attemptsLeft: checkNewAttempts(message, check),
+    status: check.status(message.status, "status"),
     expectedVersion: message.expectedVersion,
-    reason: checkReason(message.reason, false, violations),
+    reason: check.reason(message.reason, false),
   };
   const { notBefore, attemptsLeft, status } = update;
   if (notBefore === undefined && attemptsLeft === undefined && status === undefined) {
-    violations.add(
+    check.add(
       "status",
       "or another field must be set: not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left",
     );
@@ -211,13 +196,13 @@ export function checkUpdateRecord(
 function checkNotBefore(
   { newNotBefore }: UpdateRecordRequest,
   nowUs: number,
-  violations: Violations,
+  check: Check,
 ): UpdateRecord["notBefore"] {
   switch (newNotBefore.case) {
     case "notBefore":
-      return { atUs: checkInstant(newNotBefore.value, nowUs, violations) };
+      return { atUs: checkInstant(newNotBefore.value, nowUs, check) };
     case "notBeforeIn":
-      return { inUs: checkDuration(newNotBefore.value, DELAY, "not_before_in", violations) ?? 0 };
+      return { inUs: check.duration(newNotBefore.value, DELAY, "not_before_in") ?? 0 };
     case "unsetNotBefore":
       return null;
     case undefined:
@@ -229,57 +214,54 @@ function checkNotBefore(
  * Returns an instant in microseconds since 1970. Rounds parts of a microsecond up, so that nothing is granted before
  * it.
  */
-function checkInstant(instant: Timestamp, nowUs: number, violations: Violations): number {
+function checkInstant(instant: Timestamp, nowUs: number, check: Check): number {
   const { seconds, nanos } = instant;
   if (nanos < 0 || nanos > NANOS_MAX) {
-    violations.add("not_before", "is not a valid Timestamp: nanos are 0 to 999,999,999");
+    check.add("not_before", "is not a valid Timestamp: nanos are 0 to 999,999,999");
     return 0;
   }
   // Rounded before the sum, because a sum with parts of a microsecond would not be exact.
   const us = Number(seconds) * 1e6 + Math.ceil(nanos / 1_000);
   if (seconds < 0n || us > nowUs + DELAY_US_MAX)
-    violations.add("not_before", "is out of range; use an instant from 1970 to at most 10 years ahead");
+    check.add("not_before", "is out of range; use an instant from 1970 to at most 10 years ahead");
   return us;
 }
 
-function checkNewAttempts(
-  { newAttemptsLeft }: UpdateRecordRequest,
-  violations: Violations,
-): number | null | undefined {
+function checkNewAttempts({ newAttemptsLeft }: UpdateRecordRequest, check: Check): number | null | undefined {
   if (newAttemptsLeft.case === "unsetAttemptsLeft") return null;
-  return checkAttempts(newAttemptsLeft.value, violations);
+  return check.attempts(newAttemptsLeft.value);
 }
 
 export function checkDeleteRecord(
   { name, expectedVersion, reason }: DeleteRecordRequest,
-  violations: Violations,
+  check: Check,
 ): CheckedDeleteRecord {
   return {
-    name: checkName(name, "name", violations),
+    name: check.name(name, "name"),
     expectedVersion,
-    reason: checkReason(reason, false, violations),
+    reason: check.reason(reason, false),
   };
 }
 
 export function checkForceRelease(
   { target, reason }: ForceReleaseRequest,
-  violations: Violations,
+  check: Check,
 ): CheckedForceRelease {
-  return { ...checkForced(target, violations), reason: checkReason(reason, true, violations) };
+  return { ...checkForced(target, check), reason: check.reason(reason, true) };
 }
 
 function checkForced(
   target: ForceReleaseRequest["target"],
-  violations: Violations,
+  check: Check,
 ): Pick<CheckedForceRelease, "name" | "ticketNumber"> {
   switch (target.case) {
     case "name":
-      return { name: checkName(target.value, "name", violations), ticketNumber: null };
+      return { name: check.name(target.value, "name"), ticketNumber: null };
     case "claim": {
-      return checkClaimReference(target.value, "claim", violations);
+      return check.claimReference(target.value, "claim");
     }
     case undefined:
-      violations.add("target", "is required: set name for all holders of a lock, or claim for one");
+      check.add("target", "is required: set name for all holders of a lock, or claim for one");
       return { name: "", ticketNumber: null };
   }
 }

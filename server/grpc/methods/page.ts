@@ -8,8 +8,8 @@ import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/bounds.ts";
 import type { Listed } from "../../engine/history.ts";
 import type { Call } from "../call.ts";
 import { PAGE_BYTES_MAX } from "../grpc-bounds.ts";
-import { timestampMessage } from "../messages/times.ts";
-import type { Violations } from "./fields.ts";
+import { timestampMessage } from "../messages/messages.ts";
+import type { Check } from "./fields.ts";
 
 /** A checked request for a page; `mark`: for the tokens of further pages. */
 export interface PageAsked<Query> {
@@ -63,9 +63,9 @@ export async function pageOf<Answer extends DescMessage, Item, Position>(
   return answer({});
 }
 
-export function checkPageSize(pageSize: number, violations: Violations): number {
+export function checkPageSize(pageSize: number, check: Check): number {
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) {
-    violations.add(
+    check.add(
       "page_size",
       `is ${pageSize}; use 1 to ${PAGE_SIZE_MAX}, or leave it unset for ${PAGE_SIZE_DEFAULT}`,
     );
@@ -110,16 +110,16 @@ export function placeOfToken<Place>(
   token: string,
   mark: string,
   read: (place: string) => Place | null,
-  violations: Violations,
+  check: Check,
 ): Place | null {
   if (token === "") return null;
   const text = Buffer.from(token.slice(MARK_CHARS), "base64url").toString();
   // The decoder is not strict, so a token counts only if encoding its place gives the same token again.
   const isOurs = tokenAfter(token.slice(0, MARK_CHARS), text) === token;
   const place = isOurs ? read(text) : null;
-  if (place === null) violations.add("page_token", FOREIGN_TOKEN);
+  if (place === null) check.add("page_token", FOREIGN_TOKEN);
   if (isOurs && text !== "" && !token.startsWith(mark)) {
-    violations.add(
+    check.add(
       "page_token",
       "belongs to another request: change nothing else in it, or begin without a token",
     );

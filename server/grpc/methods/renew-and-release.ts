@@ -18,16 +18,8 @@ import { CallError, leaseLost, notGrantedYet, unknownClaim } from "../messages/c
 import { leaseMessage } from "../messages/messages.ts";
 import { failureOf } from "../messages/status.ts";
 import { costOfRenewal } from "../renewal-bounds.ts";
-import {
-  checkAttempts,
-  checkClaimId,
-  checkDuration,
-  checkStatus,
-  DELAY,
-  TTL,
-  type Violations,
-} from "./fields.ts";
-import { OneDecision } from "./one-decision.ts";
+import { OneDecision } from "./claims.ts";
+import { type Check, DELAY, TTL } from "./fields.ts";
 
 /** Fails with LEASE_LOST, NOT_GRANTED_YET or UNKNOWN_CLAIM. */
 export function renew({ engine }: MethodContext, asked: CheckedRenew, call: Call<RenewMessage>): void {
@@ -192,31 +184,29 @@ class Releasing extends Keeping<Release, ReleaseMessage> {
 type CheckedRenew = Pick<Renew, "ref" | "ttlUs">;
 type CheckedRelease = Required<Pick<Release, "ref" | "result">>;
 
-export function checkRenew({ leaseId, ttl }: RenewRequest, violations: Violations): CheckedRenew {
-  const ref = checkClaimId(leaseId, "lease_id", violations);
-  return { ref, ttlUs: checkDuration(ttl, TTL, "ttl", violations) };
+export function checkRenew({ leaseId, ttl }: RenewRequest, check: Check): CheckedRenew {
+  const ref = check.claimId(leaseId, "lease_id");
+  return { ref, ttlUs: check.duration(ttl, TTL, "ttl") };
 }
 
-export function checkRenewLeases({ leases }: RenewLeases, violations: Violations): CheckedRenew[] {
+export function checkRenewLeases({ leases }: RenewLeases, check: Check): CheckedRenew[] {
   const isMany = leases.length >= 1 && leases.length <= RENEWED_AT_ONCE_MAX;
-  if (!isMany) violations.add("leases", `has ${leases.length}; name 1 to ${RENEWED_AT_ONCE_MAX} leases`);
-  return (isMany ? leases : []).map((lease, index) =>
-    checkRenew(lease, violations.within(`leases[${index}]`)),
-  );
+  if (!isMany) check.add("leases", `has ${leases.length}; name 1 to ${RENEWED_AT_ONCE_MAX} leases`);
+  return (isMany ? leases : []).map((lease, index) => checkRenew(lease, check.within(`leases[${index}]`)));
 }
 
-export function checkRelease(message: ReleaseRequest, violations: Violations): CheckedRelease {
+export function checkRelease(message: ReleaseRequest, check: Check): CheckedRelease {
   return {
-    ref: checkClaimId(message.leaseId, "lease_id", violations),
-    result: checkResult(message, violations),
+    ref: check.claimId(message.leaseId, "lease_id"),
+    result: checkResult(message, check),
   };
 }
 
 /** null: the request says nothing about the lock's record. */
-function checkResult(message: ReleaseRequest, violations: Violations): RunResult | null {
-  const coolDownUs = checkDuration(message.coolDown, DELAY, "cool_down", violations);
-  const status = checkStatus(message.status, "status", violations);
-  const attemptsLeft = checkAttempts(message.attemptsLeft, violations);
+function checkResult(message: ReleaseRequest, check: Check): RunResult | null {
+  const coolDownUs = check.duration(message.coolDown, DELAY, "cool_down");
+  const status = check.status(message.status, "status");
+  const attemptsLeft = check.attempts(message.attemptsLeft);
   if (coolDownUs === undefined && status === undefined && attemptsLeft === undefined) return null;
   return {
     ...(coolDownUs !== undefined && { coolDownUs }),

@@ -6,8 +6,7 @@ import type { TlsMaterial } from "../../config/tls-files.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import type { CallObserver } from "../call-observer.ts";
 import { POKE_REST_MS, POKED_CLAIMS_MAX } from "../grpc-bounds.ts";
-import { type PokeChannel, pokeChannel } from "./poke-channel.ts";
-import { isReachable, type OwnReplica } from "./registered-servers.ts";
+import { isReachable, type OwnReplica, type PokeChannel, pokeChannel } from "./registered-servers.ts";
 
 export interface PokeSenderOptions {
   /** Reads the register. */

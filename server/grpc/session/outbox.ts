@@ -2,13 +2,15 @@
 // at a time. While the client does not read, more collects, up to a bound. Encodes straight into the message: the
 // encodings of a message's parts, one after the other, are the message.
 
-import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
-import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
-import { SessionResponseSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import {
+  type SessionResponse,
+  SessionResponseSchema,
+  SessionResultSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
 import { encodeInto } from "../messages/messages.ts";
-import { Writer } from "../messages/writer.ts";
+import { Writer } from "../messages/wire.ts";
 
 type Part = Partial<Omit<SessionResponse, "$typeName" | "results" | "heard">>;
 

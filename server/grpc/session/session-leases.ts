@@ -6,14 +6,12 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Lease, LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Claim, ClaimRef } from "../../core/claim.ts";
-import { formatClaimId, parseClaimId, secretOf } from "../../core/claim.ts";
+import { type Claim, type ClaimRef, formatClaimId, parseClaimId, secretOf } from "../../core/claim.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { Fault } from "../../engine/faults.ts";
 import { LEASE_FORGOTTEN_AFTER_MS } from "../grpc-bounds.ts";
 import { CallError } from "../messages/call-error.ts";
-import { endMessage, leaseMessage } from "../messages/messages.ts";
-import { durationMessage, spanUs } from "../messages/times.ts";
+import { durationMessage, endMessage, leaseMessage, spanUs } from "../messages/messages.ts";
 
 type AnyLease = MessageInitShape<typeof LeaseSchema>;
 

@@ -4,11 +4,14 @@
 
 import { create } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
-import type { ServerDuplexStream } from "@grpc/grpc-js";
-import { status } from "@grpc/grpc-js";
+import { type ServerDuplexStream, status } from "@grpc/grpc-js";
 import { LeaseTermsSchema } from "#proto/rowlock/v1/lock_pb.js";
-import type { SessionCommand, SessionOpen } from "#proto/rowlock/v1/lock_service_pb.js";
-import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import {
+  type SessionCommand,
+  type SessionOpen,
+  SessionRequestSchema,
+  SessionResultSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Identity } from "../../access/access.ts";
 import type { Usage } from "../../access/usage.ts";
 import { TEXT_BYTES_MAX } from "../../core/bounds.ts";
@@ -18,28 +21,11 @@ import { shownEnd } from "../authorize.ts";
 import type { Answer } from "../call.ts";
 import type { Shared } from "../call-frame.ts";
 import { toComeBack } from "../early-refusal.ts";
-import {
-  COMMANDS_PER_TICK_MAX,
-  CONFIRM_PER_GRACE,
-  HEARTBEAT_PER_GRACE,
-  SESSION_UNREAD_BYTES_MAX,
-  SILENCE_PER_GRACE,
-} from "../grpc-bounds.ts";
-import {
-  callNumberTaken,
-  cancelled,
-  noCommand,
-  type Reason,
-  sessionSilent,
-  shuttingDown,
-  timedOut,
-  tooManyCommands,
-  unreadResults,
-} from "../messages/call-error.ts";
-import { decode } from "../messages/messages.ts";
+import * as bounds from "../grpc-bounds.ts";
+import * as errors from "../messages/call-error.ts";
+import { decode, durationMessage } from "../messages/messages.ts";
 import { failureOf, packedStatus } from "../messages/status.ts";
-import { durationMessage } from "../messages/times.ts";
-import { checkDuration, checkLabels, checkText, Violations, WAIT } from "../methods/fields.ts";
+import { Check, WAIT } from "../methods/fields.ts";
 import type { OpenWaits } from "../open-waits.ts";
 import { inOrder, isRefusable, ROWS, resultField } from "../verbs.ts";
 import { Outbox } from "./outbox.ts";
@@ -64,7 +50,7 @@ type Stream = ServerDuplexStream<Buffer, Buffer>;
 const LOOKS = 4;
 const ERROR = SessionResultSchema.field.error.number;
 const REJECTED = SessionResultSchema.field.rejected.number;
-const rejection = (number: bigint) => packedStatus(failureOf(callNumberTaken(number)).status);
+const rejection = (number: bigint) => packedStatus(failureOf(errors.callNumberTaken(number)).status);
 /** Made once: one request can hold tens of thousands of commands without a number. */
 const UNNUMBERED = rejection(0n);
 
@@ -96,7 +82,7 @@ export class Session {
   /** Liveness checks since the last request, or the first one. */
   #silentLooks = 1;
   /** Commands that may still begin in this tick of the event loop. */
-  #leftOfTick = COMMANDS_PER_TICK_MAX;
+  #leftOfTick = bounds.COMMANDS_PER_TICK_MAX;
   #isTickCounted = false;
   /** Commands of the last request that have not begun. */
   #next: readonly SessionCommand[] = [];
@@ -109,16 +95,16 @@ export class Session {
     this.#context = context;
     this.#stream = stream;
     this.#outbox = new Outbox({
-      unreadMax: SESSION_UNREAD_BYTES_MAX,
+      unreadMax: bounds.SESSION_UNREAD_BYTES_MAX,
       heard: () => this.#heard,
       write: (message, written) => this.#write(message, written),
       onSent: (results, bytes) => observer.sessionMessage("sent", results, bytes),
-      onUnread: () => this.#end(unreadResults()),
+      onUnread: () => this.#end(errors.unreadResults()),
     });
     this.#leases = new SessionLeases({
       engine,
       confirm: (ref) => admitted(ownAdmission, { isUrgent: true }, () => engine.confirm(ref)),
-      confirmAfterMs: graceMs * CONFIRM_PER_GRACE,
+      confirmAfterMs: graceMs * bounds.CONFIRM_PER_GRACE,
       say: (part) => this.#outbox.add(part),
       shown: (ended, lockName) => shownEnd({ client: this.#client }, ended, lockName),
       onBug: (error) => faultLog.failed("Session", failureOf(error), error),
@@ -140,7 +126,7 @@ export class Session {
       send: (call, message, written) => this.#send(call, message, written),
       denied: ({ method, span }, why) => faultLog.failed(method, failureOf(why), why, span, stream.getPeer()),
     };
-    this.#silenceMs = graceMs * SILENCE_PER_GRACE;
+    this.#silenceMs = graceMs * bounds.SILENCE_PER_GRACE;
     this.#silenceTimer = setInterval(() => this.#listen(), this.#silenceMs / LOOKS);
   }
 
@@ -251,7 +237,7 @@ export class Session {
       opened: {
         $typeName: "rowlock.v1.SessionOpened",
         replica,
-        heartbeatInterval: durationMessage(methods.graceUs * HEARTBEAT_PER_GRACE),
+        heartbeatInterval: durationMessage(methods.graceUs * bounds.HEARTBEAT_PER_GRACE),
         silenceMax: durationMessage(this.#silenceMs * 1_000),
         gracePeriod: durationMessage(methods.graceUs),
         waitsMax,
@@ -265,7 +251,7 @@ export class Session {
     const { call: number, command: asked } = command;
     if (asked.case === "cancel") {
       const call = this.#calls.get(asked.value);
-      if (call) this.#fail(call, cancelled(), true);
+      if (call) this.#fail(call, errors.cancelled(), true);
       return;
     }
     if (number === 0n || this.#calls.has(number)) {
@@ -286,12 +272,12 @@ export class Session {
     this.#calls.set(number, call);
     if (!call.isWait) this.#commandsUnderWay += 1;
     try {
-      if (!asked.case || !verb) throw noCommand();
-      if (this.#state === "going_away") throw shuttingDown();
+      if (!asked.case || !verb) throw errors.noCommand();
+      if (this.#state === "going_away") throw errors.shuttingDown();
       if (this.#commandsUnderWay > this.#context.commandsMax)
-        throw tooManyCommands(this.#context.commandsMax);
+        throw errors.tooManyCommands(this.#context.commandsMax);
       const timeoutMs = checkTimeout(command.timeout);
-      if (timeoutMs !== undefined) call.limitTo(timeoutMs, () => this.#fail(call, timedOut()));
+      if (timeoutMs !== undefined) call.limitTo(timeoutMs, () => this.#fail(call, errors.timedOut()));
       this.#complete(asked);
       call.begin(verb, asked.value, this.#context.methods, () => {
         if (asked.case === "release") call.givenBack = this.#leases.givesBack(asked.value.leaseId);
@@ -354,7 +340,7 @@ export class Session {
     return this.#calls.get(call.number) === call;
   }
 
-  #close(call: SessionCall, code: status, isGivenUp = false, reason?: Reason): void {
+  #close(call: SessionCall, code: status, isGivenUp = false, reason?: errors.Reason): void {
     this.#calls.delete(call.number);
     call.observe(code, reason);
     this.#endIfDone();
@@ -363,7 +349,7 @@ export class Session {
 
   #endIfDone(): void {
     if (this.#calls.size > 0) return;
-    if (this.#state === "going_away") this.#outbox.close(() => this.#end(shuttingDown()));
+    if (this.#state === "going_away") this.#outbox.close(() => this.#end(errors.shuttingDown()));
     else if (this.#state === "finishing") this.#outbox.close(() => this.#end(null));
   }
 
@@ -372,7 +358,7 @@ export class Session {
     this.#leases.forgetEnded();
     // The first check may come just after the last request, so it counts for nothing.
     this.#silentLooks += 1;
-    if (this.#silentLooks > LOOKS) this.#end(sessionSilent(this.#silenceMs));
+    if (this.#silentLooks > LOOKS) this.#end(errors.sessionSilent(this.#silenceMs));
   }
 
   /** `error` null: the session ends in good order. */
@@ -403,19 +389,19 @@ export class Session {
 
 /** The first request must have `open`, and later ones must not. Throws a CallError with all violations. */
 export function checkOpen(open: SessionOpen | undefined, isFirst: boolean): SessionOpen | undefined {
-  const violations = new Violations();
-  if (isFirst && !open) violations.add("open", "is required in the first request of a session");
-  if (!isFirst && open) violations.add("open", "may be set only in the first request of a session");
+  const check = new Check();
+  if (isFirst && !open) check.add("open", "is required in the first request of a session");
+  if (!isFirst && open) check.add("open", "may be set only in the first request of a session");
   if (open) {
-    checkText(open.owner, TEXT_BYTES_MAX, "open.owner", violations);
-    checkLabels(open.labels, violations.within("open"));
+    check.text(open.owner, TEXT_BYTES_MAX, "open.owner");
+    check.within("open").labels(open.labels);
   }
-  return violations.checked(open);
+  return check.checked(open);
 }
 
 /** Returns milliseconds; undefined: no timeout. Throws a CallError with all violations. */
 export function checkTimeout(timeout: Duration | undefined): number | undefined {
-  const violations = new Violations();
-  const us = checkDuration(timeout, WAIT, "timeout", violations);
-  return violations.checked(us && us / 1_000);
+  const check = new Check();
+  const us = check.duration(timeout, WAIT, "timeout");
+  return check.checked(us && us / 1_000);
 }

@@ -1,7 +1,6 @@
 // The open sessions of this server, and the frame around each: counts it, and ends its stream with a status.
 
-import type { handleBidiStreamingCall, ServerDuplexStream } from "@grpc/grpc-js";
-import { status } from "@grpc/grpc-js";
+import { type handleBidiStreamingCall, type ServerDuplexStream, status } from "@grpc/grpc-js";
 import type { Identity } from "../../access/access.ts";
 import { type BoundUse, mostUsed } from "../../core/bound-use.ts";
 import { ClientGone } from "../../engine/faults.ts";

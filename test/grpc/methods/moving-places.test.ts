@@ -7,7 +7,7 @@ import type { Claim } from "../../../server/core/claim.ts";
 import type { Place } from "../../../server/core/command.ts";
 import { PLACE_TRIES_MAX } from "../../../server/grpc/grpc-bounds.ts";
 import { acquire, checkAcquire } from "../../../server/grpc/methods/acquire.ts";
-import { Violations } from "../../../server/grpc/methods/fields.ts";
+import { Check } from "../../../server/grpc/methods/fields.ts";
 import { begunVerbs } from "../../support/begun-verbs.ts";
 import { CLAIM } from "../../support/claims.ts";
 import { fakeCall } from "../../support/fake-call.ts";
@@ -35,7 +35,7 @@ async function played(place: Place | null, places: (Place | null)[] = [], reques
   const message = create(AcquireRequestSchema, { name: "a", requestId, whenBusy });
   acquire(
     { engine: { ...engine, ...begunVerbs(engine) }, graceUs: 10_000_000 } as never,
-    checkAcquire(message, new Violations()),
+    checkAcquire(message, new Check()),
     call,
   );
   const { outcome } = (await call.replied) as AcquireResponse;

@@ -10,7 +10,7 @@ import { Usage } from "../../../server/access/usage.ts";
 import { Admission, SharedAdmission } from "../../../server/grpc/admission.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
 import { COMMANDS_PER_TICK_MAX, CROWDED_COMMANDS_PER_TICK_MAX } from "../../../server/grpc/grpc-bounds.ts";
-import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
+import { PlaceTurns } from "../../../server/grpc/methods/wait-in-queue.ts";
 import { OpenWaits } from "../../../server/grpc/open-waits.ts";
 import { Session, type SessionContext } from "../../../server/grpc/session/session.ts";
 import { begunVerbs } from "../../support/begun-verbs.ts";
