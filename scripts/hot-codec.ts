@@ -126,12 +126,7 @@ function readerOf(message: DescMessage): string {
   return `
 function read${type}(r: Reader, end: number): ${type} {
   ${members.map((member) => declared(type, member)).join("\n")}
-  while (r.at < end) {
-    switch (r.tag()) {
-      ${fields.map(caseOf).join("\n")}
-      default: r.giveUp();
-    }
-  }
+  ${fields.length === 0 ? "" : `while (r.at < end) { const tag = r.tag(); ${fields.map(stepOf).join(" else ")} else r.giveUp(); }`}
   r.close(end);
   ${sometimes.length === 0 ? `return ${literal};` : `const message: ${type} = ${literal};`}
   ${sometimes.map(({ localName }) => `if (${localName} !== undefined) message.${localName} = ${localName};`).join("\n")}
@@ -149,19 +144,20 @@ function declared(type: string, member: DescField | DescOneof): string {
   return `let ${localName}: ${of} = ${scalarOf(member)[1]};`;
 }
 
-function caseOf(field: DescField): string {
+/** Gives up at the second value of a field that has one. */
+function stepOf(field: DescField): string {
   const { localName, oneof } = field;
-  const value = field.message ? `read${field.message.name}(r, r.end())` : `r.${scalarOrMap(field)}`;
-  const set = oneof
-    ? `if (${oneof.localName} !== undefined) r.giveUp(); ${oneof.localName} = { case: "${localName}", value: ${value} };`
-    : field.fieldKind === "list"
-      ? `${localName}.push(${value});`
-      : field.fieldKind === "map"
-        ? `${value};`
-        : field.fieldKind === "message"
-          ? `if (${localName} !== undefined) r.giveUp(); ${localName} = ${value};`
-          : `${localName} = ${value};`;
-  return `case ${tagOf(field)}: ${set} break;`;
+  const { localName: name } = oneof ?? field;
+  const isTag = `if (tag === ${tagOf(field)})`;
+  const many = field.fieldKind === "list" || field.fieldKind === "map";
+  const value = field.message
+    ? `read${field.message.name}(r, r.end(${many ? "" : name}))`
+    : `r.${scalarOrMap(field)}`;
+  if (field.fieldKind === "list") return `${isTag} ${name}.push(${value});`;
+  if (field.fieldKind === "map") return `${isTag} ${value};`;
+  if (!oneof) return `${isTag} ${name} = ${value};`;
+  const set = `${name} = { case: "${localName}", value: ${value} };`;
+  return field.message ? `${isTag} ${set}` : `${isTag} { if (${name} !== undefined) r.giveUp(); ${set} }`;
 }
 
 function scalarOrMap(field: DescField): string {

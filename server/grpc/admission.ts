@@ -1,9 +1,6 @@
 // Bounds how many commands of one client run in the engine at a time, so that a client which sends thousands does not
 // delay all others. A client is a principal or, if nobody is asked who they are, a session or a connection. All clients
-// with commands in the engine get an equal share of its room. A client's urgent commands (renewals, releases and
-// confirmations) run before its other commands, of which it gets no more while the next one has waited for long. A
-// cancelled command keeps its place until its work is over; one that was cancelled before it begins is dropped when its
-// turn comes, unless it is urgent.
+// with commands in the engine get an equal share of its room. A cancelled command keeps its place until its work is over.
 
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import { CROWDED_FOR_MS } from "../engine/engine-bounds.ts";
@@ -11,7 +8,6 @@ import * as bounds from "./grpc-bounds.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
 import { RenewalBounds } from "./renewal-bounds.ts";
 
-/** What admission needs to know of a call. A cancelled one has a signal with the reason. */
 export interface Admitted {
   readonly isUrgent: boolean;
   readonly isCancelled?: boolean;
@@ -33,17 +29,14 @@ interface Queued {
   readonly turn: Turn;
 }
 
-/** The engine's room for commands, shared by all clients. */
 export class SharedAdmission {
   readonly #atOnce: number;
   readonly #shareMin: number;
-  /** Of principals with commands in the engine or in the queue. */
   readonly ofPrincipals = new Map<string, Admission>();
   /** What clients may send to keep their leases. */
   readonly renewals = new RenewalBounds();
   /** Of each principal: its sessions that have used up their last tick. */
   readonly #pressing = new Map<string, Set<object>>();
-  /** Clients that have commands in the engine. */
   busy = 0;
   /** Commands in the engine. */
   underWay = 0;
@@ -64,13 +57,12 @@ export class SharedAdmission {
     ];
   }
 
-  /** Counts a client whose first command enters the engine. */
   enter(): void {
     this.busy += 1;
     if (this.busy > 1) this.#sharedMs = performance.now();
   }
 
-  /** Whether several clients are served: they call again and again, and not always at the same moment. */
+  /** Whether several clients are served: they do not always call at the same moment. */
   get isCrowded(): boolean {
     return performance.now() - this.#sharedMs < CROWDED_FOR_MS;
   }
@@ -80,21 +72,14 @@ export class SharedAdmission {
    * clients are served, all sessions of a principal share the tick that a session without a principal has.
    */
   commandsInTick(session: object, principal: string, wasFull: boolean): number {
-    if (wasFull) this.#presses(session, principal);
-    else this.left(session, principal);
+    if (!wasFull) this.left(session, principal);
+    else if (principal !== "")
+      this.#pressing.set(principal, (this.#pressing.get(principal) ?? new Set()).add(session));
     if (!wasFull || !this.isCrowded) return bounds.COMMANDS_PER_TICK_MAX;
     const sessions = this.#pressing.get(principal)?.size ?? 1;
     return Math.max(1, Math.floor(bounds.CROWDED_COMMANDS_PER_TICK_MAX / sessions));
   }
 
-  #presses(session: object, principal: string): void {
-    if (principal === "") return;
-    const sessions = this.#pressing.get(principal);
-    if (sessions) sessions.add(session);
-    else this.#pressing.set(principal, new Set([session]));
-  }
-
-  /** The session has ended, or has not used up its tick. */
   left(session: object, principal: string): void {
     const sessions = this.#pressing.get(principal);
     if (sessions?.delete(session) && sessions.size === 0) this.#pressing.delete(principal);
@@ -118,7 +103,6 @@ export class Admission {
   readonly #retryTimes = new RetryTimes();
   #isLeaving = false;
 
-  /** `bound`: what errors call the bound on waiting commands. */
   constructor(
     admission: SharedAdmission,
     bound: string,
@@ -131,7 +115,6 @@ export class Admission {
     this.#whenIdle = whenIdle;
   }
 
-  /** Commands that wait for their turn. */
   get queued(): number {
     return this.#urgent.length + this.#others.length;
   }
@@ -238,10 +221,7 @@ export class RetryTimes {
 
   /**
    * undefined: another call would not wait for too long. Otherwise, after how many milliseconds it is to come back; each
-   * such answer takes the next time.
-   *
-   * @param sinceMs when the first of the calls that wait now began to wait.
-   * @param calls how many wait now.
+   * such answer takes the next time. `sinceMs`: when the first of the calls that wait now began to wait.
    */
   ifLate(nowMs: number, sinceMs: number, calls: number): number | undefined {
     const firstMs = nowMs - sinceMs;

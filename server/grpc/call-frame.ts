@@ -1,7 +1,6 @@
 // The frame around each call outside sessions, whatever carries it: finds out who calls, counts it among the open calls of
-// its connection, begins it, and reports how it ended. What carries the call, gRPC or the page, decodes the request, encodes
-// what the method answers, and sends it. Nothing here waits unless the caller's identity or the name of the lock must be
-// looked up.
+// its connection, begins it, and reports how it ended. Nothing here waits unless the caller's identity or the name of the
+// lock must be looked up.
 
 import type { Message } from "@bufbuild/protobuf";
 import { type ServerUnaryCall, status } from "@grpc/grpc-js";
@@ -54,7 +53,6 @@ export class ConnectionCalls {
     return this.#open.get(peer)?.admission.retryAfterIfLate();
   }
 
-  /** Connections with open calls. */
   get connections(): number {
     return this.#open.size;
   }
@@ -82,14 +80,12 @@ export class ConnectionCalls {
   }
 }
 
-/** Who finds out who calls, and who hears how that turned out. */
 export interface Asking {
   readonly gate: Gate;
-  /** Unset: the outcome is reported to nobody. */
+  /** Who hears how that turned out. */
   readonly callers?: Callers;
 }
 
-/** What all calls share. */
 export interface Shared extends Frame, Asking {
   readonly methods: MethodContext;
 }
@@ -112,14 +108,11 @@ export interface CarriedCall {
 export interface Carrier<Result> {
   readonly call: CarriedCall;
   readonly via: Via;
-  /** The caller's trace context. */
   parent(): TraceParent;
-  /** Who makes the call. */
   identify(): Identity | Promise<Identity>;
   decode(): Message;
   /** Encodes the answer of a method; a stream ends without one. */
   encode(answer?: Answer | Buffer): Result;
-  /** Sends one message of a stream. */
   send?(message: Answer, written?: () => void): void;
   /** The call is over: sends its answer, or the failure. Must not throw. */
   end(ended: Ended<Result>): void;
@@ -130,7 +123,6 @@ export type Ended<Result> =
   | { readonly failure: null; readonly result: Result }
   | { readonly failure: Failure };
 
-/** Performs a call that has arrived: whatever is thrown on its way becomes its failure. */
 export function perform<Result>(served: Served, verb: AnyVerb, carrier: Carrier<Result>): void {
   new FramedCall(served, verb, carrier).identify();
 }

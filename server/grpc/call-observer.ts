@@ -39,7 +39,6 @@ export interface CallObserver {
   sessionMessage(direction: "received" | "sent", items: number, bytes: number): void;
 }
 
-/** What is logged of failures that are no bugs. */
 const LOGGED: Partial<Record<Reason, string>> = {
   DATABASE_UNAVAILABLE: "calls fail",
   OUTCOME_UNKNOWN: "calls fail",
@@ -90,11 +89,9 @@ export class FaultLog {
   }
 }
 
-/** Who hears of calls. */
 export interface Frame {
   readonly observer: CallObserver;
   readonly faultLog: FaultLog;
-  /** Begins the spans of calls; unset: no call is traced. */
   readonly tracer?: Tracer | undefined;
 }
 
@@ -105,7 +102,6 @@ const REASONS: ReadonlySet<Reason> = new Set([
   "RIGHT_MISSING",
 ]);
 
-/** Whether the reason is about who the caller is. */
 export function isDenial(reason: Reason): boolean {
   return REASONS.has(reason);
 }
@@ -121,13 +117,13 @@ export interface Denied {
 
 export class DeniedCalls {
   readonly #logger: Logger;
-  readonly #warned = new Bounded(bounds.LOGGED_DENIALS_EACH, bounds.LOGGED_DENIALS_ALL);
-  /** null: calls are not audited. */
-  readonly #audited: Bounded | null;
+  readonly #isAudited: boolean;
+  readonly #known = new Denials();
+  readonly #strangers = new Denials();
 
   constructor(logger: Logger, isAudited: boolean) {
     this.#logger = logger;
-    this.#audited = isAudited ? new Bounded(bounds.AUDITED_DENIALS_EACH, bounds.AUDITED_DENIALS_ALL) : null;
+    this.#isAudited = isAudited;
   }
 
   denied({ method, reason, cause, peer = "", span }: Denied): void {
@@ -141,9 +137,10 @@ export class DeniedCalls {
       ...traceIds(span),
       ...whyOf(cause),
     });
-    const warned = this.#warned.take(`${reason} ${address}`, isKnown);
+    const denials = isKnown ? this.#known : this.#strangers;
+    const warned = denials.warned.take(`${reason} ${address}`);
     if (warned !== null) this.#logger.warn(line(warned), "calls are refused");
-    const audited = this.#audited?.take(`${reason} ${principal ?? address}`, isKnown) ?? null;
+    const audited = this.#isAudited ? denials.audited.take(`${reason} ${principal ?? address}`) : null;
     if (audited !== null) this.#logger.info(line(audited), "call denied");
   }
 }
@@ -156,33 +153,15 @@ function whyOf(error: unknown): { readonly why: string; readonly on?: string; re
   return cause instanceof Error ? { why, cause: cause.message } : { why, on: String(cause) };
 }
 
-/** Lets some through of known callers, and as many of strangers. */
-class Bounded {
-  readonly #known: SomeOf;
-  readonly #strangers: SomeOf;
-
-  constructor(each: Rate, all: Rate) {
-    this.#known = new SomeOf(each, all);
-    this.#strangers = new SomeOf(each, all);
-  }
-
-  take(key: string, isKnown: boolean): number | null {
-    return (isKnown ? this.#known : this.#strangers).take(key);
-  }
-}
-
-interface Of {
-  readonly allowance: Allowance;
-  suppressed: number;
-}
-
 /** Lets some through, of each key and of all. */
 class SomeOf {
   readonly #each: Rate;
   readonly #all: Rate;
   readonly #ofAll = new Allowance();
   /** A key that is forgotten loses the number that was suppressed. */
-  readonly #ofKeys = new RecentMap<string, Of>(bounds.DENIED_ADDRESSES_MAX);
+  readonly #ofKeys = new RecentMap<string, { readonly allowance: Allowance; suppressed: number }>(
+    bounds.DENIED_ADDRESSES_MAX,
+  );
 
   constructor(each: Rate, all: Rate) {
     this.#each = each;
@@ -204,4 +183,10 @@ class SomeOf {
     of.suppressed = 0;
     return suppressed;
   }
+}
+
+/** Bounds the lines about known callers, or about strangers. */
+class Denials {
+  readonly warned = new SomeOf(bounds.LOGGED_DENIALS_EACH, bounds.LOGGED_DENIALS_ALL);
+  readonly audited = new SomeOf(bounds.AUDITED_DENIALS_EACH, bounds.AUDITED_DENIALS_ALL);
 }

@@ -1,6 +1,6 @@
 // Refuses a call before anything is done for it: under a load that is too high, most calls end so, and what they cost is
 // taken from the others. A refusal is made once, and sent by the call's headers alone: without grpc-js, without its
-// request, and without a promise. Decides nothing: front-door.ts and the sessions do.
+// request, and without a promise. Decides nothing.
 
 import type { OutgoingHttpHeaders } from "node:http";
 import { constants, type ServerHttp2Stream } from "node:http2";
@@ -11,7 +11,6 @@ import { ANSWER_LEAVES_MS } from "./grpc-bounds.ts";
 import { type CallError, tooMuchUnderWay } from "./messages/call-error.ts";
 import { failureOf, packedStatus } from "./messages/status.ts";
 
-/** Who hears of refusals. */
 export interface Refused {
   readonly observer: Pick<Frame["observer"], "call">;
   readonly faultLog: Pick<Frame["faultLog"], "failed">;
@@ -20,9 +19,7 @@ export interface Refused {
 export class EarlyRefusal {
   readonly error;
   readonly failure;
-  /** As google.rpc.Status, encoded. */
   readonly packed: Buffer;
-  /** The trailers-only answer of gRPC. */
   readonly answer: OutgoingHttpHeaders;
 
   constructor(error: CallError | AccessError) {
@@ -61,7 +58,6 @@ export class EarlyRefusal {
     return true;
   }
 
-  /** Returns false if the stream is gone. */
   #answer(stream: ServerHttp2Stream): boolean {
     if (stream.destroyed || stream.closed) return false;
     stream.on("error", ignore);

@@ -1,7 +1,7 @@
-// What becomes of a new call before grpc-js sees it, by its headers alone: whether they are small enough, whether they
-// name a caller where one is asked for, whether there is room, and whether it must wait for its turn or come back. What is
-// refused here costs no request, no promise and no line in the log of its own. Only calls that ask for something new are
-// to come back: renewals, releases, reads, sessions and the services beside LockService are not.
+// What becomes of a new call before grpc-js sees it, by its headers alone, which it mends first where Node or grpc-js
+// would read something else than was sent. What is refused here costs no request, no promise and no line in the log of its
+// own. Only calls that ask for something new are to come back: renewals, releases, reads, sessions and the services beside
+// LockService are not.
 
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -50,7 +50,6 @@ interface Open {
   state: "waits" | "begun" | "refused";
 }
 
-/** The calls of other services on one connection. */
 interface Others {
   open: number;
   readonly made: Allowance;
@@ -110,7 +109,6 @@ export class FrontDoor {
     else this.#turns.add(connection, { stream, begin: beginHere, refuse });
   }
 
-  /** Whether the call may go on. Otherwise it is answered. */
   #admits(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
@@ -154,7 +152,6 @@ export class FrontDoor {
     return true;
   }
 
-  /** The request of the call has arrived. */
   arrived(stream: object | undefined): void {
     const open = (stream as Marked | undefined)?.[OPEN];
     if (!open) return;
@@ -219,7 +216,6 @@ function forgetListeners(stream: ServerHttp2Stream): void {
 
 const CREDENTIALS = "authorization";
 const DEADLINE = "grpc-timeout";
-/** As grpc-js reads it. */
 const FORM = /(\d{1,8})\s*([HMSmun])/;
 const UNIT_MS: Readonly<Record<string, number>> = {
   H: 3_600_000,
@@ -230,7 +226,6 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   n: 1e-6,
 };
 
-/** `raw`: names and values in turn, as they came. */
 export function mendHeaders(headers: IncomingHttpHeaders, raw: readonly string[] | undefined): void {
   if (raw && headers[CREDENTIALS] !== undefined) showRepeated(headers, raw);
   if (headers[DEADLINE] !== undefined) forgetLongDeadline(headers);

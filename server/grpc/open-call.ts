@@ -1,6 +1,5 @@
-// A call from its arrival until its work is over, whoever carries it: how it begins, whose it is, whether its client has
-// gone, and how its end is counted and traced. Those who carry calls (call-frame.ts, a session) say what becomes of
-// its answer.
+// A call from its arrival until its work is over, whoever carries it: whose it is, whether its client has gone, and how
+// its end is counted and traced. Those who carry calls (call-frame.ts, a session) say what becomes of its answer.
 
 import type { Message } from "@bufbuild/protobuf";
 import { type Metadata, status } from "@grpc/grpc-js";
@@ -24,7 +23,6 @@ const FAILURES: ReadonlySet<status> = new Set([
 ]);
 
 export abstract class OpenCall implements Call {
-  /** Its name in metrics and in the log. */
   readonly method: string;
   readonly isUrgent: boolean;
   readonly span: CallSpan | undefined;

@@ -19,7 +19,6 @@ export interface OpenStream {
   isPending: boolean;
 }
 
-/** The open streams of one connection. */
 interface Line {
   readonly pending: Set<OpenStream>;
   pendingBytes: number;
@@ -70,7 +69,6 @@ export class OpenStreams {
     return stream;
   }
 
-  /** Its request has arrived. */
   arrived(stream: OpenStream): void {
     if (!stream.isPending) return;
     stream.isPending = false;
@@ -80,7 +78,6 @@ export class OpenStreams {
     this.#pendingBytes -= bytes;
   }
 
-  /** It is closed. Call it once. */
   left(connection: object, stream: OpenStream): void {
     this.arrived(stream);
     const { line, bytes } = stream;

@@ -1,7 +1,6 @@
-// The calls that wait for a lock, and what ends them early: their client goes away, or the server begins to stop.
-// Counts the waits of each connection, so that they leave room for Renew and Release, those of each principal, so that
-// none takes the room of the others, and those of the whole server, so that they fit into its memory. Owns no claim and
-// answers nobody.
+// The calls that wait for a lock, and what ends them early: their client goes away, or the server begins to stop. Bounds
+// those of each connection, so that they leave room for Renew and Release, of each principal, so that none takes the room
+// of the others, and of the whole server, so that they fit into its memory.
 
 import type { Identity } from "../access/access.ts";
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
@@ -14,7 +13,6 @@ import type { StreamCapacity } from "./open-streams.ts";
  */
 export interface ServerCapacity extends Partial<StreamCapacity> {
   readonly waits: number;
-  /** Waits of one principal at most. */
   readonly principalWaits: number;
   readonly sessions: number;
   readonly connections: number;
@@ -29,7 +27,6 @@ export interface ServerCapacity extends Partial<StreamCapacity> {
 const CROWDED_SHARE = 3 / 4;
 const OWN_SHARE = 1 / 16;
 
-/** A call that waits. */
 interface WaitingCall {
   readonly client: { readonly identity: Identity };
   /** As in Call. */
@@ -44,9 +41,8 @@ export class OpenWaits {
   readonly #open = new Map<Stop, { readonly identity: Identity; readonly peer: string | null }>();
   readonly #perConnectionMax: number;
   readonly #capacity: ServerCapacity;
-  /** By the client's address and port; a missing entry means no waits. */
+  /** By the client's address and port, and by principal; a missing entry means no waits. */
   readonly #onConnection = new Map<string, number>();
-  /** By principal; a missing entry means no waits. */
   readonly #ofPrincipal = new Map<string, number>();
   /** Connections that have reached their greatest age. */
   readonly #leaving = new Set<string>();
@@ -57,7 +53,6 @@ export class OpenWaits {
     this.#capacity = capacity;
   }
 
-  /** Open waits of the whole server. */
   get count(): number {
     return this.#open.size;
   }
@@ -69,15 +64,13 @@ export class OpenWaits {
     ];
   }
 
-  /** Connections with open waits. */
   get connections(): number {
     return this.#onConnection.size;
   }
 
   /**
-   * Opens a wait. Calls `stop` with the error that ends it, at once if there already is one; if `stop` is called again,
-   * the first error counts. Returns a function to call when the wait is over. Throws OVERLOADED if the connection or
-   * the server is full.
+   * Opens a wait. Calls `stop` with the error that ends it, at once if there already is one; the first error counts.
+   * Returns a function to call when the wait is over. Throws OVERLOADED if the connection or the server is full.
    */
   enter(call: WaitingCall, stop: Stop): () => void {
     const connection = call.getPeer();
@@ -116,7 +109,7 @@ export class OpenWaits {
     for (const stop of this.#open.keys()) stop(errors.shuttingDown());
   }
 
-  /** Ends each wait for which there is a reason. `peer`: its connection; null: it belongs to a session. */
+  /** `peer`: the wait's connection; null: it belongs to a session. */
   endEach(whyEnd: (of: { readonly identity: Identity; readonly peer: string | null }) => Error | null): void {
     for (const [stop, wait] of this.#open) {
       const why = whyEnd(wait);

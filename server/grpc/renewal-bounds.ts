@@ -1,7 +1,7 @@
 // Bounds the renewals and releases of each client by the leases that it holds and their time to live. A renewal at a pace
 // that an honest client may have costs nothing, so holders of many leases may send many; one that comes much sooner, or
-// that finds no lease, or one of a lock that its client may not use, takes from a small allowance. A client is a principal or, if nobody is asked who they are, a
-// session or a connection. Reads no lease: whoever runs the call says what it was worth.
+// that finds no lease, or one of a lock that its client may not use, takes from a small allowance. A client is the same as
+// in admission.ts.
 
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import type { ClaimRef } from "../core/claim.ts";
@@ -9,7 +9,6 @@ import { RecentMap } from "../core/recent-map.ts";
 import * as bounds from "./grpc-bounds.ts";
 import { tooManyRenewals } from "./messages/call-error.ts";
 
-/** The bound of one client. */
 export interface RenewalBound {
   /**
    * Counts a call for a lease. Returns a function to call once, with what it cost, when it is over; null: the database
@@ -69,7 +68,6 @@ class OwnBound implements RenewalBound {
     this.#atMs = nowMs();
   }
 
-  /** What is taken of the allowance that every client has. */
   get used(): number {
     this.#giveBack();
     return Math.max(0, bounds.RENEWALS_SPARE - this.#left);

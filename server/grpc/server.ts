@@ -37,30 +37,23 @@ import { explainReceiveLimit, type Listener, limitConnections } from "./transpor
 export interface GrpcServerOptions {
   readonly engine: LockEngine;
   readonly observer: CallObserver;
-  /** Who may call; unset: everybody. */
   readonly gate?: Gate;
-  /** Counts what callers use of their quotas; unset: a counter of the server's own. */
   readonly usage?: Usage;
-  /** Begins the spans of calls; unset: no call is traced. */
   readonly tracer?: Tracer | undefined;
   readonly logger: Logger;
   /** Takes the call failures that belong to a database outage; unset: they are logged like all others. */
   readonly outage?: Pick<OutageLog, "failed">;
-  /** Whether grants, releases and denied calls are audited; unset: they are not. */
   readonly auditLog?: boolean;
-  /** null: plain text. */
   readonly tls: TlsMaterial | null;
   /** How long a waiter that lost its connection keeps its place; tickets report it. */
   readonly graceMs: number;
   readonly capacity: ServerCapacity;
   /** Open waits on one connection at most: blocked calls and streams. */
   readonly streamsMax: number;
-  /** This server's id, as sessions report it to clients. */
+  /** This server's id. */
   readonly replica: string;
-  /** At most, for one session: waits, and other commands under way. */
   readonly sessionWaitsMax: number;
   readonly sessionCommandsMax: number;
-  /** Largest request, in bytes. */
   readonly receiveBytesMax: number;
   /** Largest headers of a call, in bytes, as HTTP/2 counts them; unset: the value of grpc-bounds.ts. */
   readonly headerBytesMax?: number;
@@ -92,7 +85,6 @@ export interface GrpcServer {
   setTls(tls: TlsMaterial): void;
   /** Sets the health status, which is SERVING after the start. No effect once the drain has begun. */
   setServing(serving: boolean): void;
-  /** What is used of the bounds of this server. */
   bounds(): readonly BoundUse[];
   /** Ends the sessions and waits whose callers have lost what they came with: their token, or a right. */
   endLost(loss: Loss): void;
@@ -105,7 +97,6 @@ export interface GrpcServer {
   drain(deadlineMs: number): Promise<void>;
 }
 
-/** Makes a server that listens once it is started. Sets the logger that grpc-js has for the whole process. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { engine, observer, logger, graceMs, capacity } = options;
   const { connectionAgeMaxMs: ageMsMax = null, connectionIdleMaxMs: idleMsMax = null, finishMs } = options;
@@ -208,7 +199,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   let bound: ListenAddress | undefined;
   let draining: Promise<void> | undefined;
 
-  /** Ends the sessions and the waits for which there is a reason. */
   function endEach(whyEnd: Parameters<OpenWaits["endEach"]>[0]): void {
     sessions.endEach(whyEnd);
     openWaits.endEach(whyEnd);

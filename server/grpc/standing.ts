@@ -14,23 +14,19 @@ export function peerOf(socket: Pick<Socket, "remoteAddress" | "remotePort"> | un
   return `${socket?.remoteAddress}:${socket?.remotePort}`;
 }
 
-/** As grpc-js has it: all stream ids are below. */
 const LAST_STREAM_ID = 2 ** 31 - 1;
 
-/** Hears how calls turned out, by their peers as in `getPeer`. */
+/** Hears whether callers were identified, by their peers as in `getPeer`. */
 export interface Callers {
-  /** A caller was identified. */
   known(peer: string): void;
-  /** A call failed for who its caller is. */
   failed(peer: string): void;
 }
 
 export interface StandingOptions {
-  /** Open calls on a connection whose caller is known, at most. */
   readonly openMax: number;
   /** null or unset: connections may become as old as they like. */
   readonly ageMsMax?: number | null;
-  /** How long calls on a connection that is too old may take to finish; unset: the value of grpc-bounds.ts. */
+  /** As in GrpcServerOptions. */
   readonly finishMs?: number | undefined;
   /** Lists of revoked certificates; null or unset: there are none. */
   readonly crls?: () => readonly string[] | null | undefined;
@@ -102,7 +98,7 @@ export class Standing implements Callers {
   /** As `known`, by the connection. */
   knownOn(session: object): void {
     const connection = this.#bySession.get(session);
-    if (connection && !connection.isKnown) this.known(connection.peer);
+    if (connection) this.known(connection.peer);
   }
 
   /** Whether nobody was identified on the connection, or its calls come to nothing. */
@@ -112,7 +108,6 @@ export class Standing implements Callers {
     return connection.failures.taken(this.#nowMs()) > bounds.FAILED_LATELY;
   }
 
-  /** As in `getPeer`. */
   peerOf(session: object): string | undefined {
     return this.#bySession.get(session)?.peer;
   }
@@ -122,17 +117,14 @@ export class Standing implements Callers {
   }
 
   failed(peer: string): void {
-    const connection = this.#byPeer.get(peer);
-    if (connection) this.#count(connection);
+    this.#failed(this.#byPeer.get(peer));
   }
 
   /** A call has failed, or has come to nothing, on a connection. */
   failedOn(session: object): void {
-    const connection = this.#bySession.get(session);
-    if (connection) this.#count(connection);
+    this.#failed(this.#bySession.get(session));
   }
 
-  /** Whether a caller was identified on the connection. */
   isKnown(session: object): boolean {
     return this.#bySession.get(session)?.isKnown ?? false;
   }
@@ -188,7 +180,8 @@ export class Standing implements Callers {
     else onEnded?.(peer);
   }
 
-  #count(connection: Connection): void {
+  #failed(connection: Connection | undefined): void {
+    if (!connection) return;
     const rate = connection.isKnown ? bounds.FAILED_CALLS.known : bounds.FAILED_CALLS.unknown;
     if (connection.isEnding || connection.failures.take(1, rate, this.#nowMs()) === 1) return;
     connection.isEnding = true;
@@ -201,7 +194,6 @@ export class Standing implements Callers {
   }
 }
 
-/** What a connection may have open before a caller was identified on it. */
 export function streamsAtFirst(openMax: number): number {
   return Math.min(openMax, bounds.UNKNOWN_STREAMS_MAX);
 }

@@ -23,25 +23,22 @@ import { failureOf } from "./messages/status.ts";
 import { type Standing, streamsAtFirst } from "./standing.ts";
 
 export interface ConnectionLimits {
-  /** Open calls on one connection at most. */
   readonly openMax: number;
   /** Open connections at most; the server closes further ones as they come. */
   readonly connectionsMax: number;
   readonly handshakeMs?: number | undefined;
   readonly door: Pick<FrontDoor, "take">;
   readonly standing: Pick<Standing, "opened">;
-  /** Gets each listener before it listens. */
   readonly onListener?: (listener: Listener) => void;
 }
 
 export type Listener = Http2Server | Http2SecureServer;
 
 /**
- * Bounds the number of connections, how long each may stay silent before it speaks HTTP/2, and how much it may do
- * before Node ends it with all its calls. Call it before the server listens. grpc-js has no options for this, and for
- * a listener without TLS it passes none on. So this changes two private members of grpc-js: the options object that
- * it gives to Node, and the method that makes its listeners. If a later version keeps them elsewhere, this throws,
- * and no server is made.
+ * Bounds the number of connections, how long each may stay silent before it speaks HTTP/2, and how much it may do before
+ * Node ends it with all its calls. Call it before the server listens. grpc-js has no options for this, so this changes two
+ * private members of it: the options object that it gives to Node, and the method that makes its listeners. If a later
+ * version keeps them elsewhere, this throws, and no server is made.
  */
 export function limitConnections(server: Server, limits: ConnectionLimits): void {
   const { openMax, connectionsMax, handshakeMs = HANDSHAKE_MS, onListener } = limits;
@@ -112,10 +109,10 @@ function endIfSilent(session: ServerHttp2Session, afterMs: number): void {
 }
 
 /**
- * Adds the reason that the contract promises to grpc-js's own answer to a message over the receive limit. grpc-js
- * sends that answer from inside the call, past all interceptors, so this wraps the call's sendStatus. If a later
- * version does not go through it, only the details are missing. Must be the first interceptor: later ones may get a
- * call that is already wrapped.
+ * Adds the reason that the contract promises to grpc-js's own answer to a message over the receive limit. grpc-js sends
+ * that from inside the call, past all interceptors, so this wraps the call's sendStatus; if a later version does not go
+ * through it, only the details are missing. Must be the first interceptor: later ones may get a call that is already
+ * wrapped.
  */
 export function explainReceiveLimit(receiveBytesMax: number): ServerInterceptor {
   return (_method, call) => {

@@ -43,16 +43,14 @@ export class LabelCounts {
   /** The values with the most claims first, and OTHER last. */
   get most(): readonly LabelCount[] {
     const all = [...this.#counts].map(([value, counts]) => ({ value, ...counts }));
-    const known = all.filter(({ value }) => value !== OTHER).sort((a, b) => totalOf(b) - totalOf(a));
+    const known = all
+      .filter(({ value }) => value !== OTHER)
+      .sort((a, b) => b.holders + b.waiters - a.holders - a.waiters);
     const rest = [...known.slice(SHOWN_MAX), ...all.filter(({ value }) => value === OTHER)];
     const sum = (what: "holders" | "waiters") => rest.reduce((total, count) => total + count[what], 0);
     const other = { value: OTHER, holders: sum("holders"), waiters: sum("waiters") };
     return [...known.slice(0, SHOWN_MAX), ...(rest.length > 0 ? [other] : [])];
   }
-}
-
-function totalOf({ holders, waiters }: LabelCount): number {
-  return holders + waiters;
 }
 
 /** Several scrapers share a count for this time. */
@@ -64,13 +62,9 @@ const SHOWN_MS_MAX = 60_000;
 /** How long a scrape waits for a count: below the usual time-out of a scrape, 10 s. */
 const READ_MS_MAX = 2_000;
 
-/** The part of a store that the gauges read. */
-export type LockSource = Pick<
-  Store,
-  "busyLocks" | "furtherClaims" | "limitRules" | "replicas" | "historyStats"
->;
+type Reads = "busyLocks" | "furtherClaims" | "limitRules" | "replicas" | "historyStats";
+export type LockSource = Pick<Store, Reads>;
 
-/** What is counted of one class. */
 interface ClassState {
   locks: number;
   waiting: number;
@@ -149,13 +143,14 @@ export class LockGauges {
 
   /** Reads one thing after the other: a scrape takes one connection, and leaves the rest to decisions. */
   async #count(): Promise<Seen> {
-    const states = new ByClass<ClassState>(this.#classes, () => ({
+    const nothing: ClassState = {
       locks: 0,
       waiting: 0,
       heldPermits: 0,
       limitPermits: 0,
       oldestSinceUs: null,
-    }));
+    };
+    const states = new ByClass<ClassState>(this.#classes, () => ({ ...nothing }));
     const rules = await this.#source.limitRules();
     const byLabel = this.#label === null ? null : new LabelCounts(this.#label);
     await this.#source.busyLocks((locks) => {

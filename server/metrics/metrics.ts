@@ -32,7 +32,6 @@ export interface BuildInfo {
   readonly database: string;
 }
 
-/** The part of a store that is shown as gauges. */
 export type StoreSource = LockSource & Pick<Store, "bounds" | "servers">;
 
 export class Metrics {
@@ -47,7 +46,6 @@ export class Metrics {
   readonly #classes: LockClasses;
   readonly #label: string | null;
   readonly #series: AllSeries;
-  /** Set the gauges that are read at each scrape. */
   readonly #gauges: (() => void | Promise<void>)[] = [];
   readonly #bounds: BoundSource[] = [];
 
@@ -77,7 +75,6 @@ export class Metrics {
     });
   }
 
-  /** Adds gauges of what is used of bounds. */
   observeBounds(source: BoundSource): void {
     this.#bounds.push(source);
   }
@@ -150,20 +147,15 @@ export function engineObserver(series: AllSeries): EngineObserver {
         series.commandSeconds.of(event.command.verb).observe(event.seconds);
         return;
       case "event":
-        happened(series, event.event, event.lockName);
-        return;
+        return happened(series, event.event, event.lockName);
       case "limit_rule_set":
-        series.limitChanges.of("pattern").inc();
-        return;
+        return series.limitChanges.of("pattern").inc();
       case "retried":
-        series.transactionRetries.of(event.cause).inc();
-        return;
+        return series.transactionRetries.of(event.cause).inc();
       case "clock_jumped":
-        series.clockJumps.of(event.byUs > 0 ? "ahead" : "behind").inc();
-        return;
+        return series.clockJumps.of(event.byUs > 0 ? "ahead" : "behind").inc();
       case "failed_over":
-        series.failOvers.inc();
-        return;
+        return series.failOvers.inc();
       case "captured":
         series.captures.of(event.outcome).inc();
         series.captureRefusals.inc(event.refused);
@@ -173,20 +165,15 @@ export function engineObserver(series: AllSeries): EngineObserver {
         series.watchLocks.of("deleted").inc(event.deleted);
         return;
       case "watch_began_anew":
-        series.watchesBegunAnew.of(event.cause).inc();
-        return;
+        return series.watchesBegunAnew.of(event.cause).inc();
       case "deleted":
-        series.deletedRows.of(event.what).inc(event.rows);
-        return;
+        return series.deletedRows.of(event.what).inc(event.rows);
       case "checked":
-        checked(series, event.findings);
-        return;
+        return checked(series, event.findings);
       case "not_checked":
-        series.invariantFindings.replace([]);
-        return;
+        return series.invariantFindings.replace([]);
       case "loop_failed":
-        series.loopFailures.of(event.loop).inc();
-        return;
+        return series.loopFailures.of(event.loop).inc();
     }
   };
 }
@@ -228,7 +215,7 @@ function acquireOutcome(command: Acquire, outcome: Outcome): string {
   }
 }
 
-function happened(series: AllSeries, event: Event, lockName: string): void {
+function happened(series: AllSeries, event: Event, lockName: string) {
   switch (event.kind) {
     case "granted":
       series.waitSeconds
@@ -237,8 +224,7 @@ function happened(series: AllSeries, event: Event, lockName: string): void {
         .observe(event.waitedUs / 1e6);
       return;
     case "enqueued":
-      series.enqueued.of(lockName).inc();
-      return;
+      return series.enqueued.of(lockName).inc();
     case "ended": {
       const { endReason, endedAtUs, grantedAtUs } = event.claim;
       const ends = event.was === "waiting" ? series.ticketsEnded : series.leasesEnded;
@@ -251,11 +237,9 @@ function happened(series: AllSeries, event: Event, lockName: string): void {
       return;
     }
     case "limit_set":
-      series.limitChanges.of("name").inc();
-      return;
+      return series.limitChanges.of("name").inc();
     case "record_changed":
-      series.recordChanges.of(event.change).inc();
-      return;
+      return series.recordChanges.of(event.change).inc();
   }
 }
 

@@ -45,7 +45,13 @@ export interface Sampling {
 }
 
 /** Bounds of the buffer of spans that have ended; unset: OpenTelemetry's defaults. */
-export type Buffering = Readonly<Omit<ConstructorParameters<typeof BatchSpanProcessor>[0], "exporter">>;
+export type Buffering = {
+  readonly [Key in
+    | "maxQueueSize"
+    | "maxExportBatchSize"
+    | "scheduledDelayMillis"
+    | "exportTimeoutMillis"]?: number;
+};
 
 export interface OtelSettings {
   readonly protocol: Protocol;
@@ -182,7 +188,6 @@ function samplerOf({ kind, parentBased, ratio }: Sampling): Sampler {
   return parentBased ? new ParentBasedSampler({ root }) : root;
 }
 
-/** The log as this room needs it. */
 export type TracingLog = Pick<Logger, "info" | "warn">;
 
 /** What the packages warn of again and again, such as spans for which the buffer has no room. */

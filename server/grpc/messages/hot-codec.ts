@@ -38,28 +38,16 @@ function readDuration(r: Reader, end: number): Duration {
   let seconds: Duration["seconds"] = 0n;
   let nanos: Duration["nanos"] = 0;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 8:
-        seconds = r.int64();
-        break;
-      case 16:
-        nanos = r.int32();
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 8) seconds = r.int64();
+    else if (tag === 16) nanos = r.int32();
+    else r.giveUp();
   }
   r.close(end);
   return { $typeName: "google.protobuf.Duration", seconds, nanos };
 }
 
 function readEmpty(r: Reader, end: number): Empty {
-  while (r.at < end) {
-    switch (r.tag()) {
-      default:
-        r.giveUp();
-    }
-  }
   r.close(end);
   return { $typeName: "google.protobuf.Empty" };
 }
@@ -67,14 +55,9 @@ function readEmpty(r: Reader, end: number): Empty {
 function readWait(r: Reader, end: number): Wait {
   let maxWait: Wait["maxWait"] | undefined;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 10:
-        if (maxWait !== undefined) r.giveUp();
-        maxWait = readDuration(r, r.end());
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 10) maxWait = readDuration(r, r.end(maxWait));
+    else r.giveUp();
   }
   r.close(end);
   const message: Wait = { $typeName: "rowlock.v1.Wait" };
@@ -91,38 +74,16 @@ function readLeaseTerms(r: Reader, end: number): LeaseTerms {
   let statusIfLost: LeaseTerms["statusIfLost"] | undefined;
   const ifStatus: LeaseTerms["ifStatus"] = [];
   while (r.at < end) {
-    switch (r.tag()) {
-      case 10:
-        if (lasting !== undefined) r.giveUp();
-        lasting = { case: "ttl", value: readDuration(r, r.end()) };
-        break;
-      case 18:
-        if (lasting !== undefined) r.giveUp();
-        lasting = { case: "noExpiry", value: readEmpty(r, r.end()) };
-        break;
-      case 26:
-        owner = r.text();
-        break;
-      case 34:
-        r.entry(labels);
-        break;
-      case 42:
-        if (minInterval !== undefined) r.giveUp();
-        minInterval = readDuration(r, r.end());
-        break;
-      case 50:
-        if (lockDelay !== undefined) r.giveUp();
-        lockDelay = readDuration(r, r.end());
-        break;
-      case 58:
-        statusIfLost = r.text();
-        break;
-      case 66:
-        ifStatus.push(r.text());
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 10) lasting = { case: "ttl", value: readDuration(r, r.end(lasting)) };
+    else if (tag === 18) lasting = { case: "noExpiry", value: readEmpty(r, r.end(lasting)) };
+    else if (tag === 26) owner = r.text();
+    else if (tag === 34) r.entry(labels);
+    else if (tag === 42) minInterval = readDuration(r, r.end(minInterval));
+    else if (tag === 50) lockDelay = readDuration(r, r.end(lockDelay));
+    else if (tag === 58) statusIfLost = r.text();
+    else if (tag === 66) ifStatus.push(r.text());
+    else r.giveUp();
   }
   r.close(end);
   const message: LeaseTerms = {
@@ -146,34 +107,15 @@ function readAcquireRequest(r: Reader, end: number): AcquireRequest {
   let requestId: AcquireRequest["requestId"] = "";
   let whenBusy: AcquireRequest["whenBusy"] | undefined;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 10:
-        name = r.text();
-        break;
-      case 16:
-        mode = r.int32();
-        break;
-      case 24:
-        permits = r.uint32();
-        break;
-      case 34:
-        if (terms !== undefined) r.giveUp();
-        terms = readLeaseTerms(r, r.end());
-        break;
-      case 42:
-        requestId = r.text();
-        break;
-      case 50:
-        if (whenBusy !== undefined) r.giveUp();
-        whenBusy = { case: "wait", value: readWait(r, r.end()) };
-        break;
-      case 58:
-        if (whenBusy !== undefined) r.giveUp();
-        whenBusy = { case: "enqueue", value: readWait(r, r.end()) };
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 10) name = r.text();
+    else if (tag === 16) mode = r.int32();
+    else if (tag === 24) permits = r.uint32();
+    else if (tag === 34) terms = readLeaseTerms(r, r.end(terms));
+    else if (tag === 42) requestId = r.text();
+    else if (tag === 50) whenBusy = { case: "wait", value: readWait(r, r.end(whenBusy)) };
+    else if (tag === 58) whenBusy = { case: "enqueue", value: readWait(r, r.end(whenBusy)) };
+    else r.giveUp();
   }
   r.close(end);
   const message: AcquireRequest = {
@@ -192,17 +134,10 @@ function readRenewRequest(r: Reader, end: number): RenewRequest {
   let leaseId: RenewRequest["leaseId"] = "";
   let ttl: RenewRequest["ttl"] | undefined;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 10:
-        leaseId = r.text();
-        break;
-      case 18:
-        if (ttl !== undefined) r.giveUp();
-        ttl = readDuration(r, r.end());
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 10) leaseId = r.text();
+    else if (tag === 18) ttl = readDuration(r, r.end(ttl));
+    else r.giveUp();
   }
   r.close(end);
   const message: RenewRequest = { $typeName: "rowlock.v1.RenewRequest", leaseId };
@@ -213,13 +148,9 @@ function readRenewRequest(r: Reader, end: number): RenewRequest {
 function readRenewLeases(r: Reader, end: number): RenewLeases {
   const leases: RenewLeases["leases"] = [];
   while (r.at < end) {
-    switch (r.tag()) {
-      case 10:
-        leases.push(readRenewRequest(r, r.end()));
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 10) leases.push(readRenewRequest(r, r.end()));
+    else r.giveUp();
   }
   r.close(end);
   return { $typeName: "rowlock.v1.RenewLeases", leases };
@@ -231,23 +162,12 @@ function readReleaseRequest(r: Reader, end: number): ReleaseRequest {
   let status: ReleaseRequest["status"] | undefined;
   let attemptsLeft: ReleaseRequest["attemptsLeft"] | undefined;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 10:
-        leaseId = r.text();
-        break;
-      case 18:
-        if (coolDown !== undefined) r.giveUp();
-        coolDown = readDuration(r, r.end());
-        break;
-      case 26:
-        status = r.text();
-        break;
-      case 32:
-        attemptsLeft = r.uint32();
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 10) leaseId = r.text();
+    else if (tag === 18) coolDown = readDuration(r, r.end(coolDown));
+    else if (tag === 26) status = r.text();
+    else if (tag === 32) attemptsLeft = r.uint32();
+    else r.giveUp();
   }
   r.close(end);
   const message: ReleaseRequest = { $typeName: "rowlock.v1.ReleaseRequest", leaseId };
@@ -263,40 +183,18 @@ function readSessionCommand(r: Reader, end: number): SessionCommand {
   let traceparent: SessionCommand["traceparent"] = "";
   let command: SessionCommand["command"] | undefined;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 8:
-        call = r.uint64();
-        break;
-      case 18:
-        if (timeout !== undefined) r.giveUp();
-        timeout = readDuration(r, r.end());
-        break;
-      case 26:
-        traceparent = r.text();
-        break;
-      case 32:
-        if (command !== undefined) r.giveUp();
-        command = { case: "cancel", value: r.uint64() };
-        break;
-      case 82:
-        if (command !== undefined) r.giveUp();
-        command = { case: "acquire", value: readAcquireRequest(r, r.end()) };
-        break;
-      case 98:
-        if (command !== undefined) r.giveUp();
-        command = { case: "renew", value: readRenewRequest(r, r.end()) };
-        break;
-      case 106:
-        if (command !== undefined) r.giveUp();
-        command = { case: "renewLeases", value: readRenewLeases(r, r.end()) };
-        break;
-      case 114:
-        if (command !== undefined) r.giveUp();
-        command = { case: "release", value: readReleaseRequest(r, r.end()) };
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 8) call = r.uint64();
+    else if (tag === 18) timeout = readDuration(r, r.end(timeout));
+    else if (tag === 26) traceparent = r.text();
+    else if (tag === 32) {
+      if (command !== undefined) r.giveUp();
+      command = { case: "cancel", value: r.uint64() };
+    } else if (tag === 82) command = { case: "acquire", value: readAcquireRequest(r, r.end(command)) };
+    else if (tag === 98) command = { case: "renew", value: readRenewRequest(r, r.end(command)) };
+    else if (tag === 106) command = { case: "renewLeases", value: readRenewLeases(r, r.end(command)) };
+    else if (tag === 114) command = { case: "release", value: readReleaseRequest(r, r.end(command)) };
+    else r.giveUp();
   }
   r.close(end);
   const message: SessionCommand = {
@@ -313,16 +211,10 @@ function readSessionRequest(r: Reader, end: number): SessionRequest {
   const commands: SessionRequest["commands"] = [];
   let received: SessionRequest["received"] = 0n;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 18:
-        commands.push(readSessionCommand(r, r.end()));
-        break;
-      case 24:
-        received = r.uint64();
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 18) commands.push(readSessionCommand(r, r.end()));
+    else if (tag === 24) received = r.uint64();
+    else r.giveUp();
   }
   r.close(end);
   return { $typeName: "rowlock.v1.SessionRequest", commands, received };

@@ -211,8 +211,9 @@ export class Reader {
     return this.#bytes[this.at++] as number;
   }
 
-  /** Reads the length of a part, and returns where the part ends. */
-  end(): number {
+  /** Reads the length of a part, and returns where the part ends. Gives up if such a part came `before`. */
+  end(before?: unknown): number {
+    if (before !== undefined) this.giveUp();
     const length = this.#varint();
     const end = this.at + length;
     if (end <= this.#bytes.length) return end;

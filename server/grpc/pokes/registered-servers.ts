@@ -22,7 +22,6 @@ import { asItIs, encode } from "../messages/messages.ts";
 
 export interface OwnReplicaOptions {
   readonly listen: ListenAddress;
-  /** null: the address on which it listens. */
   readonly advertise: ListenAddress | null;
   /** The local host from which it reaches the database; null: not over a network. */
   readonly localHost: string | null;
@@ -69,12 +68,9 @@ interface Registered extends Pick<OwnReplica, "id" | "address" | "secret"> {
 }
 
 export interface OtherServersOptions {
-  /** This server's id. */
   readonly own: bigint;
   readonly register: () => Promise<{ readonly nowUs: number; readonly replicas: readonly Registered[] }>;
-  /** As that of a PokeSender. */
   readonly tls: () => TlsMaterial | null;
-  /** Default: asks over the network. */
   readonly decides?: typeof decidesThere;
 }
 

@@ -28,8 +28,8 @@ export interface OutboxOptions {
 }
 
 const RESULTS = part(SessionResponseSchema.field.results.number);
-const HEARD = number(SessionResponseSchema.field.heard.number);
-const CALL = number(SessionResultSchema.field.call.number);
+const HEARD = (SessionResponseSchema.field.heard.number << 3) | WireType.Varint;
+const CALL = (SessionResultSchema.field.call.number << 3) | WireType.Varint;
 /** A message first gets as many bytes as the one before it, within these bounds. */
 const FIRST_BYTES_MIN = 256;
 const FIRST_BYTES_MAX = 16_384;
@@ -57,7 +57,6 @@ export class Outbox {
     this.#options = options;
   }
 
-  /** Bytes that wait for the client to read what came before. */
   get unread(): number {
     return this.#bytes;
   }
@@ -95,7 +94,6 @@ export class Outbox {
     this.#endResult(result, from, written);
   }
 
-  /** Adds other fields to the message. */
   add(part: Part): void {
     const bytes = toBinary(SessionResponseSchema, create(SessionResponseSchema, part));
     this.#writer.raw(bytes);
@@ -168,9 +166,4 @@ export class Outbox {
 /** The tag of a field that has a length: a message, or text. */
 function part(field: number): number {
   return (field << 3) | WireType.LengthDelimited;
-}
-
-/** The tag of a field that is a number. */
-function number(field: number): number {
-  return (field << 3) | WireType.Varint;
 }

@@ -1,7 +1,7 @@
-// The leases of one session: reports which of them have ended, and confirms those granted after a wait once the client
-// has acknowledged the grant. It confirms a little later, because the client renews or releases many leases before
-// that: it renews a lease with terms before it relies on it. A lease belongs to the session from the tick of the commit
-// that gave or kept it, so that no end goes unreported while the answer is on its way.
+// The leases of one session: reports which of them have ended, and confirms those granted after a wait once the client has
+// acknowledged the grant; a little later, because the client renews or releases many leases before that. A lease belongs
+// to the session from the tick of the commit that gave or kept it, so that no end goes unreported while the answer is on
+// its way.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Lease, LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
@@ -50,7 +50,6 @@ export interface SessionLease {
   readonly ref: ClaimRef;
   lockName: string;
   state: State;
-  /** The ended claim. */
   ended: Claim | undefined;
   /** When it ends unless it is renewed, by this server's own clock; null: never by itself. */
   endsAtMs: number | null;
@@ -58,9 +57,7 @@ export interface SessionLease {
   answers: number;
   /** Its releases under way. */
   releases: number;
-  /** Whether the session no longer remembers it. */
   isForgotten: boolean;
-  /** Removes the engine's listener. */
   readonly forget: () => void;
 }
 
@@ -80,14 +77,13 @@ export class SessionLeases {
     this.#nowMs = options.nowMs ?? (() => performance.now());
   }
 
-  /** Leases that this session remembers. */
   get count(): number {
     return this.#held.size;
   }
 
   /**
-   * An open call was given the lease or has kept it. Called in the tick of the commit. Pass the result to `answered`
-   * when the call is over.
+   * An open call was given the lease or has kept it, in the tick of the commit. Pass the result to `answered` when the
+   * call is over.
    */
   decided(claim: Claim): SessionLease | undefined {
     if (this.#isClosed) return undefined;
@@ -138,8 +134,8 @@ export class SessionLeases {
   }
 
   /**
-   * The client releases the lease: if that ends it, the end is no loss. Pass the result to `gaveBack` when the release is
-   * over; undefined: the session does not know the lease.
+   * The client releases the lease: if that ends it, the end is no loss. Pass the result to `gaveBack`. undefined: the
+   * session does not know the lease.
    */
   givesBack(leaseId: string): SessionLease | undefined {
     const lease = this.#held.get(secretOf(leaseId));
@@ -147,7 +143,6 @@ export class SessionLeases {
     return lease;
   }
 
-  /** `isDone`: the release succeeded. */
   gaveBack(lease: SessionLease, isDone: boolean): void {
     if (lease.isForgotten) return;
     lease.releases -= 1;
@@ -159,7 +154,6 @@ export class SessionLeases {
     if (lease.answers === 0 && (isLost || isGivenBack)) this.#drop(lease);
   }
 
-  /** The client has received this many responses. */
   acknowledged(received: bigint): void {
     const first = this.#unacknowledged[0];
     if (!first || first.response > received) return;
@@ -267,8 +261,7 @@ export class SessionLeases {
     } catch (error) {
       const isOverloaded = error instanceof CallError && error.reason === "OVERLOADED";
       if (!(error instanceof Fault || isOverloaded)) return this.#options.onBug(error);
-      // The database is away or overloaded, so this tries again. A provisional lease ends by itself with the grace
-      // period.
+      // The database is away or overloaded. A provisional lease ends by itself with the grace period.
       if (held.isForgotten) return;
       this.#toConfirm.push(held);
       this.#confirmLater();
@@ -286,8 +279,8 @@ export function endNow(lease: AnyLease): void {
 }
 
 /**
- * Lowers the remaining time of a lease to what is left now. Its answer was made at the decision, and may have taken as
- * long as a commit to get here. Meanwhile the session may have heard its client again, and the client counts from then.
+ * Lowers the remaining time of a lease to what is left now. Its answer was made at the decision. Meanwhile the session may
+ * have heard its client again, and the client counts from then.
  */
 export function shorten(lease: AnyLease, nowUs: number): void {
   const { ttl, expiresAt } = lease;

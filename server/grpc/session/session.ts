@@ -36,9 +36,7 @@ export interface SessionContext extends Shared {
   readonly admission: SharedAdmission;
   readonly openWaits: OpenWaits;
   readonly usage: Usage;
-  /** This server's id, as clients get it. */
   readonly replica: string;
-  /** At most, for one session: waits, and other commands under way. */
   readonly waitsMax: number;
   readonly commandsMax: number;
   readonly messageBytesMax: number;
@@ -73,11 +71,10 @@ export class Session {
   readonly #silenceMs: number;
   readonly #silenceTimer: NodeJS.Timeout;
   #state: State = "open";
-  /** Those of commands that bring none: with the owner and the labels that the first request has set. Nobody changes them. */
+  /** Those of commands that bring none: what the first request has set. Nobody changes them. */
   #terms = create(LeaseTermsSchema);
   #hasLabels = false;
   #commandsUnderWay = 0;
-  /** Requests received. */
   #heard = 0;
   /** Liveness checks since the last request, or the first one. */
   #silentLooks = 1;
@@ -88,12 +85,15 @@ export class Session {
   #next: readonly SessionCommand[] = [];
 
   constructor(context: SessionContext, stream: Stream, identity: Identity) {
-    const { methods, admission, openWaits, usage, waitsMax, observer, faultLog } = context;
+    const { methods, admission: sharedAdmission, usage, observer, faultLog } = context;
     const graceMs = methods.graceUs / 1_000;
     const { engine } = methods;
-    const ownAdmission = admissionOf(admission, "session_commands", identity.principal);
+    const admission = admissionOf(sharedAdmission, "session_commands", identity.principal);
+    const waits = context.openWaits.ofSession(context.waitsMax);
     this.#context = context;
     this.#stream = stream;
+    this.#waits = waits;
+    this.#admission = admission;
     this.#outbox = new Outbox({
       unreadMax: bounds.SESSION_UNREAD_BYTES_MAX,
       heard: () => this.#heard,
@@ -103,24 +103,17 @@ export class Session {
     });
     this.#leases = new SessionLeases({
       engine,
-      confirm: (ref) => admitted(ownAdmission, { isUrgent: true }, () => engine.confirm(ref)),
+      confirm: (ref) => admitted(admission, { isUrgent: true }, () => engine.confirm(ref)),
       confirmAfterMs: graceMs * bounds.CONFIRM_PER_GRACE,
       say: (part) => this.#outbox.add(part),
       shown: (ended, lockName) => shownEnd({ client: this.#client }, ended, lockName),
       onBug: (error) => faultLog.failed("Session", failureOf(error), error),
     });
-    const waits = openWaits.ofSession(waitsMax);
-    this.#waits = waits;
-    this.#admission = ownAdmission;
     this.#client = {
-      identity,
-      usage,
+      ...{ identity, usage, admission, waits, leases: this.#leases },
       peer: stream.getPeer(),
       frame: context,
-      admission: ownAdmission,
-      waits,
-      renewals: admission.renewals.of(identity.principal || this),
-      leases: this.#leases,
+      renewals: sharedAdmission.renewals.of(identity.principal || this),
       answered: (call, message) => this.#answered(call, message),
       failed: (call, error) => this.#failed(call, error),
       send: (call, message, written) => this.#send(call, message, written),
@@ -134,12 +127,10 @@ export class Session {
     return this.#client.identity;
   }
 
-  /** What it uses of what a session may use: open waits, other commands under way, bytes of results. */
   get used(): { readonly waits: number; readonly commands: number; readonly unread: number } {
     return { waits: this.#waits.count, commands: this.#commandsUnderWay, unread: this.#outbox.unread };
   }
 
-  /** Ends the session with an error. Its places and leases stay. */
   end(why: Error): void {
     this.#end(why);
   }
@@ -166,7 +157,6 @@ export class Session {
     return this.#ended.promise;
   }
 
-  /** The client's address and port. */
   get peer(): string {
     return this.#client.peer;
   }
@@ -387,7 +377,7 @@ export class Session {
   }
 }
 
-/** The first request must have `open`, and later ones must not. Throws a CallError with all violations. */
+/** The first request must have `open`, and later ones must not. */
 export function checkOpen(open: SessionOpen | undefined, isFirst: boolean): SessionOpen | undefined {
   const check = new Check();
   if (isFirst && !open) check.add("open", "is required in the first request of a session");
@@ -399,7 +389,7 @@ export function checkOpen(open: SessionOpen | undefined, isFirst: boolean): Sess
   return check.checked(open);
 }
 
-/** Returns milliseconds; undefined: no timeout. Throws a CallError with all violations. */
+/** Returns milliseconds; undefined: no timeout. */
 export function checkTimeout(timeout: Duration | undefined): number | undefined {
   const check = new Check();
   const us = check.duration(timeout, WAIT, "timeout");

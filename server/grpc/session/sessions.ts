@@ -82,7 +82,6 @@ export class Sessions {
     this.#open.delete(session);
   }
 
-  /** Ends each session for which there is a reason. */
   endEach(whyEnd: (of: Pick<Session, "identity" | "peer">) => Error | null): void {
     for (const session of this.#open.keys()) {
       const why = whyEnd(session);
