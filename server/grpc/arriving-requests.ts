@@ -31,12 +31,10 @@ export interface ArrivingOptions {
   readonly isFull: (arriving: number) => boolean;
   /** Hears of each stream whose request, or the first message of its requests, has arrived. */
   readonly onArrived?: (stream: object | undefined) => void;
-  readonly nowMs?: () => number;
 }
 
 export class ArrivingRequests {
   readonly #options: ArrivingOptions;
-  readonly #nowMs: () => number;
   /** In the order in which they began. */
   readonly #arriving = new Set<Arriving>();
   readonly #streams = new Set<Arriving>();
@@ -44,7 +42,6 @@ export class ArrivingRequests {
 
   constructor(options: ArrivingOptions) {
     this.#options = options;
-    this.#nowMs = options.nowMs ?? (() => performance.now());
   }
 
   /** Calls whose request has not arrived. */
@@ -64,7 +61,7 @@ export class ArrivingRequests {
     const calls = requestStream ? this.#streams : this.#arriving;
     call.start = (listener) => {
       if (!requestStream && this.#options.isFull(calls.size)) this.#endOldest();
-      const one = { call: call as CallOfGrpcJs, sinceMs: this.#nowMs() };
+      const one = { call: call as CallOfGrpcJs, sinceMs: performance.now() };
       calls.add(one);
       this.#timer ??= setInterval(() => this.look(), bounds.ARRIVING_LOOK_MS).unref();
       const { stream } = one.call;
@@ -81,7 +78,7 @@ export class ArrivingRequests {
 
   /** Ends what has taken too long, and then, if the parts take too much memory, those with the most of them. */
   look(): void {
-    const lateMs = this.#nowMs() - bounds.REQUEST_ARRIVES_MS;
+    const lateMs = performance.now() - bounds.REQUEST_ARRIVES_MS;
     for (const one of this.#arriving) {
       if (one.sinceMs > lateMs) break;
       this.#end(one, requestLate(bounds.REQUEST_ARRIVES_MS));

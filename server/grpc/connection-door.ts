@@ -16,19 +16,14 @@ export interface ConnectionDoorOptions {
   readonly bounds: AddressBounds;
   /** Whose connections begin with a header of the PROXY protocol; unset: nobody's. */
   readonly proxies?: BlockList | undefined;
-  /** How long that header may take. */
-  readonly headerMs?: number;
-  /** A connection is closed. Returns whether it was good for something. */
   readonly closed: (peer: string) => boolean;
   readonly nowMs?: () => number;
 }
 
-/** What is known of an address that opens connections for nothing. */
 interface Wasting {
   readonly wasted: Allowance;
   /** Its connections wait for their turn until then. */
   spacedUntilMs: number;
-  /** When the next one may begin. */
   nextMs: number;
 }
 
@@ -55,7 +50,6 @@ export class ConnectionDoor {
     this.#counted = new ByAddress(options.bounds);
   }
 
-  /** Open connections. */
   get count(): number {
     return this.#byPeer.size;
   }
@@ -98,38 +92,29 @@ export class ConnectionDoor {
     return peer === undefined ? undefined : (this.#byPeer.get(peer) as Handled | undefined)?._handle;
   }
 
-  #arrived(socket: Socket, begin: () => void): void {
-    const { proxies } = this.#options;
+  #arrived(socket: Socket, begin: () => void) {
     const { remoteAddress = "" } = socket;
-    const isOfProxy = proxies?.check(remoteAddress, isIP(remoteAddress) === 6 ? "ipv6" : "ipv4");
-    if (!isOfProxy) {
-      this.#take(socket, begin);
-      return;
-    }
-    readProxyHeader(socket, this.#options.headerMs ?? bounds.HANDSHAKE_MS, (source) => {
-      if (source) named(socket, source);
-      if (source) this.#take(socket, begin);
-      else this.#takeOfProxy(socket, begin);
+    const family = isIP(remoteAddress) === 6 ? "ipv6" : "ipv4";
+    if (!this.#options.proxies?.check(remoteAddress, family)) return this.#take(socket, begin);
+    readProxyHeader(socket, (source) => {
+      if (source) {
+        named(socket, source);
+        return this.#take(socket, begin);
+      }
+      // A proxy's own connections, such as its health checks, are not bounded.
+      this.#remember(socket, () => {});
+      begin();
     });
   }
 
   #take(socket: Socket, begin: () => void): void {
     const { remoteAddress: address } = socket;
-    if (this.#counted.enter(address, this.#nowMs()) !== null) {
-      socket.destroy();
-      return;
-    }
+    if (this.#counted.enter(address, this.#nowMs()) !== null) return void socket.destroy();
     this.#remember(socket, (wasGood) => {
       this.#counted.leave(address);
       if (!wasGood) this.#wasted(address);
     });
     this.#begin(socket, address, begin);
-  }
-
-  /** A proxy's own connections, such as its health checks, are not bounded. */
-  #takeOfProxy(socket: Socket, begin: () => void): void {
-    this.#remember(socket, () => {});
-    begin();
   }
 
   #remember(socket: Socket, closed: (wasGood: boolean) => void): void {
@@ -141,18 +126,12 @@ export class ConnectionDoor {
     });
   }
 
-  #begin(socket: Socket, address: string | undefined, begin: () => void): void {
+  #begin(socket: Socket, address: string | undefined, begin: () => void) {
     const nowMs = this.#nowMs();
     const wasting = this.#wasting.get(networkOf(address));
-    if (!wasting || nowMs >= wasting.spacedUntilMs) {
-      begin();
-      return;
-    }
+    if (!wasting || nowMs >= wasting.spacedUntilMs) return begin();
     const atMs = Math.max(nowMs, wasting.nextMs);
-    if (atMs - nowMs > bounds.HANDSHAKE_MS) {
-      socket.destroy();
-      return;
-    }
+    if (atMs - nowMs > bounds.HANDSHAKE_MS) return void socket.destroy();
     wasting.nextMs = atMs + bounds.SPACED_MS;
     const ignore = () => {};
     socket.on("error", ignore);
@@ -177,10 +156,10 @@ export class ConnectionDoor {
 }
 
 /** Reads the header, and calls `then` with the rest of what has come still to be read. Closes what has none. */
-function readProxyHeader(socket: Socket, withinMs: number, then: (source: Source | null) => void): void {
+function readProxyHeader(socket: Socket, then: (source: Source | null) => void): void {
   let bytes: Buffer = Buffer.alloc(0);
-  const close = () => socket.destroy();
-  const timer = setTimeout(close, withinMs).unref();
+  const close = () => void socket.destroy();
+  const timer = setTimeout(close, bounds.HANDSHAKE_MS).unref();
   const read = () => {
     for (let chunk = socket.read(); chunk !== null; chunk = socket.read())
       bytes = Buffer.concat([bytes, chunk]);
@@ -188,10 +167,7 @@ function readProxyHeader(socket: Socket, withinMs: number, then: (source: Source
     const header = proxyHeaderOf(bytes);
     if (header.kind === "more") return;
     over();
-    if (header.kind === "wrong") {
-      socket.destroy();
-      return;
-    }
+    if (header.kind === "wrong") return close();
     if (bytes.length > header.bytes) socket.unshift(bytes.subarray(header.bytes));
     then(header.source);
   };

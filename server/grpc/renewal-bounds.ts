@@ -30,17 +30,12 @@ export function costOfRenewal(ttlUs: number | null, ranUs: number | null): numbe
 
 /** The bounds of all clients. Keeps a bounded number: a client that is forgotten begins anew. */
 export class RenewalBounds {
-  readonly #nowMs: () => number;
   readonly #ofClients = new RecentMap<unknown, OwnBound>(bounds.RENEWALS_BOUNDED_MAX);
-
-  constructor(nowMs: () => number = () => performance.now()) {
-    this.#nowMs = nowMs;
-  }
 
   /** `client`: the name of the principal, the address of the connection, or an object that stands for the session. */
   of(client: unknown): RenewalBound {
     const known = this.#ofClients.get(client);
-    const bound = known ?? new OwnBound(this.#nowMs);
+    const bound = known ?? new OwnBound();
     // Also for a known one: those that are used stay.
     this.#ofClients.set(client, bound);
     return bound;
@@ -54,19 +49,13 @@ export class RenewalBounds {
 }
 
 class OwnBound implements RenewalBound {
-  readonly #nowMs: () => number;
   /** Secrets of leases with a call under way: each is unique, and a call without the right one finds no lease. */
   readonly #underWay = new Set<string>();
   /** What is left of the allowance; below 0 while calls that were under way together have cost more than was left. */
   #left = bounds.RENEWALS_SPARE;
   /** Calls of about the last RENEWALS_PROVEN_MS that cost nothing: who holds many leases has made many. */
   #proven = 0;
-  #atMs: number;
-
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
-    this.#atMs = nowMs();
-  }
+  #atMs = performance.now();
 
   get used(): number {
     this.#giveBack();
@@ -100,7 +89,7 @@ class OwnBound implements RenewalBound {
   }
 
   #giveBack(): void {
-    const nowMs = this.#nowMs();
+    const nowMs = performance.now();
     const passedMs = nowMs - this.#atMs;
     this.#atMs = nowMs;
     this.#proven *= Math.exp(-passedMs / bounds.RENEWALS_PROVEN_MS);

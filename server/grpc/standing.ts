@@ -34,7 +34,6 @@ export interface StandingOptions {
   readonly onLeaving?: (peer: string) => void;
   /** The connection of a stranger is ended because its calls fail. */
   readonly onEnded?: (peer: string) => void;
-  readonly nowMs?: () => number;
 }
 
 interface Connection {
@@ -50,13 +49,11 @@ interface Connection {
 
 export class Standing implements Callers {
   readonly #options: StandingOptions;
-  readonly #nowMs: () => number;
   readonly #byPeer = new Map<string, Connection>();
   readonly #bySession = new WeakMap<object, Connection>();
 
   constructor(options: StandingOptions) {
     this.#options = options;
-    this.#nowMs = options.nowMs ?? (() => performance.now());
   }
 
   /** Hears of each connection when it speaks HTTP/2. */
@@ -105,7 +102,7 @@ export class Standing implements Callers {
   isPoor(session: object): boolean {
     const connection = this.#bySession.get(session);
     if (!connection?.isKnown) return true;
-    return connection.failures.taken(this.#nowMs()) > bounds.FAILED_LATELY;
+    return connection.failures.taken(performance.now()) > bounds.FAILED_LATELY;
   }
 
   peerOf(session: object): string | undefined {
@@ -183,7 +180,7 @@ export class Standing implements Callers {
   #failed(connection: Connection | undefined): void {
     if (!connection) return;
     const rate = connection.isKnown ? bounds.FAILED_CALLS.known : bounds.FAILED_CALLS.unknown;
-    if (connection.isEnding || connection.failures.take(1, rate, this.#nowMs()) === 1) return;
+    if (connection.isEnding || connection.failures.take(1, rate, performance.now()) === 1) return;
     connection.isEnding = true;
     const { session } = connection;
     if (session.destroyed || session.closed) return;

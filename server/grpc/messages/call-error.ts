@@ -43,10 +43,8 @@ export interface Violation {
 }
 
 export interface CallErrorDetails {
-  /** For programs, beside the reason. Keys are snake_case, and listed in errors.proto. */
   readonly metadata?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation[];
-  /** The claim that has ended. */
   readonly ended?: Claim;
   readonly retryAfterMs?: number;
 }
@@ -63,6 +61,10 @@ export class CallError extends Error {
   }
 }
 
+function errorOf(reason: Reason, message: string): () => CallError {
+  return () => new CallError(reason, message);
+}
+
 /** Reports all violations; there must be at least one. */
 export function badRequest(violations: readonly Violation[]): CallError {
   const [first] = violations;
@@ -70,19 +72,15 @@ export function badRequest(violations: readonly Violation[]): CallError {
   return new CallError("BAD_REQUEST", `${first?.field}: ${first?.description}${more}`, { violations });
 }
 
-export function unknownClaim(): CallError {
-  return new CallError(
-    "UNKNOWN_CLAIM",
-    "There is no ticket or lease with this id, or it ended so long ago that the server has forgotten it.",
-  );
-}
+export const unknownClaim = errorOf(
+  "UNKNOWN_CLAIM",
+  "There is no ticket or lease with this id, or it ended so long ago that the server has forgotten it.",
+);
 
-export function notWaiting(): CallError {
-  return new CallError(
-    "UNKNOWN_CLAIM",
-    "No claim with this id or number waits: it was granted, it has ended, or there is none.",
-  );
-}
+export const notWaiting = errorOf(
+  "UNKNOWN_CLAIM",
+  "No claim with this id or number waits: it was granted, it has ended, or there is none.",
+);
 
 export function unknownLock(name: string): CallError {
   return new CallError(
@@ -91,7 +89,6 @@ export function unknownLock(name: string): CallError {
   );
 }
 
-/** For an ended claim; the details say how it ended. */
 export function leaseLost(ended: Claim): CallError {
   return new CallError(
     "LEASE_LOST",
@@ -100,19 +97,15 @@ export function leaseLost(ended: Claim): CallError {
   );
 }
 
-export function notGrantedYet(): CallError {
-  return new CallError(
-    "NOT_GRANTED_YET",
-    "The ticket still waits: follow it with WaitInQueue until it is granted.",
-  );
-}
+export const notGrantedYet = errorOf(
+  "NOT_GRANTED_YET",
+  "The ticket still waits: follow it with WaitInQueue until it is granted.",
+);
 
-export function requestIdReused(): CallError {
-  return new CallError(
-    "REQUEST_ID_REUSED",
-    "The request id belongs to a claim for another lock, mode or number of permits: use a new id for each new request.",
-  );
-}
+export const requestIdReused = errorOf(
+  "REQUEST_ID_REUSED",
+  "The request id belongs to a claim for another lock, mode or number of permits: use a new id for each new request.",
+);
 
 export function versionMismatch(version: bigint): CallError {
   return new CallError(
@@ -144,7 +137,6 @@ function overloaded(bound: string, message: string, retryAfterMs = bounds.WAITS_
   return new CallError("OVERLOADED", message, { metadata: { bound }, retryAfterMs });
 }
 
-/** `waitsMax`: the waits that one connection may have. */
 export function tooManyWaits(waitsMax: number): CallError {
   return overloaded(
     "waits_on_connection",
@@ -168,7 +160,6 @@ export function tooMuchUnderWay(bound: string, retryAfterMs?: number): CallError
   );
 }
 
-/** `waitsMax`: the waits that one principal may have. */
 export function tooManyWaitsOfPrincipal(waitsMax: number): CallError {
   return overloaded(
     "principal_waits",
@@ -188,7 +179,6 @@ export function tooManyRenewals(soonestMs: number): CallError {
   );
 }
 
-/** `what`: for which the server has no more room. */
 export function serverIsFull(what: "waits" | "sessions"): CallError {
   return overloaded(
     `server_${what}`,
@@ -210,28 +200,25 @@ export function tooManyOfPages(
 }
 
 /** A call counts as a wait until its request is there. */
-export function tooManyUnfinished(): CallError {
-  return overloaded(
+export const tooManyUnfinished = () =>
+  overloaded(
     "server_waits",
     "This server has no room for more requests that have not arrived completely: send the request again, in one go.",
   );
-}
 
 /** Open calls with their headers take all the memory that the server has for them. */
-export function tooManyStreams(): CallError {
-  return overloaded(
+export const tooManyStreams = () =>
+  overloaded(
     "server_waits",
     "This server has no room for more open calls: try again later, or use another server.",
   );
-}
 
 /** Of services for which nobody is asked who they are. */
-export function tooManyOfOtherServices(): CallError {
-  return overloaded(
+export const tooManyOfOtherServices = () =>
+  overloaded(
     "calls_on_connection",
     "This connection makes too many calls for health and reflection: make fewer, or wait.",
   );
-}
 
 export function requestLate(arrivesMs: number): CallError {
   return new CallError(
@@ -247,9 +234,8 @@ export function tooManyCommands(commandsMax: number): CallError {
   );
 }
 
-export function unreadResults(): CallError {
-  return overloaded("results_unread", "Too many results are unread: read the session's responses.");
-}
+export const unreadResults = () =>
+  overloaded("results_unread", "Too many results are unread: read the session's responses.");
 
 /** `number`: 0, or that of an open call of the session. */
 export function callNumberTaken(number: bigint): CallError {
@@ -272,13 +258,9 @@ export function sessionSilent(silentMs: number): CallError {
   );
 }
 
-export function timedOut(): CallError {
-  return new CallError("TIMEOUT", "The command's timeout has passed. It may have taken effect.");
-}
+export const timedOut = errorOf("TIMEOUT", "The command's timeout has passed. It may have taken effect.");
 
-export function cancelled(): CallError {
-  return new CallError("CANCELLED", "The client cancelled the call. It may have taken effect.");
-}
+export const cancelled = errorOf("CANCELLED", "The client cancelled the call. It may have taken effect.");
 
 /** Has the reason of `shuttingDown`, because the client has to do the same. */
 export function servedElsewhere(): CallError {
@@ -298,7 +280,6 @@ export function shuttingDown(
   return new CallError("SHUTTING_DOWN", message, { retryAfterMs: bounds.SHUTTING_DOWN_RETRY_AFTER_MS });
 }
 
-/** The headers of a call are larger than the server accepts. */
 export function headersTooLarge(bytesMax: number): CallError {
   return new CallError(
     "MESSAGE_TOO_LARGE",
@@ -307,7 +288,6 @@ export function headersTooLarge(bytesMax: number): CallError {
   );
 }
 
-/** A request is larger than the server accepts. */
 export function messageTooLarge(bytesMax: number): CallError {
   return new CallError(
     "MESSAGE_TOO_LARGE",
