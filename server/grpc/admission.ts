@@ -14,17 +14,14 @@ export interface Admitted {
   readonly signal?: AbortSignal;
 }
 
-/** A command that asks to be admitted. Its methods must not throw. */
 export interface Turn {
   readonly call: Admitted;
-  /** The command may begin. It calls `over` once, when its work is done. */
   begin(over: () => void): void;
   /** Its call was cancelled before its turn came. */
   drop(why: unknown): void;
 }
 
 interface Queued {
-  /** performance.now() when it was queued. */
   readonly sinceMs: number;
   readonly turn: Turn;
 }
@@ -33,12 +30,10 @@ export class SharedAdmission {
   readonly #atOnce: number;
   readonly #shareMin: number;
   readonly ofPrincipals = new Map<string, Admission>();
-  /** What clients may send to keep their leases. */
   readonly renewals = new RenewalBounds();
   /** Of each principal: its sessions that have used up their last tick. */
   readonly #pressing = new Map<string, Set<object>>();
   busy = 0;
-  /** Commands in the engine. */
   underWay = 0;
   /** When two clients last had commands in the engine. */
   #sharedMs = Number.NEGATIVE_INFINITY;
@@ -85,13 +80,11 @@ export class SharedAdmission {
     if (sessions?.delete(session) && sessions.size === 0) this.#pressing.delete(principal);
   }
 
-  /** Commands that each of these clients may have in the engine. */
   get share(): number {
     return Math.max(this.#shareMin, Math.floor(this.#atOnce / Math.max(1, this.busy)));
   }
 }
 
-/** One client's commands: those in the engine, and those that wait for their turn. */
 export class Admission {
   readonly #admission: SharedAdmission;
   readonly #bound: string;
@@ -119,7 +112,6 @@ export class Admission {
     return this.#urgent.length + this.#others.length;
   }
 
-  /** Commands in the engine. */
   get underWay(): number {
     return this.#underWay;
   }
@@ -216,7 +208,6 @@ export function admissionOf(
 }
 
 export class RetryTimes {
-  /** When the call that was refused last is to come back. */
   #lastMs = Number.NEGATIVE_INFINITY;
 
   /**

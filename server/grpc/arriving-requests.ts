@@ -35,7 +35,6 @@ export interface ArrivingOptions {
 
 export class ArrivingRequests {
   readonly #options: ArrivingOptions;
-  /** In the order in which they began. */
   readonly #arriving = new Set<Arriving>();
   readonly #streams = new Set<Arriving>();
   #timer: NodeJS.Timeout | undefined;
@@ -44,7 +43,6 @@ export class ArrivingRequests {
     this.#options = options;
   }
 
-  /** Calls whose request has not arrived. */
   get count(): number {
     return this.#arriving.size;
   }
@@ -133,7 +131,6 @@ interface Heard {
   readonly over: () => void;
 }
 
-/** Passes on what arrives, and notices the request, or the end of the call. */
 class Arrival implements Listener {
   readonly #to: Listener;
   readonly #isOneRequest: boolean;

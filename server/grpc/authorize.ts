@@ -18,11 +18,8 @@ import type { Client } from "./call.ts";
 
 /** What a request touches. A verb that only shows names leaves out those that its caller may not see instead. */
 export interface Touched {
-  /** Names of locks. */
   readonly names?: readonly string[];
-  /** All locks with this prefix. */
   readonly prefix?: string;
-  /** The lock of a claim. */
   readonly lockId?: bigint;
   /** The right that is enough here, instead of that of the verb. */
   readonly right?: Right;
@@ -69,10 +66,8 @@ export function authorize(
   return undefined;
 }
 
-/** Who gets an answer. */
 type ToClient = { readonly client: { readonly identity: Identity } };
 
-/** Names that a caller may see. */
 export interface Seen {
   /** All of them begin with this. */
   readonly prefix: string;
@@ -116,7 +111,6 @@ export function shownLimit(by: ToClient, limit: EffectiveLimit): EffectiveLimit 
   return maySeeSetting(by, limit) ? limit : { ...limit, pattern: "", version: 0n, reason: "" };
 }
 
-/** A lock whose name the caller may see. */
 export function shownLock(by: ToClient, view: ViewedLock): ViewedLock {
   return { ...view, limit: shownLimit(by, view.limit) };
 }

@@ -48,7 +48,6 @@ export class ConnectionCalls {
     return mostUsed(BOUND, calls, this.#callsMax);
   }
 
-  /** As in Admission, for the connection; undefined for one whose calls bring credentials. */
   retryAfterIfLate(peer: string): number | undefined {
     return this.#open.get(peer)?.admission.retryAfterIfLate();
   }
@@ -90,7 +89,6 @@ export interface Shared extends Frame, Asking {
   readonly methods: MethodContext;
 }
 
-/** What the calls outside sessions share. */
 export interface Served extends Shared {
   readonly connections: ConnectionCalls;
 }
@@ -111,14 +109,12 @@ export interface Carrier<Result> {
   parent(): TraceParent;
   identify(): Identity | Promise<Identity>;
   decode(): Message;
-  /** Encodes the answer of a method; a stream ends without one. */
   encode(answer?: Answer | Buffer): Result;
   send?(message: Answer, written?: () => void): void;
   /** The call is over: sends its answer, or the failure. Must not throw. */
   end(ended: Ended<Result>): void;
 }
 
-/** How a call has ended. `failure`: null if it did not fail. */
 export type Ended<Result> =
   | { readonly failure: null; readonly result: Result }
   | { readonly failure: Failure };

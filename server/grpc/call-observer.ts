@@ -12,10 +12,8 @@ import * as bounds from "./grpc-bounds.ts";
 import type { Reason } from "./messages/call-error.ts";
 import type { Failure } from "./messages/status.ts";
 
-/** How a call arrived: on its own, as a command of a session, or from the page. */
 export type Via = "call" | "session" | "page";
 
-/** Its methods must not throw. */
 export interface CallObserver {
   /**
    * Called once, at the end of each call. `method` is without its service (`Acquire`), `code` is a name (`OK`), and
@@ -35,7 +33,6 @@ export interface CallObserver {
   sessionClosed(code: string, seconds: number): void;
   /** Claims in pokes: sent to another server, not delivered to it, or received from it. */
   poke(event: "sent" | "lost" | "received", claims: number): void;
-  /** A session received a message with `items` commands, or sent one with `items` results. */
   sessionMessage(direction: "received" | "sent", items: number, bytes: number): void;
 }
 
@@ -110,7 +107,6 @@ export interface Denied {
   readonly method: string;
   readonly reason: Reason;
   readonly cause: unknown;
-  /** Address and port of the other end; unset: unknown. */
   readonly peer?: string | undefined;
   readonly span?: Span | undefined;
 }

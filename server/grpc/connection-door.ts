@@ -22,7 +22,6 @@ export interface ConnectionDoorOptions {
 
 interface Wasting {
   readonly wasted: Allowance;
-  /** Its connections wait for their turn until then. */
   spacedUntilMs: number;
   nextMs: number;
 }
@@ -32,7 +31,6 @@ interface Handled {
   readonly _handle?: {
     readonly readStop?: () => void;
     readonly readStart?: () => void;
-    /** Bytes that the client has not taken. */
     readonly writeQueueSize?: number;
   } | null;
 }
@@ -74,7 +72,6 @@ export class ConnectionDoor {
     }) as typeof listener.emit;
   }
 
-  /** Reads no more of the connection until `goOnReading`. */
   stopReading(peer: string | undefined): void {
     this.#handleOf(peer)?.readStop?.();
   }
@@ -185,7 +182,6 @@ function named(socket: Socket, { address, port }: Source): void {
 }
 
 export type ProxyHeader =
-  /** More bytes have to come. */
   | { readonly kind: "more" }
   /** The connection does not begin with such a header. */
   | { readonly kind: "wrong" }

@@ -88,7 +88,6 @@ export function refuseUnseen(stream: ServerHttp2Stream): void {
   stream.close(constants.NGHTTP2_REFUSED_STREAM);
 }
 
-/** Answered streams whose requests may not have ended. */
 const answered: ServerHttp2Stream[] = [];
 
 /** Closes a stream that was answered: after this tick, in which most requests end by themselves. */

@@ -23,10 +23,8 @@ export interface FrontDoorOptions {
   readonly reading: Pick<ReadingTurns<object>, "opened">;
   /** Nobody is asked who they are: whoever sends a request is known. */
   readonly isOpen: boolean;
-  /** As in Gate. */
   readonly withoutHeader: AccessError | null;
   readonly frame: Refused;
-  /** As in Admission, for the connection whose peer is named as in `getPeer` of its calls. */
   readonly retryAfterIfLate: (peer: string) => number | undefined;
 }
 
@@ -44,7 +42,6 @@ const OTHERS = new EarlyRefusal(errors.tooManyOfOtherServices());
 interface Open {
   readonly place: OpenStream;
   readonly connection: object;
-  /** Of LockService, where callers are identified. */
   readonly isOwn: boolean;
   /** Whether grpc-js has it, or the server has refused it because there is too much to do. */
   state: "waits" | "begun" | "refused";

@@ -23,12 +23,10 @@ import { type AnyVerb, ROWS } from "./verbs.ts";
 type GrpcCall = CarriedCall &
   Pick<ServerUnaryCall<Buffer, Buffer>, "metadata" | "request" | "getAuthContext">;
 
-/** Keyed by the method's name: `Acquire`. */
 export const lockServiceDefinition: ServiceDefinition = Object.fromEntries(
   LockService.methods.map((method) => [method.name, definitionOf(method)]),
 );
 
-/** One handler for each method, keyed by its name. */
 export function lockServiceHandlers(served: Served, sessions: Sessions): UntypedServiceImplementation {
   const handlers = Object.values(ROWS).map((verb) => {
     const handler = verb.of.methodKind === "unary" ? unaryHandler : streamHandler;
@@ -37,7 +35,6 @@ export function lockServiceHandlers(served: Served, sessions: Sessions): Untyped
   return Object.fromEntries([...handlers, [LockService.method.session.name, sessions.handler]]);
 }
 
-/** Serves a unary method. Answers everything that the method throws with a status. */
 export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buffer, Buffer> {
   return (grpcCall, callback) =>
     perform(served, verb, {
@@ -47,7 +44,6 @@ export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buf
     });
 }
 
-/** Serves a method that streams its answers. Ends the stream with a status, whatever the method throws. */
 export function streamHandler(verb: AnyVerb, served: Served): handleServerStreamingCall<Buffer, Buffer> {
   const { observer } = served;
   return (grpcCall) => {
@@ -86,7 +82,6 @@ function sendTo(call: ServerWritableStream<Buffer, Buffer>, schema: DescMessage)
   };
 }
 
-/** The definition of a method whose requests and answers pass through grpc-js as bytes. */
 export function definitionOf(method: DescMethod): MethodDefinition<Buffer, Buffer> {
   return {
     path: `/${method.parent.typeName}/${method.name}`,

@@ -19,11 +19,8 @@ import * as leases from "./methods/renew-and-release.ts";
 import { checkWaitInQueue, waitInQueue } from "./methods/wait-in-queue.ts";
 import { checkWatchLocks, watchLocks } from "./methods/watch-locks.ts";
 
-/** What a row needs of a method's descriptor. */
 interface Described {
-  /** As in the contract, in metrics and in the log: `Acquire`. */
   readonly name: string;
-  /** Its field in SessionCommand and SessionResult: `acquire`. */
   readonly localName: string;
   readonly methodKind: string;
   readonly input: DescMessage;
@@ -41,19 +38,15 @@ export interface Verb<Of extends Described = Described, Asked = never> {
    * no other calls for long. A stream sends messages before. May throw a CallError or a Fault instead.
    */
   readonly begin: (context: MethodContext, asked: Asked, call: Call<MessageInitShape<Of["output"]>>) => void;
-  /** The right that it needs. */
   readonly needs: Needed;
   /** The locks on which its caller needs that right. */
   readonly touches: (asked: Asked) => Touched;
   /** How its commands are admitted to the engine: see `admission.ts`. Reads take turns in the engine instead. */
   readonly admission: "urgent" | "ordinary" | "none";
-  /** Whether the request counts as a wait. */
   readonly isWait: (message: MessageShape<Of["input"]>) => boolean;
-  /** The leases in an answer, or in a message of a stream. */
   readonly leases: (answer: MessageInitShape<Of["output"]>) => readonly Lease[];
 }
 
-/** A verb of any type. */
 export interface AnyVerb extends Pick<Verb, "of" | "admission" | "needs"> {
   check(message: Message, check: Check, context: MethodContext): unknown;
   begin(context: MethodContext, asked: unknown, call: Call): void;
@@ -64,10 +57,8 @@ export interface AnyVerb extends Pick<Verb, "of" | "admission" | "needs"> {
 
 export type VerbName = Exclude<service.SessionCommand["command"]["case"], "cancel" | undefined>;
 
-/** The methods of the contract. Each is a command of sessions, too. */
 type Contract = Omit<(typeof service.LockService)["method"], "session">;
 
-/** RenewLeases is a command of sessions only. */
 const RENEW_LEASES = {
   name: "RenewLeases",
   localName: "renewLeases",
@@ -243,14 +234,12 @@ const ORDER: readonly service.SessionCommand["command"]["case"][] = [
   ...(Object.keys(VERBS) as VerbName[]),
 ];
 
-/** Returns the commands of one message in the order in which they begin. */
 export function inOrder(commands: readonly service.SessionCommand[]): readonly service.SessionCommand[] {
   if (commands.length < 2) return commands;
   const rank = ({ command }: service.SessionCommand) => ORDER.indexOf(command.case);
   return [...commands].sort((a, b) => rank(a) - rank(b));
 }
 
-/** Checks a request as its verb demands. Throws a CallError with all violations. */
 export function checked(verb: AnyVerb, message: Message, context: MethodContext): unknown {
   const check = new Check();
   return check.checked(verb.check(message, check, context));
@@ -261,7 +250,6 @@ export function isRefusable({ admission }: Pick<AnyVerb, "admission">): boolean 
   return admission === "ordinary";
 }
 
-/** The field of the verb's answers in SessionResult. */
 export function resultField({ of }: AnyVerb): number {
   return service.SessionResultSchema.field[of.localName as VerbName].number;
 }

@@ -25,7 +25,6 @@ const REQUEST_HASH_DIGITS = 16;
 export interface EventLogOptions {
   /** Whether grants and releases are also logged at level info. */
   readonly audit: boolean;
-  /** Takes the failures of loops that are part of an outage of the database. */
   readonly outage: OutageLog;
 }
 
@@ -126,7 +125,6 @@ export class EventLog {
     }
   }
 
-  /** Each finding once, until it is gone. */
   #checked(findings: readonly Finding[]): void {
     const known = this.#findings;
     this.#findings = new Set(findings.map(({ message }) => message));
@@ -180,7 +178,6 @@ function remembered({ status, notBeforeUs, attemptsLeft, version }: LockRecord) 
   };
 }
 
-/** Where what happened comes from: the caller's address, and its trace. */
 function originOf(caller: Caller | undefined): Origin | undefined {
   return caller && { peer: caller.getPeer(), ...traceIds(caller.span) };
 }

@@ -5,7 +5,6 @@ import { type Logger as Log, pino } from "pino";
 import type { Span } from "../core/span.ts";
 import { escapeObeyed, strikeSecrets } from "./lines.ts";
 
-/** The log of a process. */
 export type { Logger as Log } from "pino";
 
 /** The methods that most callers use, so that tests can replace them easily. */
@@ -18,7 +17,6 @@ export interface Logger {
 
 export interface LogOptions {
   readonly level: string;
-  /** Takes one finished line. */
   readonly write: (line: string) => void;
 }
 
@@ -39,7 +37,6 @@ export function createLog(options: LogOptions): Log {
 /** Limits how often the same thing is logged: once in an interval instead of a thousand times a second. */
 export class Seldom {
   readonly #intervalMs: number;
-  /** What was logged less than an interval ago, and how often it has happened since. */
   readonly #muted = new Map<string, { readonly untilMs: number; suppressed: number }>();
 
   constructor(intervalMs: number) {

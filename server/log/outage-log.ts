@@ -3,7 +3,6 @@
 
 import type { Logger } from "./log.ts";
 
-/** Interval between lines while an outage lasts. */
 const STILL_EVERY_MS = 10_000;
 
 /**
@@ -22,7 +21,6 @@ const NO_OUTAGE: ReadonlySet<string> = new Set([
   "unexpected",
 ]);
 
-/** The loop or the method that failed. */
 type Where = { readonly loop: string } | { readonly method: string };
 
 interface Outage {
@@ -35,7 +33,6 @@ interface Outage {
 
 interface Trouble {
   readonly reason: string;
-  /** One sentence. */
   readonly cause: string;
   readonly isOutage: boolean;
 }

@@ -11,7 +11,6 @@ import type { AllSeries } from "./table.ts";
 
 /** Distinct values that are counted apart: some hundred kilobytes, while a count lasts. */
 const COUNTED_MAX = 10_000;
-/** Values that are shown: those with the most claims. */
 const SHOWN_MAX = 50;
 const OTHER = "other";
 
@@ -29,7 +28,6 @@ export class LabelCounts {
     this.#key = key;
   }
 
-  /** Claims without the label are not counted. */
   add(labels: Readonly<Record<string, string>>, what: "holders" | "waiters"): void {
     if (!Object.hasOwn(labels, this.#key)) return;
     const value = labels[this.#key] as string;
@@ -40,7 +38,6 @@ export class LabelCounts {
     this.#counts.set(counted, counts);
   }
 
-  /** The values with the most claims first, and OTHER last. */
   get most(): readonly LabelCount[] {
     const all = [...this.#counts].map(([value, counts]) => ({ value, ...counts }));
     const known = all
@@ -75,7 +72,6 @@ interface ClassState {
 
 interface Seen {
   readonly states: readonly ClassState[];
-  /** Servers whose entry in the register has not run out. */
   readonly replicas: number;
   readonly byLabel: readonly LabelCount[];
   readonly history: HistoryStats;
@@ -86,7 +82,6 @@ export class LockGauges {
   readonly #classes: LockClasses;
   readonly #source: LockSource;
   readonly #label: string | null;
-  /** No count begins before this performance.now(). */
   #restUntilMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
   /** A count that did not end in time. No second one begins beside it. */

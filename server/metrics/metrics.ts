@@ -18,7 +18,6 @@ export interface MetricsOptions {
   readonly classes: readonly string[];
   /** The key of the label of claims by which live claims are counted; null or unset: none. */
   readonly label?: string | null;
-  /** Whether Node's own metrics (memory, event loop, garbage collection) are included. */
   readonly nodeMetrics: boolean;
 }
 
@@ -28,7 +27,6 @@ export type BoundSource = () => readonly BoundUse[];
 export interface BuildInfo {
   readonly version: string;
   readonly node: string;
-  /** Product and version of the database. */
   readonly database: string;
 }
 
@@ -79,7 +77,6 @@ export class Metrics {
     this.#bounds.push(source);
   }
 
-  /** Reports only quotas that are in use. */
   #setBounds(): void {
     const shown = this.#bounds.flatMap((source) => source()).filter(({ max }) => Number.isFinite(max));
     const samples = (what: "used" | "max") =>
@@ -93,14 +90,12 @@ export class Metrics {
     this.#gauges.push(() => this.#series.ready.set(readiness.latest.ready ? 1 : 0));
   }
 
-  /** Shows whether files that the server reads again are in force. */
   filesRead({ kind, what }: FilesOutcome): void {
     const { reloadFailed, reloadSuccessSeconds } = this.#series;
     reloadFailed.set(kind === "failed" ? 1 : 0, { file: what });
     if (kind !== "failed") reloadSuccessSeconds.set(Date.now() / 1e3, { file: what });
   }
 
-  /** Shows until when certificates are valid that are in force from now on. */
   certificatesInForce(ends: readonly CertificateEnd[]): void {
     for (const { file, end } of ends)
       this.#series.certificateExpiresSeconds.set(end.getTime() / 1e3, { file });

@@ -8,7 +8,6 @@ import { CLASS_OTHER } from "../config/settings.ts";
 
 /** Distinct values of one label. Further ones are counted as OVERFLOW, because a leak of time series would be worse. */
 const LABEL_VALUES_MAX = 100;
-/** The value that stands for all values beyond the bound. */
 const OVERFLOW = "other";
 
 type Kind = "counter" | "gauge" | "histogram";
@@ -69,7 +68,6 @@ export interface TraceIds {
   readonly spanId: string;
 }
 
-/** A traced observation, as prom-client renders it. */
 interface Exemplar {
   readonly labelSet: Readonly<Record<string, string>>;
   readonly value: number;
@@ -123,7 +121,6 @@ function nameIn(registry: Registry<RegistryContentType>, kind: Kind, name: strin
   return isOpen && kind === "counter" ? name.replace(/_total$/, "") : name;
 }
 
-/** Makes what belongs to each value of a label, once. */
 export class ByLabel<Child> {
   readonly #children = new Map<string, Child>();
   readonly #make: (value: string) => Child;
@@ -145,7 +142,6 @@ export class ByLabel<Child> {
 
 /** Makes what belongs to each class of locks, so that no lock's name becomes a label. */
 export class ByClass<Child> {
-  /** In the order of the classes' labels. */
   readonly all: readonly Child[];
   readonly #classes: LockClasses;
 
@@ -165,7 +161,6 @@ export class LockClasses {
   readonly #exact = new Map<string, number>();
   readonly #prefixes: { readonly prefix: string; readonly index: number }[] = [];
 
-  /** @param patterns exact names, or prefixes with a star at the end. */
   constructor(patterns: readonly string[]) {
     this.labels = [...patterns, CLASS_OTHER];
     for (const [index, pattern] of patterns.entries()) {
@@ -209,7 +204,6 @@ class Counter {
   }
 }
 
-/** One value of a gauge. */
 interface Sample<Labels extends readonly string[]> {
   readonly labels: Readonly<Record<Labels[number], string>>;
   readonly value: number;
@@ -217,7 +211,6 @@ interface Sample<Labels extends readonly string[]> {
 
 /** All series of a gauge. The caller bounds how many there are. */
 class Gauge<Labels extends readonly string[] = readonly string[]> {
-  /** By the values of their labels. */
   readonly #samples = new Map<string, Sample<Labels>>();
 
   /** Without labels it is 0 at first; with labels it says nothing before it is set. */
@@ -243,7 +236,6 @@ class Gauge<Labels extends readonly string[] = readonly string[]> {
   }
 }
 
-/** The series of a histogram with these label values. */
 class Buckets {
   readonly #labels: LabelValues;
   readonly #bounds: readonly number[];

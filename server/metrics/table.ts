@@ -42,7 +42,6 @@ const TICKET_ENDS: readonly EndReason[] = [
   "status_mismatch",
   "force_released",
 ];
-/** Background work that may fail. */
 const LOOPS = [
   "poll",
   "poke",
@@ -376,5 +375,4 @@ export const METRICS = {
   ]),
 };
 
-/** The series of all metrics. */
 export type AllSeries = Live<typeof METRICS>;

@@ -40,7 +40,6 @@ export interface Sampling {
   readonly kind: "always_on" | "always_off" | "traceidratio";
   /** Whether the decision of a caller that sends its trace context counts more. */
   readonly parentBased: boolean;
-  /** Of calls, with `traceidratio`. */
   readonly ratio: number;
 }
 
@@ -57,14 +56,12 @@ export interface OtelSettings {
   readonly protocol: Protocol;
   readonly sampling: Sampling;
   readonly buffering: Buffering;
-  /** What is ignored, and why. */
   readonly warnings: readonly string[];
 }
 
 /** What the traces say of the server, unless the environment says otherwise. */
 export interface Origin {
   readonly version: string;
-  /** Distinguishes this server from others over the same database. */
   readonly instance: string;
 }
 
@@ -193,7 +190,6 @@ export type TracingLog = Pick<Logger, "info" | "warn">;
 /** What the packages warn of again and again, such as spans for which the buffer has no room. */
 const WARNED_EVERY_MS = 10_000;
 
-/** The exporter of the package for this protocol. It reads the variables of OTLP from the environment of the process. */
 export async function otlpExporter(protocol: Protocol): Promise<SpanExporter> {
   const { OTLPTraceExporter } =
     protocol === "grpc"
