@@ -3,15 +3,7 @@
 // out undecoded: otherwise grpc-js would answer decoding failures itself, without details and without a log line.
 
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
-import type {
-  handleServerStreamingCall,
-  handleUnaryCall,
-  MethodDefinition,
-  ServerUnaryCall,
-  ServerWritableStream,
-  ServiceDefinition,
-  UntypedServiceImplementation,
-} from "@grpc/grpc-js";
+import type * as grpc from "@grpc/grpc-js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Answer, Send } from "./call.ts";
 import { type CarriedCall, type Carrier, identified, perform, type Served } from "./call-frame.ts";
@@ -21,13 +13,13 @@ import type { Sessions } from "./session/sessions.ts";
 import { type AnyVerb, ROWS } from "./verbs.ts";
 
 type GrpcCall = CarriedCall &
-  Pick<ServerUnaryCall<Buffer, Buffer>, "metadata" | "request" | "getAuthContext">;
+  Pick<grpc.ServerUnaryCall<Buffer, Buffer>, "metadata" | "request" | "getAuthContext">;
 
-export const lockServiceDefinition: ServiceDefinition = Object.fromEntries(
+export const lockServiceDefinition: grpc.ServiceDefinition = Object.fromEntries(
   LockService.methods.map((method) => [method.name, definitionOf(method)]),
 );
 
-export function lockServiceHandlers(served: Served, sessions: Sessions): UntypedServiceImplementation {
+export function lockServiceHandlers(served: Served, sessions: Sessions): grpc.UntypedServiceImplementation {
   const handlers = Object.values(ROWS).map((verb) => {
     const handler = verb.of.methodKind === "unary" ? unaryHandler : streamHandler;
     return [verb.of.name, handler(verb, served)];
@@ -35,7 +27,7 @@ export function lockServiceHandlers(served: Served, sessions: Sessions): Untyped
   return Object.fromEntries([...handlers, [LockService.method.session.name, sessions.handler]]);
 }
 
-export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buffer, Buffer> {
+export function unaryHandler(verb: AnyVerb, served: Served): grpc.handleUnaryCall<Buffer, Buffer> {
   return (grpcCall, callback) =>
     perform(served, verb, {
       ...arriving(grpcCall, verb, served),
@@ -44,7 +36,7 @@ export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buf
     });
 }
 
-export function streamHandler(verb: AnyVerb, served: Served): handleServerStreamingCall<Buffer, Buffer> {
+export function streamHandler(verb: AnyVerb, served: Served): grpc.handleServerStreamingCall<Buffer, Buffer> {
   const { observer } = served;
   return (grpcCall) => {
     observer.streamOpened();
@@ -72,7 +64,7 @@ function arriving(call: GrpcCall, { of }: AnyVerb, served: Served): Omit<Carrier
   };
 }
 
-function sendTo(call: ServerWritableStream<Buffer, Buffer>, schema: DescMessage): Send<Answer> {
+function sendTo(call: grpc.ServerWritableStream<Buffer, Buffer>, schema: DescMessage): Send<Answer> {
   return (message, written) => {
     if (call.cancelled) return;
     // An error means that the stream is gone; the call's own cancellation reports that.
@@ -82,7 +74,7 @@ function sendTo(call: ServerWritableStream<Buffer, Buffer>, schema: DescMessage)
   };
 }
 
-export function definitionOf(method: DescMethod): MethodDefinition<Buffer, Buffer> {
+export function definitionOf(method: DescMethod): grpc.MethodDefinition<Buffer, Buffer> {
   return {
     path: `/${method.parent.typeName}/${method.name}`,
     requestStream: method.methodKind === "bidi_streaming",

@@ -14,7 +14,6 @@ export interface StreamCapacity {
 export interface OpenStream {
   readonly line: Line;
   readonly bytes: number;
-  /** Ends the stream, which has lost its place. */
   readonly evict: () => void;
   isPending: boolean;
 }

@@ -29,7 +29,6 @@ const OWN_SHARE = 1 / 16;
 
 interface WaitingCall {
   readonly client: { readonly identity: Identity };
-  /** As in Call. */
   whenGone(listener: Stop | null): void;
   getPeer(): string;
 }
@@ -44,7 +43,6 @@ export class OpenWaits {
   /** By the client's address and port, and by principal; a missing entry means no waits. */
   readonly #onConnection = new Map<string, number>();
   readonly #ofPrincipal = new Map<string, number>();
-  /** Connections that have reached their greatest age. */
   readonly #leaving = new Set<string>();
   #isDraining = false;
 
@@ -127,7 +125,6 @@ export class OpenWaits {
     this.#leaving.delete(connection);
   }
 
-  /** `ofCarrier`: waits that the connection or session already has. */
   #checkRoom({ client }: WaitingCall, ofCarrier: number): void {
     const { waits, principalWaits, isShort } = this.#capacity;
     const open = this.#open.size;

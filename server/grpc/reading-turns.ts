@@ -10,21 +10,18 @@ export type HowItGoesOn = "reads" | "waits" | "gone";
 export interface Reading<Connection> {
   readonly stop: (connection: Connection) => void;
   readonly goOn: (connection: Connection) => HowItGoesOn;
-  /** Whether the connection is to rest before it is read again. */
   readonly rests: (connection: Connection) => boolean;
   readonly addressOf: (connection: Connection) => string;
 }
 
 export class ReadingTurns<Connection extends object> {
   readonly #reading: Reading<Connection>;
-  /** Calls that were opened in this tick. */
   readonly #opened = new Map<Connection, number>();
   readonly #stopped = new Set<Connection>();
   /** By their addresses, which take turns: one with many connections does not make another one wait for all of them. */
   readonly #resting = new Map<string, Set<Connection>>();
   #isScheduled = false;
   #timer: NodeJS.Timeout | undefined;
-  /** Until then, others have the time to themselves. */
   #pauseUntilMs = 0;
   #pause: NodeJS.Timeout | undefined;
 
@@ -104,7 +101,6 @@ export class ReadingTurns<Connection extends object> {
     return this.#pauseUntilMs - nowMs;
   }
 
-  /** Lets the first connection go on that can. Returns whether there was one. */
   #goOn(connections: Set<Connection>): boolean {
     for (const connection of connections) {
       const how = this.#reading.goOn(connection);

@@ -41,38 +41,34 @@ export interface GrpcServerOptions {
   readonly usage?: Usage;
   readonly tracer?: Tracer | undefined;
   readonly logger: Logger;
-  /** Takes the call failures that belong to a database outage; unset: they are logged like all others. */
   readonly outage?: Pick<OutageLog, "failed">;
   readonly auditLog?: boolean;
   readonly tls: TlsMaterial | null;
   /** How long a waiter that lost its connection keeps its place; tickets report it. */
   readonly graceMs: number;
   readonly capacity: ServerCapacity;
-  /** Open waits on one connection at most: blocked calls and streams. */
   readonly streamsMax: number;
-  /** This server's id. */
   readonly replica: string;
   readonly sessionWaitsMax: number;
   readonly sessionCommandsMax: number;
   readonly receiveBytesMax: number;
-  /** Largest headers of a call, in bytes, as HTTP/2 counts them; unset: the value of grpc-bounds.ts. */
   readonly headerBytesMax?: number;
   /** Connections of one address, at once and new ones a second; null or unset: three quarters of all, and any number. */
   readonly addressConnectionsMax?: number | null;
   readonly addressConnectionsPerSecond?: number | null;
-  /** Networks of proxies, whose connections begin with a header of the PROXY protocol. */
   readonly proxyAddresses?: readonly Network[];
   readonly reflection: boolean;
   /** Serves pokes from other servers; unset: the server takes none. */
   readonly pokes?: PokeServiceOptions;
-  /** Pings to silent clients; unset: the values of grpc-bounds.ts. */
   readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number };
-  /** How long a connection may take to show that it speaks HTTP/2; unset: the value of grpc-bounds.ts. */
   readonly handshakeMs?: number;
-  /** null or unset: connections may become as old as they like, or be idle for as long. */
+  /**
+   * null or unset: connections may become as old as they like, or be idle for as long. What else is unset is as grpc-
+   * bounds.ts says.
+   */
   readonly connectionAgeMaxMs?: number | null;
   readonly connectionIdleMaxMs?: number | null;
-  /** How long calls on a connection that is too old may take to finish; unset: the value of grpc-bounds.ts. */
+  /** How long calls on a connection that is too old may take to finish. */
   readonly finishMs?: number;
 }
 

@@ -24,15 +24,12 @@ export interface Callers {
 
 export interface StandingOptions {
   readonly openMax: number;
-  /** null or unset: connections may become as old as they like. */
   readonly ageMsMax?: number | null;
-  /** As in GrpcServerOptions. */
   readonly finishMs?: number | undefined;
   /** Lists of revoked certificates; null or unset: there are none. */
   readonly crls?: () => readonly string[] | null | undefined;
   /** A connection with known callers is ended: what does not end by itself on it is to go on over another one. */
   readonly onLeaving?: (peer: string) => void;
-  /** The connection of a stranger is ended because its calls fail. */
   readonly onEnded?: (peer: string) => void;
 }
 
@@ -56,7 +53,6 @@ export class Standing implements Callers {
     this.#options = options;
   }
 
-  /** Hears of each connection when it speaks HTTP/2. */
   readonly opened = (session: ServerHttp2Session): void => {
     const { crls, ageMsMax = null } = this.#options;
     const lists = crls?.();
@@ -92,7 +88,6 @@ export class Standing implements Callers {
       session.settings({ maxConcurrentStreams: this.#options.openMax });
   }
 
-  /** As `known`, by the connection. */
   knownOn(session: object): void {
     const connection = this.#bySession.get(session);
     if (connection) this.known(connection.peer);
@@ -126,7 +121,6 @@ export class Standing implements Callers {
     return this.#bySession.get(session)?.isKnown ?? false;
   }
 
-  /** Whether the connection is being ended: nothing more is done for it. */
   isEnding(session: object): boolean {
     return this.#bySession.get(session)?.isEnding ?? false;
   }

@@ -14,12 +14,9 @@ export interface NewCall {
   readonly refuse?: (retryAfterMs: number) => void;
 }
 
-/** The new calls of one connection. */
 interface Line {
-  /** Begun in this tick of the event loop. */
   begun: number;
   turn: number;
-  /** Those that may not be refused. */
   readonly urgent: NewCall[];
   readonly others: (NewCall & { readonly sinceMs: number })[];
   readonly retryTimes: RetryTimes;

@@ -24,7 +24,6 @@ import { type Standing, streamsAtFirst } from "./standing.ts";
 
 export interface ConnectionLimits {
   readonly openMax: number;
-  /** Open connections at most; the server closes further ones as they come. */
   readonly connectionsMax: number;
   readonly handshakeMs?: number | undefined;
   readonly door: Pick<FrontDoor, "take">;

@@ -11,33 +11,8 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import {
-  type Change as ChangeMessage,
-  ChangeSchema,
-  type ClaimEnd,
-  ClaimEndSchema,
-  type Claim as ClaimMessage,
-  ClaimSchema,
-  type LastRun as LastRunMessage,
-  LastRunSchema,
-  type Lease,
-  type Limit,
-  LimitSchema,
-  LimitSource,
-  type Lock as LockMessage,
-  type LockRecord as LockRecordMessage,
-  LockRecordSchema,
-  LockSchema,
-  type Ticket,
-  TicketSchema,
-  ClaimState as WireClaimState,
-  EndReason as WireEndReason,
-  Mode as WireMode,
-} from "#proto/rowlock/v1/lock_pb.js";
-import {
-  type LimitSetting as LimitSettingMessage,
-  LimitSettingSchema,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import * as pb from "#proto/rowlock/v1/lock_pb.js";
+import * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import {
   type Claim,
   type ClaimState,
@@ -57,22 +32,22 @@ import { CallError } from "./call-error.ts";
 import { READERS, WRITERS } from "./hot-codec.ts";
 import { Reader, Writer } from "./wire.ts";
 
-const MODES: Record<Mode, WireMode> = {
-  permit: WireMode.PERMIT,
-  shared: WireMode.SHARED,
-  exclusive: WireMode.EXCLUSIVE,
+const MODES: Record<Mode, pb.Mode> = {
+  permit: pb.Mode.PERMIT,
+  shared: pb.Mode.SHARED,
+  exclusive: pb.Mode.EXCLUSIVE,
 };
 
-export const STATES: Readonly<Record<ClaimState, WireClaimState>> = {
-  waiting: WireClaimState.WAITING,
-  held: WireClaimState.HELD,
-  ended: WireClaimState.ENDED,
+export const STATES: Readonly<Record<ClaimState, pb.ClaimState>> = {
+  waiting: pb.ClaimState.WAITING,
+  held: pb.ClaimState.HELD,
+  ended: pb.ClaimState.ENDED,
 };
 
-const SOURCES: Record<EffectiveLimit["source"], LimitSource> = {
-  default: LimitSource.DEFAULT,
-  pattern: LimitSource.PATTERN,
-  name: LimitSource.NAME,
+const SOURCES: Record<EffectiveLimit["source"], pb.LimitSource> = {
+  default: pb.LimitSource.DEFAULT,
+  pattern: pb.LimitSource.PATTERN,
+  name: pb.LimitSource.NAME,
 };
 
 /** What most answers fit into. */
@@ -119,7 +94,6 @@ export function encode(schema: DescMessage, answer: MessageInitShape<DescMessage
   return encodeHot(writer, schema, answer) ? writer.finish() : encodeAny(schema, answer);
 }
 
-/** Encodes an answer, or bytes that are one, straight into a message. */
 export function encodeInto(
   writer: Writer,
   schema: DescMessage,
@@ -144,11 +118,11 @@ function encodeAny(schema: DescMessage, answer: MessageInitShape<DescMessage>): 
 }
 
 /** A held claim. `nowUs`: when its remaining time counts from, by the database's clock. */
-export function leaseMessage(claim: Claim, lockName: string, nowUs: number): Lease {
+export function leaseMessage(claim: Claim, lockName: string, nowUs: number): pb.Lease {
   const { deadlineUs, grantedAtUs } = claim;
   const leftUs = leaseLeftUs(claim, nowUs);
   // As `create` would make it, at a fraction of its cost.
-  const lease: Lease = {
+  const lease: pb.Lease = {
     $typeName: "rowlock.v1.Lease",
     leaseId: formatClaimId(claim),
     lockName,
@@ -164,20 +138,19 @@ export function leaseMessage(claim: Claim, lockName: string, nowUs: number): Lea
   return lease;
 }
 
-/** A waiting claim and its place. */
 export function ticketMessage(
   claim: Claim,
   lockName: string,
   place: Place,
   nowUs: number,
   graceUs: number,
-): Ticket {
+): pb.Ticket {
   const { waitUntilUs, requestedAtUs } = claim;
   const waitUs =
     waitUntilUs === null
       ? Number.POSITIVE_INFINITY
       : Math.min(waitUntilUs - nowUs, waitUntilUs - requestedAtUs);
-  return create(TicketSchema, {
+  return create(pb.TicketSchema, {
     ticketId: formatClaimId(claim),
     lockName,
     ahead: place.ahead,
@@ -189,10 +162,10 @@ export function ticketMessage(
 }
 
 /** A claim as everybody may see it: without its secret id. */
-export function claimMessage(claim: Claim, lockName: string): ClaimMessage {
+export function claimMessage(claim: Claim, lockName: string): pb.Claim {
   const { grantedAtUs, deadlineUs } = claim;
   const isLive = claim.state !== "ended";
-  return create(ClaimSchema, {
+  return create(pb.ClaimSchema, {
     lockName,
     ticketNumber: claim.ticketNumber,
     state: STATES[claim.state],
@@ -211,9 +184,8 @@ export function claimMessage(claim: Claim, lockName: string): ClaimMessage {
   });
 }
 
-/** How a claim ended. */
-export function endMessage({ endedAtUs, endReason, endNote, endedBy }: Claim): ClaimEnd {
-  return create(ClaimEndSchema, {
+export function endMessage({ endedAtUs, endReason, endNote, endedBy }: Claim): pb.ClaimEnd {
+  return create(pb.ClaimEndSchema, {
     ...(endReason !== null && { reason: END_REASONS[endReason] }),
     ...(endedAtUs !== null && { endedAt: timestampMessage(endedAtUs) }),
     endedBy,
@@ -221,10 +193,10 @@ export function endMessage({ endedAtUs, endReason, endNote, endedBy }: Claim): C
   });
 }
 
-export function changeMessage(change: KeptChange): ChangeMessage {
+export function changeMessage(change: KeptChange): pb.Change {
   const { atUs, kind, target, isPattern, by, reason } = change;
   const ofLock = { case: isPattern ? ("pattern" as const) : ("lockName" as const), value: target };
-  return create(ChangeSchema, {
+  return create(pb.ChangeSchema, {
     changedAt: timestampMessage(atUs),
     ...(kind !== "policy" && { target: ofLock }),
     changedBy: by,
@@ -239,7 +211,7 @@ function whatChanged({
   target,
   from,
   to,
-}: KeptChange): NonNullable<MessageInitShape<typeof ChangeSchema>["what"]> {
+}: KeptChange): NonNullable<MessageInitShape<typeof pb.ChangeSchema>["what"]> {
   switch (kind) {
     case "limit":
       return {
@@ -263,16 +235,16 @@ function whatChanged({
   }
 }
 
-function keptRecord(text: string): LockRecordMessage {
-  return fromJsonString(LockRecordSchema, text);
+function keptRecord(text: string): pb.LockRecord {
+  return fromJsonString(pb.LockRecordSchema, text);
 }
 
-export function limitSettingMessage({ kind, target, ...setting }: LimitSetting): LimitSettingMessage {
-  return create(LimitSettingSchema, { target: { case: kind, value: target }, ...setting });
+export function limitSettingMessage({ kind, target, ...setting }: LimitSetting): service.LimitSetting {
+  return create(service.LimitSettingSchema, { target: { case: kind, value: target }, ...setting });
 }
 
-export function lockMessage({ lock, limit, holders, waiters }: ViewedLock): LockMessage {
-  return create(LockSchema, {
+export function lockMessage({ lock, limit, holders, waiters }: ViewedLock): pb.Lock {
+  return create(pb.LockSchema, {
     name: lock.name,
     limit: limitMessage(limit),
     heldPermits: BigInt(totalHeld(lock)),
@@ -286,8 +258,8 @@ export function lockMessage({ lock, limit, holders, waiters }: ViewedLock): Lock
   });
 }
 
-export function limitMessage(limit: EffectiveLimit): Limit {
-  return create(LimitSchema, {
+export function limitMessage(limit: EffectiveLimit): pb.Limit {
+  return create(pb.LimitSchema, {
     permits: limit.limit,
     source: SOURCES[limit.source],
     pattern: limit.pattern,
@@ -296,9 +268,9 @@ export function limitMessage(limit: EffectiveLimit): Limit {
   });
 }
 
-export function recordMessage(record: LockRecord): LockRecordMessage {
+export function recordMessage(record: LockRecord): pb.LockRecord {
   const { notBeforeUs, attemptsLeft, status, lastRun, version } = record;
-  return create(LockRecordSchema, {
+  return create(pb.LockRecordSchema, {
     ...(notBeforeUs !== null && { notBefore: timestampMessage(notBeforeUs) }),
     ...(attemptsLeft !== null && { attemptsLeft }),
     status,
@@ -307,8 +279,8 @@ export function recordMessage(record: LockRecord): LockRecordMessage {
   });
 }
 
-function lastRunMessage(run: LastRun): LastRunMessage {
-  return create(LastRunSchema, {
+function lastRunMessage(run: LastRun): pb.LastRun {
+  return create(pb.LastRunSchema, {
     owner: run.owner,
     fencingToken: run.fencingToken,
     grantedAt: timestampMessage(run.grantedAtUs),
@@ -318,16 +290,16 @@ function lastRunMessage(run: LastRun): LastRunMessage {
   });
 }
 
-export const END_REASONS: Readonly<Record<EndReason, WireEndReason>> = {
-  released: WireEndReason.RELEASED,
-  expired: WireEndReason.EXPIRED,
-  force_released: WireEndReason.FORCE_RELEASED,
-  lapsed: WireEndReason.LAPSED,
-  cancelled: WireEndReason.CANCELLED,
-  timed_out: WireEndReason.TIMED_OUT,
-  never_fits: WireEndReason.NEVER_FITS,
-  exhausted: WireEndReason.EXHAUSTED,
-  status_mismatch: WireEndReason.STATUS_MISMATCH,
+export const END_REASONS: Readonly<Record<EndReason, pb.EndReason>> = {
+  released: pb.EndReason.RELEASED,
+  expired: pb.EndReason.EXPIRED,
+  force_released: pb.EndReason.FORCE_RELEASED,
+  lapsed: pb.EndReason.LAPSED,
+  cancelled: pb.EndReason.CANCELLED,
+  timed_out: pb.EndReason.TIMED_OUT,
+  never_fits: pb.EndReason.NEVER_FITS,
+  exhausted: pb.EndReason.EXHAUSTED,
+  status_mismatch: pb.EndReason.STATUS_MISMATCH,
 };
 
 const SECOND_US = 1_000_000;
@@ -361,7 +333,6 @@ export function spanUs({ seconds = 0n, nanos = 0 }: { seconds?: bigint; nanos?: 
   return Number(seconds) * 1e6 + nanos / 1e3;
 }
 
-/** An instant, in microseconds since 1970. */
 export function timestampMessage(us: number): Timestamp {
   const seconds = Math.floor(us / SECOND_US);
   return {

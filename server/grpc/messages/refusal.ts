@@ -7,16 +7,8 @@ import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim, EndReason } from "../../core/claim.ts";
 import type { OutcomeNamed, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
-import {
-  claimMessage,
-  durationMessage,
-  endMessage,
-  leaseLeftUs,
-  limitMessage,
-  spanText,
-} from "./messages.ts";
+import * as messages from "./messages.ts";
 
-/** The first holders of a lock, and when they were read. */
 export interface Holders {
   readonly nowUs: number;
   readonly claims: readonly Claim[];
@@ -40,7 +32,7 @@ export function refusedMessage(
     message: refusedText(lockName, refused, permits, holders),
     status: refused.status ?? "",
     ...shownHolders(lockName, holders, refused.forUs),
-    ...(byLimit && { limit: limitMessage(refused.limit) }),
+    ...(byLimit && { limit: messages.limitMessage(refused.limit) }),
   });
 }
 
@@ -55,10 +47,10 @@ export function endedMessage(
   limit: EffectiveLimit | null = null,
 ): ClaimEnd {
   return {
-    ...endMessage(claim),
+    ...messages.endMessage(claim),
     message: `${quoted(lockName)}: ${endedText(claim, claim.endReason as EndReason, limit)}`,
     ...shownHolders(lockName, holders),
-    ...(limit && { limit: limitMessage(limit) }),
+    ...(limit && { limit: messages.limitMessage(limit) }),
   };
 }
 
@@ -77,8 +69,8 @@ const REASONS: Readonly<Record<Refused, RefusalReason>> = {
 function shownHolders(lockName: string, holders: Holders | null, forUs?: number) {
   const retryUs = forUs ?? (holders && nextEndUs(holders));
   return {
-    holders: holders?.claims.map((claim) => claimMessage(claim, lockName)) ?? [],
-    ...(retryUs !== null && { retryAfter: durationMessage(retryUs) }),
+    holders: holders?.claims.map((claim) => messages.claimMessage(claim, lockName)) ?? [],
+    ...(retryUs !== null && { retryAfter: messages.durationMessage(retryUs) }),
   };
 }
 
@@ -97,14 +89,14 @@ function refusedText(
     case "failed_over":
       return (
         `${name} is paused: the database has failed over, and leases that it may have lost must end first. ` +
-        `Wait in its queue, or try again in ${spanText(forUs ?? 0)}.`
+        `Wait in its queue, or try again in ${messages.spanText(forUs ?? 0)}.`
       );
     case "queue_full":
       return `The queue of ${name} is full. Try again later.`;
     case "never_fits":
       return `${permits} permits of ${name} can never be granted: ${limitText(limit)}.`;
     case "not_before":
-      return `${name} is not due yet. Wait in its queue, or try again in ${spanText(forUs ?? 0)}.`;
+      return `${name} is not due yet. Wait in its queue, or try again in ${messages.spanText(forUs ?? 0)}.`;
     case "exhausted":
       return `${name} has no attempts left: set new ones with UpdateRecord, or with the Release of a holder.`;
     case "status_mismatch":
@@ -137,12 +129,11 @@ function untilText(holders: Holders): string {
   const endUs = nextEndUs(holders);
   return endUs === null
     ? "; none of their leases has an end"
-    : `; the next lease ends in ${spanText(endUs)} unless renewed`;
+    : `; the next lease ends in ${messages.spanText(endUs)} unless renewed`;
 }
 
-/** Time until the first of these leases ends; null if none has an end. */
 function nextEndUs({ nowUs, claims }: Holders): number | null {
-  const left = claims.map((claim) => leaseLeftUs(claim, nowUs)).filter((leftUs) => leftUs !== null);
+  const left = claims.map((claim) => messages.leaseLeftUs(claim, nowUs)).filter((leftUs) => leftUs !== null);
   return left.length === 0 ? null : Math.min(...left);
 }
 

@@ -25,7 +25,6 @@ const REASON_OF_FAULT: Record<FaultKind, Reason> = {
 
 /** A failed call: what the client receives, and what the log needs. */
 export interface Failure {
-  /** `status` as a google.rpc.Status. */
   readonly packed: Status;
   readonly status: StatusObject;
   readonly reason: Reason;

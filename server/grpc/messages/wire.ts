@@ -27,7 +27,6 @@ export class Writer {
     this.#firstBytes = firstBytes;
   }
 
-  /** Bytes written. */
   get length(): number {
     return this.#at;
   }
@@ -44,7 +43,6 @@ export class Writer {
     return false;
   }
 
-  /** Takes back what was written from there on. */
   cut(from: number): void {
     this.#at = from;
   }
@@ -69,7 +67,6 @@ export class Writer {
     return this.#at;
   }
 
-  /** Ends the part that `open` has begun. */
   close(from: number): void {
     const length = this.#at - from;
     if (length > 127) {
@@ -173,7 +170,6 @@ export class Writer {
   }
 }
 
-/** Bytes of a varint. */
 function sizeOf(value: number): number {
   let size = 1;
   for (let rest = value; rest > 127; rest >>>= 7) size += 1;
@@ -195,7 +191,6 @@ const INT32_MAX = 2 ** 31 - 1;
  */
 export class Reader {
   readonly #bytes: Buffer;
-  /** Of the next byte. */
   at = 0;
 
   constructor(bytes: Buffer) {
@@ -255,7 +250,6 @@ export class Reader {
     return BigInt(this.#varint());
   }
 
-  /** Adds an entry of a map from text to text. */
   entry(map: Record<string, string>): void {
     const end = this.end();
     let key = "";

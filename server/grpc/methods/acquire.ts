@@ -141,7 +141,6 @@ async function answeredAfterReading(
   }
 }
 
-/** What an Acquire may add to the claims of its caller. */
 export function askedFor({ mayWait }: AcquireInput) {
   return { claims: 1, waiters: mayWait ? 1 : 0 };
 }
@@ -172,7 +171,6 @@ export function checkAcquire(message: AcquireRequest, check: Check): CheckedAcqu
   return { ask: checkAsk(message, { maxWaitUs }, check), whenBusy: whenBusy.case };
 }
 
-/** Checks a request that waits in a stream. */
 export function checkQueueRequest(message: QueueRequest, check: Check): AcquireInput {
   return checkAsk(message, { maxWaitUs: checkMaxWait(message.maxWait, check) }, check);
 }

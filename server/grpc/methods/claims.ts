@@ -113,7 +113,6 @@ export function asking<Answer>(call: Call, asked: AskedFor, command: () => Promi
   return (async () => admitted(admission, call, command))().finally(done);
 }
 
-/** Says why a request for `permits` gets no lease. */
 export async function refusalOf(
   engine: LockEngine,
   answer: Answer<OutcomeNamed<"refused">>,
@@ -127,7 +126,6 @@ export async function refusalOf(
   return refusedMessage(lockName, shown, permits, holders);
 }
 
-/** Says how a claim ended. */
 export async function endOf(
   engine: LockEngine,
   claim: Claim,
@@ -227,7 +225,6 @@ export abstract class OneDecision<Given, Message> implements Turn, Asker<Given> 
     );
   }
 
-  /** Asks the engine. Throws nothing. */
   protected abstract ask(): void;
   /** The answer; a promise if it needs a further read. Throws what the call fails with. */
   protected abstract messageOf(given: Given): Message | Promise<Message>;

@@ -2,15 +2,7 @@
 // policies, and forced releases, for people and tools.
 
 import { ChangeKind as WireChangeKind } from "#proto/rowlock/v1/lock_pb.js";
-import {
-  type HeldAt,
-  type ListChangesRequest,
-  ListChangesRequestSchema,
-  ListChangesResponseSchema,
-  type ListClaimsRequest,
-  ListClaimsRequestSchema,
-  ListClaimsResponseSchema,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import type { ClaimState, EndReason } from "../../core/claim.ts";
 import type { ChangeKind, NotedChange } from "../../core/noted-change.ts";
@@ -32,7 +24,7 @@ export async function listClaims(
   const { claimsUs } = await engine.historyBegins(query, call);
   return await pageOf(
     {
-      schema: ListClaimsResponseSchema,
+      schema: service.ListClaimsResponseSchema,
       pageSize,
       items: engine.claims({ ...query, ...seen }, call),
       shown: ({ claim, lockName }) => ({ claims: [claimMessage(claim, lockName)] }),
@@ -43,9 +35,9 @@ export async function listClaims(
   );
 }
 
-export function checkListClaims(message: ListClaimsRequest, check: Check): PageAsked<ClaimsQuery> {
+export function checkListClaims(message: service.ListClaimsRequest, check: Check): PageAsked<ClaimsQuery> {
   const { locks, from, until } = message;
-  const mark = requestMark(ListClaimsRequestSchema, message);
+  const mark = requestMark(service.ListClaimsRequestSchema, message);
   return {
     query: {
       ...(locks.case === "heldAt"
@@ -66,7 +58,7 @@ export function checkListClaims(message: ListClaimsRequest, check: Check): PageA
   };
 }
 
-function checkHeldAt({ lockName, at }: HeldAt, check: Check) {
+function checkHeldAt({ lockName, at }: service.HeldAt, check: Check) {
   if (!at) check.add("at", "is required: the instant at which a claim held the lock");
   return {
     lockName: check.name(lockName, "lock_name"),
@@ -122,7 +114,7 @@ export async function listChanges(
   const { changesUs } = await engine.historyBegins(query, call);
   return await pageOf(
     {
-      schema: ListChangesResponseSchema,
+      schema: service.ListChangesResponseSchema,
       pageSize,
       items: engine.changes({ ...query, isSeen }, call),
       shown: (change) => ({ changes: [changeMessage(change)] }),
@@ -146,8 +138,8 @@ function seenBy(call: Call, { lockName, prefix }: ChangesQuery): (change: NotedC
   };
 }
 
-export function checkListChanges(message: ListChangesRequest, check: Check): PageAsked<ChangesQuery> {
-  const mark = requestMark(ListChangesRequestSchema, message);
+export function checkListChanges(message: service.ListChangesRequest, check: Check): PageAsked<ChangesQuery> {
+  const mark = requestMark(service.ListChangesRequestSchema, message);
   return {
     query: {
       ...check.listedLocks(message.locks),

@@ -1,14 +1,6 @@
 // GetLock, ListLocks, ListLimits and ExplainWait: reads for people and tools. They never show secret ids.
 
-import {
-  type ExplainWaitRequest,
-  type GetLockRequest,
-  type ListLimitsRequest,
-  ListLimitsResponseSchema,
-  type ListLocksRequest,
-  ListLocksResponseSchema,
-  ListOrder,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery } from "../../engine/answers.ts";
 import type { Listed, WaitTarget } from "../../engine/history.ts";
@@ -34,7 +26,7 @@ export function listLocks(
   const asked = { ...query, ...seenUnder(call, "ListLocks", query.prefix), max: pageSize + 1 };
   return pageOf(
     {
-      ...{ schema: ListLocksResponseSchema, pageSize, looksAhead: true },
+      ...{ schema: service.ListLocksResponseSchema, pageSize, looksAhead: true },
       items: found(engine.views(asked, call)),
       shown: (view) => ({ locks: [lockMessage(shownLock(call, view))] }),
       token: ({ lock }) => (query.order === "name" ? pageTokenAfter(lock.name) : ""),
@@ -51,7 +43,7 @@ export function listLimits(
   const asked = { ...query, ...seenUnder(call, "ListLimits", query.prefix), max: pageSize + 1 };
   return pageOf(
     {
-      ...{ schema: ListLimitsResponseSchema, pageSize, looksAhead: true },
+      ...{ schema: service.ListLimitsResponseSchema, pageSize, looksAhead: true },
       items: found(engine.limits(asked, call)),
       shown: (setting) => ({ limits: [limitSettingMessage(setting)] }),
       token: limitsTokenAfter,
@@ -60,28 +52,26 @@ export function listLimits(
   );
 }
 
-/** The items of a listing, each of which is a place. */
 async function* found<Item>(items: AsyncIterable<Item>): AsyncGenerator<Listed<Item, Item>, void, void> {
   for await (const item of items) yield { kind: "found", item, at: item };
 }
 
-const ORDERS: Record<ListOrder, LocksQuery["order"]> = {
-  [ListOrder.UNSPECIFIED]: "name",
-  [ListOrder.NAME]: "name",
-  [ListOrder.LONGEST_WAIT]: "longest_wait",
-  [ListOrder.MOST_WAITERS]: "most_waiters",
+const ORDERS: Record<service.ListOrder, LocksQuery["order"]> = {
+  [service.ListOrder.UNSPECIFIED]: "name",
+  [service.ListOrder.NAME]: "name",
+  [service.ListOrder.LONGEST_WAIT]: "longest_wait",
+  [service.ListOrder.MOST_WAITERS]: "most_waiters",
 };
 
 type Paged<Query> = Omit<Query, "max" | "isSeen"> & { readonly pageSize: number };
 
-/** The fields that all requests for a page share. */
-type PageRequest = Pick<ListLocksRequest, "prefix" | "pageSize" | "pageToken">;
+type PageRequest = Pick<service.ListLocksRequest, "prefix" | "pageSize" | "pageToken">;
 
-export function checkGetLock({ name }: GetLockRequest, check: Check): string {
+export function checkGetLock({ name }: service.GetLockRequest, check: Check): string {
   return check.name(name, "name");
 }
 
-export function checkListLocks(message: ListLocksRequest, check: Check): Paged<LocksQuery> {
+export function checkListLocks(message: service.ListLocksRequest, check: Check): Paged<LocksQuery> {
   const order = checkOrder(message, check);
   return {
     ...checkPage(message, check),
@@ -91,7 +81,7 @@ export function checkListLocks(message: ListLocksRequest, check: Check): Paged<L
   };
 }
 
-export function checkListLimits(message: ListLimitsRequest, check: Check): Paged<LimitsQuery> {
+export function checkListLimits(message: service.ListLimitsRequest, check: Check): Paged<LimitsQuery> {
   const page = checkPage(message, check);
   const { pageToken } = message;
   if (pageToken === "") return { ...page, after: null };
@@ -107,12 +97,16 @@ function checkPage({ prefix, pageSize }: PageRequest, check: Check) {
   };
 }
 
-function checkOrder({ order }: ListLocksRequest, check: Check): LocksQuery["order"] {
+function checkOrder({ order }: service.ListLocksRequest, check: Check): LocksQuery["order"] {
   const names = "LIST_ORDER_NAME, LIST_ORDER_LONGEST_WAIT or LIST_ORDER_MOST_WAITERS";
   return check.enum(order, ORDERS, "order", names) ?? "name";
 }
 
-function checkAfterName(message: ListLocksRequest, order: LocksQuery["order"], check: Check): string | null {
+function checkAfterName(
+  message: service.ListLocksRequest,
+  order: LocksQuery["order"],
+  check: Check,
+): string | null {
   const { pageToken } = message;
   if (pageToken === "") return null;
   if (order !== "name") {
@@ -139,15 +133,12 @@ function checkPlace(last: string | null, { prefix }: PageRequest, check: Check):
   }
 }
 
-/** The first letter distinguishes names from patterns. */
 const LETTERS = { pattern: "p", name: "n" } as const;
 
-/** The token of the page of locks that begins after `lastName`. */
 export function pageTokenAfter(lastName: string): string {
   return Buffer.from(lastName).toString("base64url");
 }
 
-/** The token of the page of limits that begins after `last`. */
 export function limitsTokenAfter({ kind, target }: Pick<LimitSetting, "kind" | "target">): string {
   return pageTokenAfter(LETTERS[kind] + target);
 }
@@ -179,7 +170,7 @@ export function touchedByExplainWait(target: WaitTarget): Touched {
   return target.kind === "ticket" ? { lockId: target.ref.lockId, right: "use" } : { names: [target.name] };
 }
 
-export function checkExplainWait({ target }: ExplainWaitRequest, check: Check): WaitTarget {
+export function checkExplainWait({ target }: service.ExplainWaitRequest, check: Check): WaitTarget {
   switch (target.case) {
     case "name":
       return { kind: "name", name: check.name(target.value, "name") };

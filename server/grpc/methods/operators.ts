@@ -1,12 +1,7 @@
 // SetLimit, UpdateRecord, DeleteRecord and ForceRelease: what operators and schedulers change.
 
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type {
-  DeleteRecordRequest,
-  ForceReleaseRequest,
-  SetLimitRequest,
-  UpdateRecordRequest,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import type * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import { DELAY_US_MAX, NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
 import type { Asked, DeleteRecord, ForceRelease, SetLimit, UpdateRecord } from "../../core/command.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
@@ -60,14 +55,13 @@ const STAR = "*";
 
 type LimitTarget =
   | { readonly kind: "name"; readonly name: string }
-  /** All names with a prefix, which may be empty. */
   | { readonly kind: "pattern"; readonly prefix: string };
 
 interface CheckedSetLimit extends Pick<SetLimit, "limit" | "expectedVersion" | "reason"> {
   readonly target: LimitTarget;
 }
 
-export function checkSetLimit(message: SetLimitRequest, check: Check): CheckedSetLimit {
+export function checkSetLimit(message: service.SetLimitRequest, check: Check): CheckedSetLimit {
   return {
     target: checkTarget(message.target, check),
     limit: checkLimit(message, check),
@@ -76,7 +70,7 @@ export function checkSetLimit(message: SetLimitRequest, check: Check): CheckedSe
   };
 }
 
-function checkTarget(target: SetLimitRequest["target"], check: Check): LimitTarget {
+function checkTarget(target: service.SetLimitRequest["target"], check: Check): LimitTarget {
   switch (target.case) {
     case "name":
       return { kind: "name", name: check.name(target.value, "name") };
@@ -99,7 +93,7 @@ function checkPattern(pattern: string, check: Check): string {
   return pattern.slice(0, -1);
 }
 
-function checkLimit({ newLimit }: SetLimitRequest, check: Check): number | null {
+function checkLimit({ newLimit }: service.SetLimitRequest, check: Check): number | null {
   switch (newLimit.case) {
     case "limit":
       if (newLimit.value > PERMITS_MAX) check.add("limit", `is ${newLimit.value}; use 0 to ${PERMITS_MAX}`);
@@ -168,7 +162,7 @@ type CheckedUpdateRecord = Omit<UpdateRecord, "verb" | "caller" | "mayMakeRecord
 type CheckedDeleteRecord = Required<Pick<DeleteRecord, "name" | "expectedVersion" | "reason">>;
 
 export function checkUpdateRecord(
-  message: UpdateRecordRequest,
+  message: service.UpdateRecordRequest,
   check: Check,
   { engine }: { readonly engine: Pick<LockEngine, "nowUs"> },
 ): CheckedUpdateRecord {
@@ -194,7 +188,7 @@ export function checkUpdateRecord(
 }
 
 function checkNotBefore(
-  { newNotBefore }: UpdateRecordRequest,
+  { newNotBefore }: service.UpdateRecordRequest,
   nowUs: number,
   check: Check,
 ): UpdateRecord["notBefore"] {
@@ -227,13 +221,16 @@ function checkInstant(instant: Timestamp, nowUs: number, check: Check): number {
   return us;
 }
 
-function checkNewAttempts({ newAttemptsLeft }: UpdateRecordRequest, check: Check): number | null | undefined {
+function checkNewAttempts(
+  { newAttemptsLeft }: service.UpdateRecordRequest,
+  check: Check,
+): number | null | undefined {
   if (newAttemptsLeft.case === "unsetAttemptsLeft") return null;
   return check.attempts(newAttemptsLeft.value);
 }
 
 export function checkDeleteRecord(
-  { name, expectedVersion, reason }: DeleteRecordRequest,
+  { name, expectedVersion, reason }: service.DeleteRecordRequest,
   check: Check,
 ): CheckedDeleteRecord {
   return {
@@ -244,14 +241,14 @@ export function checkDeleteRecord(
 }
 
 export function checkForceRelease(
-  { target, reason }: ForceReleaseRequest,
+  { target, reason }: service.ForceReleaseRequest,
   check: Check,
 ): CheckedForceRelease {
   return { ...checkForced(target, check), reason: check.reason(reason, true) };
 }
 
 function checkForced(
-  target: ForceReleaseRequest["target"],
+  target: service.ForceReleaseRequest["target"],
   check: Check,
 ): Pick<CheckedForceRelease, "name" | "ticketNumber"> {
   switch (target.case) {

@@ -22,11 +22,8 @@ export interface Listing<Answer extends DescMessage, Item, Position> {
   readonly schema: Answer;
   readonly pageSize: number;
   readonly items: AsyncIterable<Listed<Item, Position>>;
-  /** An answer with the item alone. */
   readonly shown: (item: Item) => MessageInitShape<Answer>;
-  /** The token of the page that begins after this place. */
   readonly token: (at: Position) => string;
-  /** The fields that every answer has beside its items. */
   readonly rest?: MessageInitShape<Answer>;
   /** Looks whether anything follows a full page. Otherwise that may take a long search, and is left to the next call. */
   readonly looksAhead?: boolean;
@@ -73,7 +70,6 @@ export function checkPageSize(pageSize: number, check: Check): number {
   return pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize;
 }
 
-/** Why a page token is refused that no server made. */
 export const FOREIGN_TOKEN = "is not one of this server: pass next_page_token of the page before, unchanged";
 
 interface PageRequest {

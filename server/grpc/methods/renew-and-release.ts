@@ -28,7 +28,6 @@ export function renew({ engine }: MethodContext, asked: CheckedRenew, call: Call
 
 type RenewMessage = { readonly lease: Lease };
 
-/** A decision about a lease, within the client's bound on renewals. */
 abstract class Keeping<Command extends Renew | Release, Message> extends OneDecision<
   AnswerTo<Command["verb"]>,
   Message
@@ -64,7 +63,6 @@ abstract class Keeping<Command extends Renew | Release, Message> extends OneDeci
   }
 }
 
-/** See `RenewalBound`. */
 function costOf(outcome: Outcome): number {
   if (outcome.kind === "released") return outcome.byThisCall ? 0 : 1;
   if (outcome.kind !== "held" || outcome.ranUs === undefined) return 1;
@@ -202,7 +200,6 @@ export function checkRelease(message: ReleaseRequest, check: Check): CheckedRele
   };
 }
 
-/** null: the request says nothing about the lock's record. */
 function checkResult(message: ReleaseRequest, check: Check): RunResult | null {
   const coolDownUs = check.duration(message.coolDown, DELAY, "cool_down");
   const status = check.status(message.status, "status");

@@ -37,9 +37,7 @@ class QueueStream {
   readonly #call: Call;
   readonly #send: SendUpdate;
   readonly #wait: Wait;
-  /** Set once the claim has a place. */
   #updates: PlaceUpdates | undefined;
-  /** Whether the client has been sent its ticket. */
   #isShown = false;
 
   constructor(context: MethodContext, request: CheckedWait, call: Call, send: SendUpdate) {
@@ -138,7 +136,6 @@ class QueueStream {
   }
 }
 
-/** A new request, or a place taken before. */
 type WaitTarget =
   | { readonly kind: "ask"; readonly ask: AcquireInput }
   | { readonly kind: "ticket"; readonly ref: ClaimRef };
@@ -172,7 +169,6 @@ function checkTarget(target: WaitInQueueRequest["target"], check: Check): WaitTa
 
 interface PlaceUpdatesOptions {
   readonly intervalMs: number;
-  /** Calls `go` when it is this stream's turn to send its place. */
   readonly turn: (go: () => void) => void;
   /** Sends a position, and must call `written` when the connection has taken it. */
   readonly send: (place: Place, nowUs: number, written: () => void) => void;
@@ -232,7 +228,6 @@ export class PlaceUpdates {
     } else this.#send(latest);
   }
 
-  /** Sends the place that was offered last, unless stopped. */
   #sendInTurn(): void {
     this.#awaitsTurn = false;
     const latest = this.#latest;
@@ -251,7 +246,6 @@ export class PlaceUpdates {
   }
 }
 
-/** Waiters behind a place do not change it. */
 function samePlace(a: Place, b: Place): boolean {
   return a.ahead === b.ahead && a.permitsAhead === b.permitsAhead;
 }

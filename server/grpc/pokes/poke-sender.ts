@@ -19,7 +19,6 @@ export interface PokeSenderOptions {
 }
 
 interface Peer {
-  /** null: not found yet, or closed. */
   channel: PokeChannel | null;
   secret: string;
   pending: ClaimKey[];

@@ -28,7 +28,6 @@ export interface OwnReplicaOptions {
   readonly version: string;
 }
 
-/** This server's entry: who it is, and where other servers reach it. */
 export class OwnReplica {
   readonly id = randomNumberOf(randomBytes(RANDOM_NUMBER_BYTES));
   readonly secret = secretMaker()();

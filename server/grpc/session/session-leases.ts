@@ -22,7 +22,6 @@ export interface SessionLeasesOptions {
   readonly say: (part: Partial<Pick<SessionResponse, "lost" | "confirmed">>) => void;
   /** The ended claim, as far as the session's caller may see how it ended. */
   readonly shown: (ended: Claim, lockName: string) => Claim;
-  /** An error that is no Fault, so a bug. */
   readonly onBug: (error: unknown) => void;
   /** This server's own clock; unset: performance.now(). */
   readonly nowMs?: () => number;
@@ -55,7 +54,6 @@ export interface SessionLease {
   endsAtMs: number | null;
   /** Answers about it that are decided but not sent yet. */
   answers: number;
-  /** Its releases under way. */
   releases: number;
   isForgotten: boolean;
   readonly forget: () => void;
@@ -108,7 +106,6 @@ export class SessionLeases {
     }
   }
 
-  /** How the lease has ended, if an answer about it is still to be sent. */
   endOf(ref: ClaimRef): Claim | undefined {
     const lease = this.#held.get(ref.secret);
     return lease?.ended && this.#options.shown(lease.ended, lease.lockName);

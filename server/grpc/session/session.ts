@@ -6,12 +6,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { type ServerDuplexStream, status } from "@grpc/grpc-js";
 import { LeaseTermsSchema } from "#proto/rowlock/v1/lock_pb.js";
-import {
-  type SessionCommand,
-  type SessionOpen,
-  SessionRequestSchema,
-  SessionResultSchema,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Identity } from "../../access/access.ts";
 import type { Usage } from "../../access/usage.ts";
 import { TEXT_BYTES_MAX } from "../../core/bounds.ts";
@@ -44,10 +39,9 @@ export interface SessionContext extends Shared {
 
 type Stream = ServerDuplexStream<Buffer, Buffer>;
 
-/** Liveness checks per silence timeout. */
 const LOOKS = 4;
-const ERROR = SessionResultSchema.field.error.number;
-const REJECTED = SessionResultSchema.field.rejected.number;
+const ERROR = service.SessionResultSchema.field.error.number;
+const REJECTED = service.SessionResultSchema.field.rejected.number;
 const rejection = (number: bigint) => packedStatus(failureOf(errors.callNumberTaken(number)).status);
 /** Made once: one request can hold tens of thousands of commands without a number. */
 const UNNUMBERED = rejection(0n);
@@ -81,8 +75,7 @@ export class Session {
   /** Commands that may still begin in this tick of the event loop. */
   #leftOfTick = bounds.COMMANDS_PER_TICK_MAX;
   #isTickCounted = false;
-  /** Commands of the last request that have not begun. */
-  #next: readonly SessionCommand[] = [];
+  #next: readonly service.SessionCommand[] = [];
 
   constructor(context: SessionContext, stream: Stream, identity: Identity) {
     const { methods, admission: sharedAdmission, usage, observer, faultLog } = context;
@@ -184,7 +177,7 @@ export class Session {
     if (this.#state === "over") return;
     this.#heard += 1;
     this.#silentLooks = 0;
-    const request = decode(SessionRequestSchema, bytes);
+    const request = decode(service.SessionRequestSchema, bytes);
     const open = checkOpen(request.open, this.#heard === 1);
     if (open) this.#open(open.owner, open.labels);
     this.#context.observer.sessionMessage("received", request.commands.length, bytes.length);
@@ -237,7 +230,7 @@ export class Session {
     });
   }
 
-  #begin(command: SessionCommand): void {
+  #begin(command: service.SessionCommand): void {
     const { call: number, command: asked } = command;
     if (asked.case === "cancel") {
       const call = this.#calls.get(asked.value);
@@ -284,7 +277,7 @@ export class Session {
   }
 
   /** Fills in the owner and the labels that the session's first request set for all of its commands. */
-  #complete(asked: SessionCommand["command"]): void {
+  #complete(asked: service.SessionCommand["command"]): void {
     const target = asked.case === "waitInQueue" ? asked.value.target : asked;
     if (target.case !== "acquire" && target.case !== "capture" && target.case !== "request") return;
     const { terms } = target.value;
@@ -325,7 +318,6 @@ export class Session {
     this.#close(call, failure.status.code, isGivenUp, failure.reason);
   }
 
-  /** Whether its client waits for the answer. */
   #isOpen(call: SessionCall): boolean {
     return this.#calls.get(call.number) === call;
   }
@@ -351,7 +343,6 @@ export class Session {
     if (this.#silentLooks > LOOKS) this.#end(errors.sessionSilent(this.#silenceMs));
   }
 
-  /** `error` null: the session ends in good order. */
   #end(error: unknown): void {
     if (this.#state === "over") return;
     this.#state = "over";
@@ -378,7 +369,10 @@ export class Session {
 }
 
 /** The first request must have `open`, and later ones must not. */
-export function checkOpen(open: SessionOpen | undefined, isFirst: boolean): SessionOpen | undefined {
+export function checkOpen(
+  open: service.SessionOpen | undefined,
+  isFirst: boolean,
+): service.SessionOpen | undefined {
   const check = new Check();
   if (isFirst && !open) check.add("open", "is required in the first request of a session");
   if (!isFirst && open) check.add("open", "may be set only in the first request of a session");
@@ -389,7 +383,6 @@ export function checkOpen(open: SessionOpen | undefined, isFirst: boolean): Sess
   return check.checked(open);
 }
 
-/** Returns milliseconds; undefined: no timeout. */
 export function checkTimeout(timeout: Duration | undefined): number | undefined {
   const check = new Check();
   const us = check.duration(timeout, WAIT, "timeout");

@@ -16,7 +16,6 @@ type Stream = ServerDuplexStream<Buffer, Buffer>;
 export class Sessions {
   readonly #context: SessionContext;
   readonly #capacity: ServerCapacity;
-  /** Each with what is called when it has ended. */
   readonly #open = new Map<Session, () => void>();
   #isDraining = false;
 
@@ -94,7 +93,6 @@ export class Sessions {
     for (const session of this.#open.keys()) session.sendElsewhere(servedElsewhere());
   }
 
-  /** Sends the clients of the sessions on one connection to a new connection. */
   leave(peer: string): void {
     for (const session of this.#open.keys())
       if (session.peer === peer) session.sendElsewhere(connectionTooOld());
