@@ -12,6 +12,7 @@ import * as bounds from "./grpc-bounds.ts";
 import type { Reason } from "./messages/call-error.ts";
 import type { Failure } from "./messages/status.ts";
 
+type SpanIds = Pick<Span, "traceId" | "spanId">;
 export type Via = "call" | "session" | "page";
 
 export interface CallObserver {
@@ -19,13 +20,7 @@ export interface CallObserver {
    * Called once, at the end of each call. `method` is without its service (`Acquire`), `code` is a name (`OK`), and
    * `seconds` run from the call's arrival to its end. `span`: of the call, if it is traced.
    */
-  call(
-    method: string,
-    code: string,
-    seconds: number,
-    via: Via,
-    span?: Pick<Span, "traceId" | "spanId">,
-  ): void;
+  call(method: string, code: string, seconds: number, via: Via, span?: SpanIds): void;
   /** Server streams outside sessions: WaitInQueue and WatchLocks. */
   streamOpened(): void;
   streamClosed(): void;

@@ -1,14 +1,7 @@
 // Transport limits for which grpc-js has no option: what one connection may do, and the answer to a message that is
 // too large.
 
-import type {
-  Http2SecureServer,
-  Http2Server,
-  IncomingHttpHeaders,
-  SecureServerOptions,
-  ServerHttp2Session,
-  ServerHttp2Stream,
-} from "node:http2";
+import type * as http2 from "node:http2";
 import {
   type Server,
   type ServerInterceptingCallInterface,
@@ -31,7 +24,7 @@ export interface ConnectionLimits {
   readonly onListener?: (listener: Listener) => void;
 }
 
-export type Listener = Http2Server | Http2SecureServer;
+export type Listener = http2.Http2Server | http2.Http2SecureServer;
 
 /**
  * Bounds the number of connections, how long each may stay silent before it speaks HTTP/2, and how much it may do before
@@ -42,7 +35,7 @@ export type Listener = Http2Server | Http2SecureServer;
 export function limitConnections(server: Server, limits: ConnectionLimits): void {
   const { openMax, connectionsMax, handshakeMs = HANDSHAKE_MS, onListener } = limits;
   const inner = server as unknown as {
-    readonly commonServerOptions: SecureServerOptions;
+    readonly commonServerOptions: http2.SecureServerOptions;
     createHttp2Server(credentials: unknown): Listener;
   };
   const { settings } = inner.commonServerOptions;
@@ -54,7 +47,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
     // For the TLS handshake, and for a connection that speaks TLS and then no known protocol.
     handshakeTimeout: handshakeMs,
     unknownProtocolTimeout: handshakeMs,
-  } satisfies SecureServerOptions);
+  } satisfies http2.SecureServerOptions);
   const create = inner.createHttp2Server.bind(server);
   inner.createHttp2Server = (credentials) => {
     const listener = create(credentials);
@@ -76,8 +69,8 @@ function guard(listener: Listener, { door }: ConnectionLimits): void {
     if (args[0] !== "stream") return emit(...args);
     const [, stream, headers, , raw] = args as [
       string,
-      ServerHttp2Stream,
-      IncomingHttpHeaders,
+      http2.ServerHttp2Stream,
+      http2.IncomingHttpHeaders,
       number,
       string[],
     ];
@@ -90,7 +83,7 @@ function guard(listener: Listener, { door }: ConnectionLimits): void {
  * Ends a connection whose settings have not arrived, or that has not acknowledged those of the server: every HTTP/2
  * client does both at once. Before that, the bounds in the settings do not hold.
  */
-function endIfSilent(session: ServerHttp2Session, afterMs: number): void {
+function endIfSilent(session: http2.ServerHttp2Session, afterMs: number): void {
   let isHeard = false;
   const awaited = new Set(["remoteSettings", "localSettings"]);
   // setImmediate: first reads what arrived while this server itself was held up.

@@ -7,13 +7,9 @@ import { escapeObeyed, strikeSecrets } from "./lines.ts";
 
 export type { Logger as Log } from "pino";
 
+type Level = "debug" | "info" | "warn" | "error";
 /** The methods that most callers use, so that tests can replace them easily. */
-export interface Logger {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
+export type Logger = Readonly<Record<Level, (fields: object, message: string) => void>>;
 
 export interface LogOptions {
   readonly level: string;

@@ -31,10 +31,10 @@ export const gauge = definer("gauge");
 export const histogram = definer("histogram");
 
 function definer<Of extends Kind>(kind: Of) {
-  return <const Labels extends readonly string[]>(
+  return <const Labels extends readonly string[] = readonly []>(
     name: string,
     help: string,
-    labels: Labels,
+    labels: Labels = [] as readonly string[] as Labels,
     more: Pick<Definition, "buckets" | "known"> = {},
   ): Definition<Of, Labels> => ({ kind, name, help, labels, ...more });
 }

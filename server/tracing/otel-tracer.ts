@@ -156,12 +156,8 @@ class TracedCall extends TracedPart implements CallSpan {
 }
 
 function samplerOf({ kind, parentBased, ratio }: Sampling): sdk.Sampler {
-  const root =
-    kind === "always_on"
-      ? new sdk.AlwaysOnSampler()
-      : kind === "always_off"
-        ? new sdk.AlwaysOffSampler()
-        : new sdk.TraceIdRatioBasedSampler(ratio);
+  const share = kind === "traceidratio" ? new sdk.TraceIdRatioBasedSampler(ratio) : null;
+  const root = share ?? (kind === "always_on" ? new sdk.AlwaysOnSampler() : new sdk.AlwaysOffSampler());
   return parentBased ? new sdk.ParentBasedSampler({ root }) : root;
 }
 

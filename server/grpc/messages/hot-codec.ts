@@ -3,40 +3,14 @@
 // messages, and reads and writes whatever this code gives up.
 
 import type { DescMessage, Message, MessageInitShape } from "@bufbuild/protobuf";
-import {
-  type Duration,
-  DurationSchema,
-  type Empty,
-  EmptySchema,
-  TimestampSchema,
-} from "@bufbuild/protobuf/wkt";
-import { LeaseSchema, type LeaseTerms, LeaseTermsSchema } from "#proto/rowlock/v1/lock_pb.js";
-import {
-  type AcquireRequest,
-  AcquireRequestSchema,
-  AcquireResponseSchema,
-  type ReleaseRequest,
-  ReleaseRequestSchema,
-  ReleaseResponseSchema,
-  RenewedLeaseSchema,
-  RenewedLeasesSchema,
-  type RenewLeases,
-  RenewLeasesSchema,
-  type RenewRequest,
-  RenewRequestSchema,
-  RenewResponseSchema,
-  type SessionCommand,
-  SessionCommandSchema,
-  type SessionRequest,
-  SessionRequestSchema,
-  type Wait,
-  WaitSchema,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import * as wkt from "@bufbuild/protobuf/wkt";
+import * as lock from "#proto/rowlock/v1/lock_pb.js";
+import * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Reader, Writer } from "./wire.ts";
 
-function readDuration(r: Reader, end: number): Duration {
-  let seconds: Duration["seconds"] = 0n;
-  let nanos: Duration["nanos"] = 0;
+function readDuration(r: Reader, end: number): wkt.Duration {
+  let seconds: wkt.Duration["seconds"] = 0n;
+  let nanos: wkt.Duration["nanos"] = 0;
   while (r.at < end) {
     const tag = r.tag();
     if (tag === 8) seconds = r.int64();
@@ -47,32 +21,32 @@ function readDuration(r: Reader, end: number): Duration {
   return { $typeName: "google.protobuf.Duration", seconds, nanos };
 }
 
-function readEmpty(r: Reader, end: number): Empty {
+function readEmpty(r: Reader, end: number): wkt.Empty {
   r.close(end);
   return { $typeName: "google.protobuf.Empty" };
 }
 
-function readWait(r: Reader, end: number): Wait {
-  let maxWait: Wait["maxWait"] | undefined;
+function readWait(r: Reader, end: number): service.Wait {
+  let maxWait: service.Wait["maxWait"] | undefined;
   while (r.at < end) {
     const tag = r.tag();
     if (tag === 10) maxWait = readDuration(r, r.end(maxWait));
     else r.giveUp();
   }
   r.close(end);
-  const message: Wait = { $typeName: "rowlock.v1.Wait" };
+  const message: service.Wait = { $typeName: "rowlock.v1.Wait" };
   if (maxWait !== undefined) message.maxWait = maxWait;
   return message;
 }
 
-function readLeaseTerms(r: Reader, end: number): LeaseTerms {
-  let lasting: LeaseTerms["lasting"] | undefined;
-  let owner: LeaseTerms["owner"] = "";
-  const labels: LeaseTerms["labels"] = {};
-  let minInterval: LeaseTerms["minInterval"] | undefined;
-  let lockDelay: LeaseTerms["lockDelay"] | undefined;
-  let statusIfLost: LeaseTerms["statusIfLost"] | undefined;
-  const ifStatus: LeaseTerms["ifStatus"] = [];
+function readLeaseTerms(r: Reader, end: number): lock.LeaseTerms {
+  let lasting: lock.LeaseTerms["lasting"] | undefined;
+  let owner: lock.LeaseTerms["owner"] = "";
+  const labels: lock.LeaseTerms["labels"] = {};
+  let minInterval: lock.LeaseTerms["minInterval"] | undefined;
+  let lockDelay: lock.LeaseTerms["lockDelay"] | undefined;
+  let statusIfLost: lock.LeaseTerms["statusIfLost"] | undefined;
+  const ifStatus: lock.LeaseTerms["ifStatus"] = [];
   while (r.at < end) {
     const tag = r.tag();
     if (tag === 10) lasting = { case: "ttl", value: readDuration(r, r.end(lasting)) };
@@ -86,7 +60,7 @@ function readLeaseTerms(r: Reader, end: number): LeaseTerms {
     else r.giveUp();
   }
   r.close(end);
-  const message: LeaseTerms = {
+  const message: lock.LeaseTerms = {
     $typeName: "rowlock.v1.LeaseTerms",
     lasting: lasting ?? { case: undefined },
     owner,
@@ -99,13 +73,13 @@ function readLeaseTerms(r: Reader, end: number): LeaseTerms {
   return message;
 }
 
-function readAcquireRequest(r: Reader, end: number): AcquireRequest {
-  let name: AcquireRequest["name"] = "";
-  let mode: AcquireRequest["mode"] = 0;
-  let permits: AcquireRequest["permits"] = 0;
-  let terms: AcquireRequest["terms"] | undefined;
-  let requestId: AcquireRequest["requestId"] = "";
-  let whenBusy: AcquireRequest["whenBusy"] | undefined;
+function readAcquireRequest(r: Reader, end: number): service.AcquireRequest {
+  let name: service.AcquireRequest["name"] = "";
+  let mode: service.AcquireRequest["mode"] = 0;
+  let permits: service.AcquireRequest["permits"] = 0;
+  let terms: service.AcquireRequest["terms"] | undefined;
+  let requestId: service.AcquireRequest["requestId"] = "";
+  let whenBusy: service.AcquireRequest["whenBusy"] | undefined;
   while (r.at < end) {
     const tag = r.tag();
     if (tag === 10) name = r.text();
@@ -118,7 +92,7 @@ function readAcquireRequest(r: Reader, end: number): AcquireRequest {
     else r.giveUp();
   }
   r.close(end);
-  const message: AcquireRequest = {
+  const message: service.AcquireRequest = {
     $typeName: "rowlock.v1.AcquireRequest",
     name,
     mode,
@@ -130,9 +104,9 @@ function readAcquireRequest(r: Reader, end: number): AcquireRequest {
   return message;
 }
 
-function readRenewRequest(r: Reader, end: number): RenewRequest {
-  let leaseId: RenewRequest["leaseId"] = "";
-  let ttl: RenewRequest["ttl"] | undefined;
+function readRenewRequest(r: Reader, end: number): service.RenewRequest {
+  let leaseId: service.RenewRequest["leaseId"] = "";
+  let ttl: service.RenewRequest["ttl"] | undefined;
   while (r.at < end) {
     const tag = r.tag();
     if (tag === 10) leaseId = r.text();
@@ -140,13 +114,13 @@ function readRenewRequest(r: Reader, end: number): RenewRequest {
     else r.giveUp();
   }
   r.close(end);
-  const message: RenewRequest = { $typeName: "rowlock.v1.RenewRequest", leaseId };
+  const message: service.RenewRequest = { $typeName: "rowlock.v1.RenewRequest", leaseId };
   if (ttl !== undefined) message.ttl = ttl;
   return message;
 }
 
-function readRenewLeases(r: Reader, end: number): RenewLeases {
-  const leases: RenewLeases["leases"] = [];
+function readRenewLeases(r: Reader, end: number): service.RenewLeases {
+  const leases: service.RenewLeases["leases"] = [];
   while (r.at < end) {
     const tag = r.tag();
     if (tag === 10) leases.push(readRenewRequest(r, r.end()));
@@ -156,11 +130,11 @@ function readRenewLeases(r: Reader, end: number): RenewLeases {
   return { $typeName: "rowlock.v1.RenewLeases", leases };
 }
 
-function readReleaseRequest(r: Reader, end: number): ReleaseRequest {
-  let leaseId: ReleaseRequest["leaseId"] = "";
-  let coolDown: ReleaseRequest["coolDown"] | undefined;
-  let status: ReleaseRequest["status"] | undefined;
-  let attemptsLeft: ReleaseRequest["attemptsLeft"] | undefined;
+function readReleaseRequest(r: Reader, end: number): service.ReleaseRequest {
+  let leaseId: service.ReleaseRequest["leaseId"] = "";
+  let coolDown: service.ReleaseRequest["coolDown"] | undefined;
+  let status: service.ReleaseRequest["status"] | undefined;
+  let attemptsLeft: service.ReleaseRequest["attemptsLeft"] | undefined;
   while (r.at < end) {
     const tag = r.tag();
     if (tag === 10) leaseId = r.text();
@@ -170,18 +144,18 @@ function readReleaseRequest(r: Reader, end: number): ReleaseRequest {
     else r.giveUp();
   }
   r.close(end);
-  const message: ReleaseRequest = { $typeName: "rowlock.v1.ReleaseRequest", leaseId };
+  const message: service.ReleaseRequest = { $typeName: "rowlock.v1.ReleaseRequest", leaseId };
   if (coolDown !== undefined) message.coolDown = coolDown;
   if (status !== undefined) message.status = status;
   if (attemptsLeft !== undefined) message.attemptsLeft = attemptsLeft;
   return message;
 }
 
-function readSessionCommand(r: Reader, end: number): SessionCommand {
-  let call: SessionCommand["call"] = 0n;
-  let timeout: SessionCommand["timeout"] | undefined;
-  let traceparent: SessionCommand["traceparent"] = "";
-  let command: SessionCommand["command"] | undefined;
+function readSessionCommand(r: Reader, end: number): service.SessionCommand {
+  let call: service.SessionCommand["call"] = 0n;
+  let timeout: service.SessionCommand["timeout"] | undefined;
+  let traceparent: service.SessionCommand["traceparent"] = "";
+  let command: service.SessionCommand["command"] | undefined;
   while (r.at < end) {
     const tag = r.tag();
     if (tag === 8) call = r.uint64();
@@ -197,7 +171,7 @@ function readSessionCommand(r: Reader, end: number): SessionCommand {
     else r.giveUp();
   }
   r.close(end);
-  const message: SessionCommand = {
+  const message: service.SessionCommand = {
     $typeName: "rowlock.v1.SessionCommand",
     call,
     traceparent,
@@ -207,9 +181,9 @@ function readSessionCommand(r: Reader, end: number): SessionCommand {
   return message;
 }
 
-function readSessionRequest(r: Reader, end: number): SessionRequest {
-  const commands: SessionRequest["commands"] = [];
-  let received: SessionRequest["received"] = 0n;
+function readSessionRequest(r: Reader, end: number): service.SessionRequest {
+  const commands: service.SessionRequest["commands"] = [];
+  let received: service.SessionRequest["received"] = 0n;
   while (r.at < end) {
     const tag = r.tag();
     if (tag === 18) commands.push(readSessionCommand(r, r.end()));
@@ -220,17 +194,17 @@ function readSessionRequest(r: Reader, end: number): SessionRequest {
   return { $typeName: "rowlock.v1.SessionRequest", commands, received };
 }
 
-function writeDuration(w: Writer, m: MessageInitShape<typeof DurationSchema>): void {
+function writeDuration(w: Writer, m: MessageInitShape<typeof wkt.DurationSchema>): void {
   w.int64(8, m.seconds);
   w.int32(16, m.nanos);
 }
 
-function writeTimestamp(w: Writer, m: MessageInitShape<typeof TimestampSchema>): void {
+function writeTimestamp(w: Writer, m: MessageInitShape<typeof wkt.TimestampSchema>): void {
   w.int64(8, m.seconds);
   w.int32(16, m.nanos);
 }
 
-function writeLease(w: Writer, m: MessageInitShape<typeof LeaseSchema>): void {
+function writeLease(w: Writer, m: MessageInitShape<typeof lock.LeaseSchema>): void {
   w.text(10, m.leaseId);
   w.text(18, m.lockName);
   w.int32(24, m.mode);
@@ -255,7 +229,7 @@ function writeLease(w: Writer, m: MessageInitShape<typeof LeaseSchema>): void {
   w.bool(80, m.provisional);
 }
 
-function writeAcquireResponse(w: Writer, m: MessageInitShape<typeof AcquireResponseSchema>): void {
+function writeAcquireResponse(w: Writer, m: MessageInitShape<typeof service.AcquireResponseSchema>): void {
   switch (m.outcome?.case) {
     case "lease": {
       const from = w.open(10);
@@ -270,7 +244,7 @@ function writeAcquireResponse(w: Writer, m: MessageInitShape<typeof AcquireRespo
   }
 }
 
-function writeRenewResponse(w: Writer, m: MessageInitShape<typeof RenewResponseSchema>): void {
+function writeRenewResponse(w: Writer, m: MessageInitShape<typeof service.RenewResponseSchema>): void {
   if (m.lease !== undefined) {
     const from = w.open(10);
     writeLease(w, m.lease);
@@ -278,7 +252,7 @@ function writeRenewResponse(w: Writer, m: MessageInitShape<typeof RenewResponseS
   }
 }
 
-function writeRenewedLease(w: Writer, m: MessageInitShape<typeof RenewedLeaseSchema>): void {
+function writeRenewedLease(w: Writer, m: MessageInitShape<typeof service.RenewedLeaseSchema>): void {
   switch (m.outcome?.case) {
     case "lease": {
       const from = w.open(10);
@@ -293,7 +267,7 @@ function writeRenewedLease(w: Writer, m: MessageInitShape<typeof RenewedLeaseSch
   }
 }
 
-function writeRenewedLeases(w: Writer, m: MessageInitShape<typeof RenewedLeasesSchema>): void {
+function writeRenewedLeases(w: Writer, m: MessageInitShape<typeof service.RenewedLeasesSchema>): void {
   for (const item of m.leases ?? []) {
     const from = w.open(10);
     writeRenewedLease(w, item);
@@ -301,7 +275,7 @@ function writeRenewedLeases(w: Writer, m: MessageInitShape<typeof RenewedLeasesS
   }
 }
 
-function writeReleaseResponse(w: Writer, m: MessageInitShape<typeof ReleaseResponseSchema>): void {
+function writeReleaseResponse(w: Writer, m: MessageInitShape<typeof service.ReleaseResponseSchema>): void {
   w.bool(8, m.released);
 }
 
@@ -309,28 +283,28 @@ function writeReleaseResponse(w: Writer, m: MessageInitShape<typeof ReleaseRespo
 export type Read = (r: Reader, end: number) => Message;
 
 export const READERS: ReadonlyMap<DescMessage, Read> = new Map<DescMessage, Read>([
-  [DurationSchema, readDuration],
-  [EmptySchema, readEmpty],
-  [WaitSchema, readWait],
-  [LeaseTermsSchema, readLeaseTerms],
-  [AcquireRequestSchema, readAcquireRequest],
-  [RenewRequestSchema, readRenewRequest],
-  [RenewLeasesSchema, readRenewLeases],
-  [ReleaseRequestSchema, readReleaseRequest],
-  [SessionCommandSchema, readSessionCommand],
-  [SessionRequestSchema, readSessionRequest],
+  [wkt.DurationSchema, readDuration],
+  [wkt.EmptySchema, readEmpty],
+  [service.WaitSchema, readWait],
+  [lock.LeaseTermsSchema, readLeaseTerms],
+  [service.AcquireRequestSchema, readAcquireRequest],
+  [service.RenewRequestSchema, readRenewRequest],
+  [service.RenewLeasesSchema, readRenewLeases],
+  [service.ReleaseRequestSchema, readReleaseRequest],
+  [service.SessionCommandSchema, readSessionCommand],
+  [service.SessionRequestSchema, readSessionRequest],
 ]);
 
 /** Writes a message, or the values that `create` would take. The result is valid only if the writer has not given up. */
 export type Write = (w: Writer, m: MessageInitShape<DescMessage>) => void;
 
 export const WRITERS: ReadonlyMap<DescMessage, Write> = new Map<DescMessage, Write>([
-  [DurationSchema, writeDuration],
-  [TimestampSchema, writeTimestamp],
-  [LeaseSchema, writeLease],
-  [AcquireResponseSchema, writeAcquireResponse],
-  [RenewResponseSchema, writeRenewResponse],
-  [RenewedLeaseSchema, writeRenewedLease],
-  [RenewedLeasesSchema, writeRenewedLeases],
-  [ReleaseResponseSchema, writeReleaseResponse],
+  [wkt.DurationSchema, writeDuration],
+  [wkt.TimestampSchema, writeTimestamp],
+  [lock.LeaseSchema, writeLease],
+  [service.AcquireResponseSchema, writeAcquireResponse],
+  [service.RenewResponseSchema, writeRenewResponse],
+  [service.RenewedLeaseSchema, writeRenewedLease],
+  [service.RenewedLeasesSchema, writeRenewedLeases],
+  [service.ReleaseResponseSchema, writeReleaseResponse],
 ]);
