@@ -122,10 +122,7 @@ export class Admission {
     return next && this.#retryTimes.ifLate(performance.now(), next.sinceMs, this.#others.length);
   }
 
-  /**
-   * Lets a command begin now, or queues it. Throws OVERLOADED if the queue is full, or so long that a command that is not
-   * urgent would wait for too long.
-   */
+  /** Lets a command begin now, or queues it. Throws OVERLOADED if the queue is full or, unless it is urgent, too slow. */
   enter(turn: Turn): void {
     if (this.#underWay > 0 && this.#underWay >= this.#admission.share) {
       const { isUrgent } = turn.call;

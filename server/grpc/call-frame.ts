@@ -210,19 +210,13 @@ class FramedCall<Result> extends OpenCall {
   }
 }
 
-/**
- * The client's deadline passes earlier than the server's, by the time that the call took to arrive, so the client
- * hangs up first.
- */
+/** The client's deadline passes before the server's, by the time that the call took to arrive. */
 function codeOfGone(call: CarriedCall): status {
   const hasPassed = Number(call.getDeadline()) <= Date.now() + DEADLINE_SLACK_MS;
   return hasPassed ? status.DEADLINE_EXCEEDED : status.CANCELLED;
 }
 
-/**
- * Who makes the call by its own credentials, which the connection's standing hears about. Throws, or rejects with, an
- * AccessError.
- */
+/** Who makes the call by its own credentials. Throws, or rejects with, an AccessError. */
 export function identified(
   { gate, callers }: Asking,
   call: Pick<ServerUnaryCall<Buffer, Buffer>, "metadata" | "getAuthContext" | "getPeer">,

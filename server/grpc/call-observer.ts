@@ -39,9 +39,8 @@ const LOGGED: Partial<Record<Reason, string>> = {
 };
 
 /**
- * Logs calls that failed through no fault of the caller: each bug in full, the others once per reason and interval with the
- * number suppressed in between. Failures that belong to a database outage go to the outage log, which also covers
- * background loops. Calls that were refused for who the caller is go to DeniedCalls.
+ * Logs calls that failed through no fault of the caller: each bug in full, the others once per reason and interval.
+ * Failures that belong to a database outage go to the outage log, which also covers background loops.
  */
 export class FaultLog {
   readonly #logger: Logger;
@@ -50,20 +49,14 @@ export class FaultLog {
 
   readonly #denied: DeniedCalls;
 
-  /**
-   * Without `outage`, this log also takes the failures of a database outage. `isAudited`: whether denied calls are
-   * audited.
-   */
+  /** Without `outage`, this log also takes the failures of a database outage. */
   constructor(logger: Logger, outage?: Pick<OutageLog, "failed">, isAudited = false) {
     this.#logger = logger;
     this.#outage = outage;
     this.#denied = new DeniedCalls(logger, isAudited);
   }
 
-  /**
-   * `cause`: what was thrown; the client never sees it. `span`: of the call, if it is traced. `peer`: the address of the
-   * other end.
-   */
+  /** `cause`: what was thrown; the client never sees it. `peer`: the address of the other end. */
   failed(method: string, failure: Failure, cause: unknown, span?: Span, peer?: string): void {
     const { reason, incident } = failure;
     if (isDenial(reason)) this.#denied.denied({ method, reason, cause, peer, span });

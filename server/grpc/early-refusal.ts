@@ -46,10 +46,7 @@ export class EarlyRefusal {
     if (this.#answer(stream)) closeSoon(stream);
   }
 
-  /**
-   * The same, and leaves the client time to end its request: for those who have done nothing wrong. Returns whether
-   * somebody waits for the answer.
-   */
+  /** The same, and leaves the client time to end its request. Returns whether somebody waits for the answer. */
   endGently(stream: ServerHttp2Stream): boolean {
     if (stream.aborted || !this.#answer(stream)) return false;
     const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), ANSWER_LEAVES_MS).unref();

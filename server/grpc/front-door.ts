@@ -72,10 +72,7 @@ export class FrontDoor {
     this.#missing = options.withoutHeader && new EarlyRefusal(options.withoutHeader);
   }
 
-  /**
-   * Takes a new call, and gives it to grpc-js now or in its turn, by `begin`; or refuses it. `raw`: the headers, names and
-   * values by turns.
-   */
+  /** Gives a new call to grpc-js now or in its turn, or refuses it. `raw`: the headers, names and values by turns. */
   take(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
@@ -230,7 +227,7 @@ export function mendHeaders(headers: IncomingHttpHeaders, raw: readonly string[]
 
 /**
  * Of headers that must not come twice, Node keeps the first and hides the others. Whoever checks credentials must see all
- * of them: a proxy in front and this server could otherwise each believe another one.
+ * of them: a proxy in front could otherwise believe another one.
  */
 function showRepeated(headers: IncomingHttpHeaders, raw: readonly string[]): void {
   const values: string[] = [];

@@ -48,10 +48,7 @@ export class OpenStreams {
     ];
   }
 
-  /**
-   * Counts a stream whose headers take so many bytes, until it has left. Returns null if there is no room for it.
-   * `isUrgent`: it keeps a lease or gives one back, and finds room where others do not.
-   */
+  /** Counts a stream until it has left; null: there is no room. `isUrgent`: it keeps a lease or gives one back. */
   enter(connection: object, headerBytes: number, isUrgent: boolean, evict: () => void): OpenStream | null {
     const bytes = STREAM_BYTES + HEADER_TIMES * headerBytes;
     const own = this.#lines.get(connection)?.bytes ?? 0;

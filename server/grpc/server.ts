@@ -62,10 +62,7 @@ export interface GrpcServerOptions {
   readonly pokes?: PokeServiceOptions;
   readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number };
   readonly handshakeMs?: number;
-  /**
-   * null or unset: connections may become as old as they like, or be idle for as long. What else is unset is as grpc-
-   * bounds.ts says.
-   */
+  /** null or unset: any. What else is unset is as grpc-bounds.ts says. */
   readonly connectionAgeMaxMs?: number | null;
   readonly connectionIdleMaxMs?: number | null;
   /** How long calls on a connection that is too old may take to finish. */

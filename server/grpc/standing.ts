@@ -134,10 +134,7 @@ export class Standing implements Callers {
     this.#ended(connection);
   }
 
-  /**
-   * Ends the connections whose clients these lists name, as with credentials that are not in force any more: they take no
-   * more calls, and their answers leave first. Returns their peers.
-   */
+  /** Ends the connections whose clients these lists name; their answers leave first. Returns their peers. */
   endRevoked(crls: readonly string[]): readonly string[] {
     const revoked = [...this.#byPeer.values()].filter(
       ({ session, chain }) => !session.destroyed && hasRevoked(chain, crls),

@@ -39,10 +39,7 @@ export class Seldom {
     this.#intervalMs = intervalMs;
   }
 
-  /**
-   * Call it when `what` has happened. Returns how often that was suppressed before, if it is to be logged now;
-   * otherwise null.
-   */
+  /** Call it when `what` has happened. Returns how often it was suppressed before; null: it is again. */
   suppressed(what: string): number | null {
     const nowMs = performance.now();
     const muted = this.#muted.get(what);

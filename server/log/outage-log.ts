@@ -5,10 +5,7 @@ import type { Logger } from "./log.ts";
 
 const STILL_EVERY_MS = 10_000;
 
-/**
- * Reasons that mean no outage: the database answers, but others were in the way, or this server wanted more than
- * there is room for.
- */
+/** The database answers, but others were in the way, or this server wanted more than there is room for. */
 const NO_OUTAGE: ReadonlySet<string> = new Set([
   "changed",
   "closed",
@@ -59,10 +56,7 @@ export class OutageLog {
     this.#note({ loop: "health" }, trouble, error);
   }
 
-  /**
-   * The outage is over if nothing has failed between two probes that worked: a full disk may have room for what a
-   * probe writes, and for nothing else.
-   */
+  /** Over if nothing fails between two probes that work: a full disk may have room for what a probe writes alone. */
   probeWorked(): void {
     const outage = this.#outage;
     if (!outage) return;
@@ -94,10 +88,7 @@ export class OutageLog {
   }
 }
 
-/**
- * What an error of the store or the engine says about the database; null for any other error, and while the server
- * stops.
- */
+/** null: it says nothing about the database, or the server stops. */
 function troubleOf(error: unknown): Trouble | null {
   if (!(error instanceof Error) || !("kind" in error) || !("reason" in error)) return null;
   const { kind, reason, cause } = error;

@@ -19,10 +19,7 @@ interface Definition<Of extends Kind = Kind, Labels extends readonly string[] = 
   /** In the order in which observers pass their values. A label `class` comes first. */
   readonly labels: Labels;
   readonly buckets?: readonly number[];
-  /**
-   * Values of labels whose series exist before the first observation. Prometheus sees no increase when a counter first
-   * appears, so it would miss the first event of a rare kind.
-   */
+  /** Values whose series exist from the start: Prometheus sees no increase when a counter first appears. */
   readonly known?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -170,10 +167,7 @@ export class LockClasses {
     this.#prefixes.sort((a, b) => b.prefix.length - a.prefix.length);
   }
 
-  /**
-   * Returns an index into `labels`: an exact name beats the longest pattern. Cheap enough for every call: no
-   * allocation, one pass over the prefixes.
-   */
+  /** Returns an index into `labels`: an exact name beats the longest pattern. Cheap enough for every call. */
   indexOf(lockName: string): number {
     const other = this.labels.length - 1;
     if (other === 0) return other;

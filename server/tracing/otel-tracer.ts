@@ -98,10 +98,7 @@ class TracedPart implements Span {
   readonly #tracer: otel.Tracer;
   readonly #span: otel.Span;
   readonly #context: otel.Context;
-  /**
-   * The time at which performance.now() was 0. All parts of a call have the same, so that they do not seem to begin
-   * before the call, or to end after it: by itself, each span would begin at a whole millisecond.
-   */
+  /** When performance.now() was 0; the same for all parts of a call. Each alone would begin at a whole millisecond. */
   readonly #zeroMs: number;
 
   constructor(tracer: otel.Tracer, span: otel.Span, parent: otel.Context, zeroMs: number) {

@@ -52,10 +52,7 @@ const BUFFERING: Readonly<Record<keyof Buffering, string>> = {
   exportTimeoutMillis: "OTEL_BSP_EXPORT_TIMEOUT",
 };
 
-/**
- * Traces are on if OTEL_TRACES_EXPORTER names `otlp`, or if it is unset and an OTLP endpoint is set; never with
- * OTEL_SDK_DISABLED=true.
- */
+/** If OTEL_TRACES_EXPORTER names `otlp`, or it is unset and an OTLP endpoint is set; never with OTEL_SDK_DISABLED=true. */
 export function areTracesOn(env: Env): boolean {
   if (textOf(env, "OTEL_SDK_DISABLED").toLowerCase() === "true") return false;
   const exporters = textOf(env, "OTEL_TRACES_EXPORTER");

@@ -12,10 +12,7 @@ import { durationMessage, leaseMessage } from "../messages/messages.ts";
 import { asking, giveBackUnheard } from "./claims.ts";
 import { type Check, WAIT } from "./fields.ts";
 
-/**
- * Answers without leases if there is nothing to take, within max_wait if that is set. Throws BAD_REQUEST or a Fault of the
- * engine.
- */
+/** Answers without leases if there is nothing to take, within max_wait if that is set. */
 export async function capture({ engine }: MethodContext, { ask, maxWaitUs }: CheckedCapture, call: Call) {
   const captured =
     maxWaitUs === null

@@ -20,10 +20,7 @@ export interface Settled {
   readonly nowUs: number;
 }
 
-/**
- * One call that follows one claim: a blocked Acquire or a WaitInQueue. The engine knows it as a follower; it detaches if
- * the call ends before the claim does.
- */
+/** A blocked Acquire or a WaitInQueue. It detaches from the engine if the call ends before the claim does. */
 export class Wait implements Follower {
   readonly placed?: (place: Place, nowUs: number) => void;
   readonly #engine: Pick<LockEngine, "detach">;
@@ -31,16 +28,10 @@ export class Wait implements Follower {
   readonly #over: () => void;
   #settled: Settled | undefined;
   #stopped: Error | undefined;
-  /**
-   * Called when #settled or #stopped is set. Not a promise for each wait, because there may be tens of thousands of
-   * waits.
-   */
+  /** Called when #settled or #stopped is set. Not a promise each: there may be tens of thousands of waits. */
   #wake: (() => void) | undefined;
 
-  /**
-   * Must be closed. Throws OVERLOADED if there is no room for the wait. Without `placed`, the engine works out no
-   * places for it.
-   */
+  /** Must be closed. Throws OVERLOADED. Without `placed`, the engine works out no places for it. */
   constructor(
     engine: Pick<LockEngine, "detach">,
     call: Call,
@@ -102,10 +93,7 @@ export function keepRoom({ client: { identity, usage } }: Call, asked: AskedFor)
   return identity === NOBODY ? null : usage.ask(identity, asked);
 }
 
-/**
- * Runs a command that asks for leases or places. Throws OVERLOADED beyond the quota of its caller; until the command is
- * decided, its room in the quota is kept.
- */
+/** Runs a command that asks for leases or places, with room for it in its caller's quota. Throws OVERLOADED beyond that. */
 export function asking<Answer>(call: Call, asked: AskedFor, command: () => Promise<Answer>): Promise<Answer> {
   const { admission } = call.client;
   const done = keepRoom(call, asked);

@@ -100,10 +100,7 @@ export class Check {
     return text;
   }
 
-  /**
-   * What the value of an enum means; undefined: nothing. `names`: all values, for the error. Enums of proto3 are open: any
-   * number can arrive.
-   */
+  /** What the value of an enum means; undefined: nothing. `names`: all values, for the error. */
   enum<Meaning>(
     value: number,
     meanings: Readonly<Record<number, Meaning>>,

@@ -118,10 +118,7 @@ function checkAfterName(
   return name;
 }
 
-/**
- * Checks that the token was made for such a request. `last`: the name or pattern that it stands for; null: it is no
- * token of this server.
- */
+/** Checks that the token is of such a request. `last`: what it stands for; null: it is none of this server. */
 function checkPlace(last: string | null, { prefix }: PageRequest, check: Check): void {
   if (last === null || Buffer.byteLength(last) > NAME_BYTES_MAX) {
     check.add("page_token", FOREIGN_TOKEN);

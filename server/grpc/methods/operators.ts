@@ -106,10 +106,7 @@ function checkLimit({ newLimit }: service.SetLimitRequest, check: Check): number
   }
 }
 
-/**
- * Throws VERSION_MISMATCH if the record does not have the expected version, and OVERLOADED if there is none and its
- * caller has as many records as its quota allows.
- */
+/** Throws VERSION_MISMATCH, or OVERLOADED for one record more than the quota of its caller. */
 export async function updateRecord(context: MethodContext, update: CheckedUpdateRecord, call: Call) {
   const { identity, usage } = call.client;
   const room = usage.roomForRecord(identity);
@@ -124,10 +121,7 @@ export async function updateRecord(context: MethodContext, update: CheckedUpdate
   }
 }
 
-/**
- * Answers whether this call deleted the record. Throws LOCK_IN_USE, or VERSION_MISMATCH if the record does not have the
- * expected version.
- */
+/** Answers whether this call deleted the record. Throws LOCK_IN_USE or VERSION_MISMATCH. */
 export async function deleteRecord(context: MethodContext, asked: CheckedDeleteRecord, call: Call) {
   const { name, expectedVersion } = asked;
   const outcome = await decided(context, call, { verb: "delete_record", ...asked });
@@ -144,10 +138,7 @@ export async function deleteRecord(context: MethodContext, asked: CheckedDeleteR
   }
 }
 
-/**
- * Ends one claim, or the first holders of a lock; `remaining`: holders that are left for further calls. Throws
- * UNKNOWN_LOCK.
- */
+/** Ends one claim, or the first holders of a lock; `remaining`: holders left for further calls. Throws UNKNOWN_LOCK. */
 export async function forceRelease(context: MethodContext, asked: CheckedForceRelease, call: Call) {
   const { name, ticketNumber } = asked;
   const outcome = await decided(context, call, { verb: "force_release", ...asked });
@@ -204,10 +195,7 @@ function checkNotBefore(
   }
 }
 
-/**
- * Returns an instant in microseconds since 1970. Rounds parts of a microsecond up, so that nothing is granted before
- * it.
- */
+/** In microseconds since 1970. Rounds parts of one up, so that nothing is granted before it. */
 function checkInstant(instant: Timestamp, nowUs: number, check: Check): number {
   const { seconds, nanos } = instant;
   if (nanos < 0 || nanos > NANOS_MAX) {

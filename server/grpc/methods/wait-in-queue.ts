@@ -195,10 +195,7 @@ export class PlaceUpdates {
     this.#options = options;
   }
 
-  /**
-   * Takes the place as read at `nowUs` by the database's clock. Nobody joins ahead of a waiter, so a worse place was
-   * read earlier and is ignored.
-   */
+  /** As read at `nowUs`. Nobody joins ahead of a waiter, so a worse place was read earlier and is ignored. */
   offer(place: Place, nowUs: number): void {
     if (this.#latest && place.ahead > this.#latest.place.ahead) return;
     this.#latest = { place, nowUs, offeredMs: performance.now() };

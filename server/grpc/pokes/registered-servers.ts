@@ -148,10 +148,7 @@ function clientOf(address: string, tls: TlsMaterial | null): Client {
   return new Client(address, tls ? checked(address, tls) : credentials.createInsecure(), CHANNEL);
 }
 
-/**
- * Connects when there is first something to send. `tls`: this server's own material; the other servers are reached in
- * the same way.
- */
+/** Connects when there is first something to send. `tls`: this server's own; the others are reached in the same way. */
 export function pokeChannel(address: string, tls: TlsMaterial | null): PokeChannel {
   const client = clientOf(address, tls);
   return {

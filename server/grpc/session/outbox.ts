@@ -35,8 +35,8 @@ const FIRST_BYTES_MIN = 256;
 const FIRST_BYTES_MAX = 16_384;
 
 /**
- * `empty`: it has nothing to send. `gathering`: it sends a message at the end of the tick. `writing`: the connection has
- * not taken the last message yet. `gathering_behind`: the same, and the next message follows.
+ * `gathering`: it sends at the end of the tick. `writing`: the connection has not taken the last message yet.
+ * `gathering_behind`: the same, and the next message follows.
  */
 type State = "empty" | "gathering" | "writing" | "gathering_behind";
 

@@ -79,10 +79,7 @@ export class SessionLeases {
     return this.#held.size;
   }
 
-  /**
-   * An open call was given the lease or has kept it, in the tick of the commit. Pass the result to `answered` when the
-   * call is over.
-   */
+  /** An open call was given the lease or has kept it, in the tick of the commit. Pass the result to `answered`. */
   decided(claim: Claim): SessionLease | undefined {
     if (this.#isClosed) return undefined;
     const lease = this.#lease(claim);
@@ -130,10 +127,7 @@ export class SessionLeases {
     if (isUnconfirmed(lease)) this.#unacknowledged.push({ response, lease });
   }
 
-  /**
-   * The client releases the lease: if that ends it, the end is no loss. Pass the result to `gaveBack`. undefined: the
-   * session does not know the lease.
-   */
+  /** If that ends it, the end is no loss. Pass the result to `gaveBack`; undefined: the session does not know it. */
   givesBack(leaseId: string): SessionLease | undefined {
     const lease = this.#held.get(secretOf(leaseId));
     if (lease) lease.releases += 1;
@@ -161,8 +155,8 @@ export class SessionLeases {
   }
 
   /**
-   * Forgets leases whose time was over long ago: another server has ended them. This server's own clock decides, because
-   * no lease ends when the database's clock is set ahead.
+   * Forgets leases that another server has ended. This server's own clock decides: no lease ends when the database's is
+   * set ahead.
    */
   forgetEnded(): void {
     const untilMs = this.#nowMs() - LEASE_FORGOTTEN_AFTER_MS;

@@ -163,10 +163,7 @@ export class Session {
     setImmediate(() => this.#endIfDone());
   }
 
-  /**
-   * The same while the server goes on: the session's waits end here with the error, and clients come back to their
-   * places through another server or connection.
-   */
+  /** The same while the server goes on: waits end with the error, and clients come back to their places elsewhere. */
   sendElsewhere(why: Error): void {
     if (this.#state === "going_away") return;
     this.drain();
