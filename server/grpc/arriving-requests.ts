@@ -48,8 +48,7 @@ export class ArrivingRequests {
   }
 
   get bound(): BoundUse {
-    let used = 0;
-    for (const calls of [this.#arriving, this.#streams]) for (const { call } of calls) used += bytesOf(call);
+    const used = this.#incomplete().reduce((sum, { bytes }) => sum + bytes, 0);
     return { bound: "arriving_bytes", kind: "room", used, max: bounds.ARRIVING_BYTES_MAX };
   }
 
@@ -88,21 +87,24 @@ export class ArrivingRequests {
   }
 
   #boundParts(): void {
-    let bytes = 0;
-    const found: { readonly one: Arriving; readonly bytes: number }[] = [];
-    for (const calls of [this.#arriving, this.#streams]) {
-      for (const one of calls) {
-        const own = bytesOf(one.call);
-        bytes += own;
-        if (own > 0) found.push({ one, bytes: own });
-      }
-    }
+    const found = this.#incomplete();
+    let bytes = found.reduce((sum, one) => sum + one.bytes, 0);
     if (bytes <= bounds.ARRIVING_BYTES_MAX) return;
     for (const { one, bytes: own } of found.sort((a, b) => b.bytes - a.bytes)) {
       if (bytes <= bounds.ARRIVING_BYTES_MAX / 2) return;
       bytes -= own;
       this.#end(one, tooManyUnfinished());
     }
+  }
+
+  #incomplete(): { readonly one: Arriving; readonly bytes: number }[] {
+    const found = [];
+    for (const calls of [this.#arriving, this.#streams])
+      for (const one of calls) {
+        const bytes = bytesOf(one.call);
+        if (bytes > 0) found.push({ one, bytes });
+      }
+    return found;
   }
 
   #endOldest(): void {

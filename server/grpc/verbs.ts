@@ -128,25 +128,17 @@ const { method } = service.LockService;
  */
 export const VERBS = {
   release: verb(method.release, {
-    check: leases.checkRelease,
-    begin: leases.release,
-    admission: "urgent",
-    right: "use",
-    touches: lockOf,
+    ...{ check: leases.checkRelease, begin: leases.release },
+    ...{ admission: "urgent", right: "use", touches: lockOf },
   }),
   renew: verb(method.renew, {
-    check: leases.checkRenew,
-    begin: leases.renew,
-    admission: "urgent",
-    right: "use",
-    touches: lockOf,
+    ...{ check: leases.checkRenew, begin: leases.renew },
+    ...{ admission: "urgent", right: "use", touches: lockOf },
     leases: ({ lease }) => (lease ? [lease] : []),
   }),
   renewLeases: verb(RENEW_LEASES, {
-    check: leases.checkRenewLeases,
-    run: leases.renewLeases,
-    admission: "urgent",
-    right: "use",
+    ...{ check: leases.checkRenewLeases, run: leases.renewLeases },
+    ...{ admission: "urgent", right: "use" },
     // Asked for each lease by itself, so that a lease without the right costs only its own renewal.
     touches: nothing,
     leases: ({ leases = [] }) =>
@@ -157,9 +149,7 @@ export const VERBS = {
     ...{ right: "operate", touches: named },
   }),
   setLimit: verb(method.setLimit, {
-    check: operators.checkSetLimit,
-    run: operators.setLimit,
-    right: "operate",
+    ...{ check: operators.checkSetLimit, run: operators.setLimit, right: "operate" },
     touches: ({ target }) => (target.kind === "name" ? named(target) : { prefix: target.prefix }),
   }),
   updateRecord: verb(method.updateRecord, {
@@ -171,27 +161,21 @@ export const VERBS = {
     ...{ right: "admin", touches: named },
   }),
   acquire: verb(method.acquire, {
-    check: checkAcquire,
-    begin: acquire,
-    right: "use",
+    ...{ check: checkAcquire, begin: acquire, right: "use" },
     touches: ({ ask }) => named(ask),
     isWait: ({ whenBusy }) => whenBusy.case === "wait",
     leases: ({ outcome }) => (outcome?.case === "lease" ? [outcome.value] : []),
   }),
   // A capture that waits is not admitted: it takes no room from commands that do not wait.
   capture: verb(method.capture, {
-    check: checkCapture,
-    run: capture,
-    right: "use",
+    ...{ check: checkCapture, run: capture, right: "use" },
     touches: ({ ask: { target } }) =>
       target.kind === "names" ? { names: target.names } : { prefix: target.prefix },
     isWait: ({ maxWait }) => maxWait !== undefined,
     leases: ({ leases = [] }) => leases,
   }),
   waitInQueue: verb(method.waitInQueue, {
-    check: checkWaitInQueue,
-    run: waitInQueue,
-    right: "use",
+    ...{ check: checkWaitInQueue, run: waitInQueue, right: "use" },
     touches: ({ target }) => (target.kind === "ask" ? named(target.ask) : lockOf(target)),
     isWait: () => true,
     leases: ({ update }) => (update?.case === "granted" ? [update.value] : []),

@@ -1,7 +1,7 @@
 // Why a claim waits, as a message that a program acts on and in one line that a person understands. Pure.
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { type WaitCause as WaitCauseMessage, WaitCauseSchema } from "#proto/rowlock/v1/lock_pb.js";
+import { WaitCauseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { ExplainWaitResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim } from "../../core/claim.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
@@ -17,7 +17,7 @@ export function explanationMessage(
   return {
     lock: messages.lockMessage({ lock: { ...lock, record: null }, limit, holders: [], waiters: [] }),
     ...(claim && { claim: messages.claimMessage(claim, lock.name) }),
-    causes: causes.map((cause) => causeMessage(cause, lock.name)),
+    causes: causes.map((cause) => create(WaitCauseSchema, { cause: fieldOf(cause, lock.name) })),
     summary: summaryOf(explained),
     ...(estimate && {
       estimate: {
@@ -28,10 +28,6 @@ export function explanationMessage(
       },
     }),
   };
-}
-
-function causeMessage(cause: WaitCause, lockName: string): WaitCauseMessage {
-  return create(WaitCauseSchema, { cause: fieldOf(cause, lockName) });
 }
 
 function fieldOf(

@@ -60,82 +60,78 @@ class OneAcquire extends OneDecision<AcquireAnswer, AcquireMessage> {
     const { outcome, lockName } = answer;
     if (this.#wait && outcome.kind === "waiting")
       return this.#untilGranted(this.#wait, outcome.claim, lockName);
-    const known = answeredNow(this.#context, answer, this.#ask, this.call);
-    return known ? { outcome: known } : this.#afterReading(answer);
+    const known = this.#answeredNow(answer);
+    return known ? { outcome: known } : this.#answeredAfterReading(answer);
   }
 
   async #untilGranted(wait: Wait, waiting: Claim, lockName: string): Promise<AcquireMessage> {
     const { engine } = this.#context;
     try {
-      const { claim, nowUs } = await wait.untilSettled(waiting, () => canReturn(this.#ask));
+      const { claim, nowUs } = await wait.untilSettled(waiting, () => this.#canReturn);
       if (claim.state !== "held")
         return { outcome: { case: "ended", value: await endOf(engine, claim, lockName, this.call) } };
-      giveBackUnheard(engine, claim, this.call, canReturn(this.#ask));
+      giveBackUnheard(engine, claim, this.call, this.#canReturn);
       return { outcome: { case: "lease", value: leaseMessage(claim, lockName, nowUs) } };
     } finally {
       wait.close();
     }
   }
 
-  async #afterReading(answer: AcquireAnswer): Promise<AcquireMessage> {
-    return { outcome: await answeredAfterReading(this.#context, answer, this.#ask, this.call) };
-  }
-
   protected ended(answer: AcquireAnswer | null): void {
     this.#decided?.();
     if (answer?.outcome.kind !== "waiting") this.#wait?.close();
   }
-}
 
-/** The outcome as the answer says it; null: the answer needs a further read. */
-function answeredNow(
-  { engine, graceUs }: MethodContext,
-  { outcome, lockName, nowUs }: AcquireAnswer,
-  ask: AcquireInput,
-  call: Call,
-): Outcome | null {
-  switch (outcome.kind) {
-    case "held":
-      giveBackUnheard(engine, outcome.claim, call, canReturn(ask));
-      return { case: "lease", value: leaseMessage(outcome.claim, lockName, nowUs) };
-    case "waiting": {
-      const { claim, place } = outcome;
-      if (!place) return null;
-      giveBackUnheard(engine, claim, call, canReturn(ask));
-      return { case: "ticket", value: ticketMessage(claim, lockName, place, nowUs, graceUs) };
-    }
-    case "request_id_reused":
-      throw requestIdReused();
-    case "refused":
-    case "ended":
-      return null;
+  /** Whether a client that received no answer can ask for the same claim again. */
+  get #canReturn(): boolean {
+    return this.#ask.requestId !== "";
   }
-}
 
-async function answeredAfterReading(
-  context: MethodContext,
-  first: AcquireAnswer,
-  ask: AcquireInput,
-  call: Call,
-): Promise<Outcome> {
-  const { engine } = context;
-  let answer = first;
-  for (let tries = 1; ; tries++) {
-    const { outcome, lockName } = answer;
-    const known = answeredNow(context, answer, ask, call);
-    if (known) return known;
+  /** null: the answer needs a further read. */
+  #answeredNow({ outcome, lockName, nowUs }: AcquireAnswer): Outcome | null {
+    const { engine, graceUs } = this.#context;
     switch (outcome.kind) {
-      case "refused":
-        return { case: "refusal", value: await refusalOf(engine, { ...answer, outcome }, ask.permits, call) };
-      case "ended":
-        return { case: "ended", value: await endOf(engine, outcome.claim, lockName, call) };
+      case "held":
+        giveBackUnheard(engine, outcome.claim, this.call, this.#canReturn);
+        return { case: "lease", value: leaseMessage(outcome.claim, lockName, nowUs) };
       case "waiting": {
-        // The place is missing only if the claim existed before: the request id is used again, or the answer of a COMMIT
-        // was lost. In the second case, asking again without a request id would make another claim.
-        const mayAskAgain = tries < PLACE_TRIES_MAX && ask.requestId !== "";
-        const place = (await engine.place(outcome.claim, call)) ?? (mayAskAgain ? null : FIRST);
-        if (place) answer = { ...answer, outcome: { ...outcome, place } };
-        else answer = await asking(call, askedFor(ask), () => engine.acquire(ask, null, call));
+        const { claim, place } = outcome;
+        if (!place) return null;
+        giveBackUnheard(engine, claim, this.call, this.#canReturn);
+        return { case: "ticket", value: ticketMessage(claim, lockName, place, nowUs, graceUs) };
+      }
+      case "request_id_reused":
+        throw requestIdReused();
+      case "refused":
+      case "ended":
+        return null;
+    }
+  }
+
+  async #answeredAfterReading(first: AcquireAnswer): Promise<AcquireMessage> {
+    const { engine } = this.#context;
+    const { call } = this;
+    const ask = this.#ask;
+    let answer = first;
+    for (let tries = 1; ; tries++) {
+      const { outcome, lockName } = answer;
+      const known = this.#answeredNow(answer);
+      if (known) return { outcome: known };
+      switch (outcome.kind) {
+        case "refused": {
+          const value = await refusalOf(engine, { ...answer, outcome }, ask.permits, call);
+          return { outcome: { case: "refusal", value } };
+        }
+        case "ended":
+          return { outcome: { case: "ended", value: await endOf(engine, outcome.claim, lockName, call) } };
+        case "waiting": {
+          // The place is missing only if the claim existed before: the request id is used again, or the answer of a COMMIT
+          // was lost. In the second case, asking again without a request id would make another claim.
+          const mayAskAgain = tries < PLACE_TRIES_MAX && this.#canReturn;
+          const place = (await engine.place(outcome.claim, call)) ?? (mayAskAgain ? null : FIRST);
+          if (place) answer = { ...answer, outcome: { ...outcome, place } };
+          else answer = await asking(call, askedFor(ask), () => engine.acquire(ask, null, call));
+        }
       }
     }
   }
@@ -143,11 +139,6 @@ async function answeredAfterReading(
 
 export function askedFor({ mayWait }: AcquireInput) {
   return { claims: 1, waiters: mayWait ? 1 : 0 };
-}
-
-/** Whether a client that received no answer can ask for the same claim again. */
-function canReturn(ask: AcquireInput): boolean {
-  return ask.requestId !== "";
 }
 
 type WhenBusy = "refuse" | "enqueue" | "wait";

@@ -158,13 +158,15 @@ export function giveBackUnheard(engine: LockEngine, claim: Claim, call: Call, ca
   if (!canReturn && call.isCancelled) engine.detach(claim, null, false);
 }
 
+export type To<Message> = Pick<Reply<Message>, "answer" | "fail">;
+
 export abstract class OneDecision<Given, Message> implements Turn, Asker<Given> {
   readonly call: Call;
-  readonly #reply: Pick<Reply<Message>, "answer" | "fail">;
+  readonly #reply: To<Message>;
   #over = () => {};
 
   /** `reply`: the call itself, or the part of it that this decision is for. */
-  constructor(call: Call, reply: Pick<Reply<Message>, "answer" | "fail">) {
+  constructor(call: Call, reply: To<Message>) {
     this.call = call;
     this.#reply = reply;
   }

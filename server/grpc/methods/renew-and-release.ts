@@ -12,18 +12,18 @@ import type { LockEngine } from "../../engine/engine.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "../../engine/engine-bounds.ts";
 import { Fault } from "../../engine/faults.ts";
 import { authorize, shownEnd } from "../authorize.ts";
-import type { Call, MethodContext, Reply } from "../call.ts";
+import type { Call, MethodContext } from "../call.ts";
 import { RENEWED_AT_ONCE_MAX, RENEWED_LATER_MS_MAX } from "../grpc-bounds.ts";
 import { CallError, leaseLost, notGrantedYet, unknownClaim } from "../messages/call-error.ts";
 import { leaseMessage } from "../messages/messages.ts";
 import { failureOf } from "../messages/status.ts";
 import { costOfRenewal } from "../renewal-bounds.ts";
-import { OneDecision } from "./claims.ts";
+import { OneDecision, type To } from "./claims.ts";
 import { type Check, DELAY, TTL } from "./fields.ts";
 
 /** Fails with LEASE_LOST, NOT_GRANTED_YET or UNKNOWN_CLAIM. */
 export function renew({ engine }: MethodContext, asked: CheckedRenew, call: Call<RenewMessage>): void {
-  new Renewal(engine, asked, call, call).enter();
+  new Renewal(engine, { verb: "renew", ...asked, caller: call }, call, call).enter();
 }
 
 type RenewMessage = { readonly lease: Lease };
@@ -37,12 +37,7 @@ abstract class Keeping<Command extends Renew | Release, Message> extends OneDeci
   readonly #paid: (cost: number | null) => void;
 
   /** Throws OVERLOADED. */
-  constructor(
-    engine: Pick<LockEngine, "beginAsk">,
-    command: Command,
-    call: Call,
-    reply: Pick<Reply<Message>, "answer" | "fail">,
-  ) {
+  constructor(engine: Pick<LockEngine, "beginAsk">, command: Command, call: Call, reply: To<Message>) {
     super(call, reply);
     this.#engine = engine;
     this.#command = command;
@@ -70,15 +65,6 @@ function costOf(outcome: Outcome): number {
 }
 
 class Renewal extends Keeping<Renew, RenewMessage> {
-  constructor(
-    engine: Pick<LockEngine, "beginAsk">,
-    { ref, ttlUs }: CheckedRenew,
-    call: Call,
-    reply: Pick<Reply<RenewMessage>, "answer" | "fail">,
-  ) {
-    super(engine, { verb: "renew", ref, ttlUs, caller: call }, call, reply);
-  }
-
   protected messageOf({ outcome, lockName, nowUs }: AnswerTo<"renew">): RenewMessage {
     switch (outcome.kind) {
       case "held":
@@ -99,7 +85,7 @@ class Renewal extends Keeping<Renew, RenewMessage> {
  * If a renewal takes much longer than the first one, its answer is an error, though it may still take effect: its lock
  * is held up, and if the others waited for it, their holders would take their leases for lost.
  */
-export async function renewLeases(context: MethodContext, asked: readonly CheckedRenew[], call: Call) {
+export async function renewLeases({ engine }: MethodContext, asked: readonly CheckedRenew[], call: Call) {
   const late = Promise.withResolvers<never>();
   // Avoids an unhandled rejection if nobody waits for it any more.
   late.promise.catch(() => {});
@@ -110,11 +96,14 @@ export async function renewLeases(context: MethodContext, asked: readonly Checke
   const leases = await Promise.all(
     asked.map(async (checked) => {
       try {
-        const authorizing = authorize(call, RENEW, { lockId: checked.ref.lockId }, context.engine);
+        const authorizing = authorize(call, RENEW, { lockId: checked.ref.lockId }, engine);
         if (authorizing) await authorizing;
         const { promise, resolve, reject } = Promise.withResolvers<Lease>();
         const answer = (message?: RenewMessage | Buffer) => resolve((message as RenewMessage).lease);
-        new Renewal(context.engine, checked, call, { answer, fail: reject }).enter();
+        new Renewal(engine, { verb: "renew", ...checked, caller: call }, call, {
+          answer,
+          fail: reject,
+        }).enter();
         const value = await Promise.race([promise, late.promise]);
         first();
         return { outcome: { case: "lease" as const, value } };
