@@ -1,7 +1,6 @@
-// What a caller may do and see. Whether it may do what it asks for is asked after the check of a request and before its method,
-// so that a request with faults hears of them, and nothing is done or shown without a right. What an answer may show its
-// caller of locks, and of what others have done or set there, is decided here for every method and carrier: what may not be
-// shown is left out, never refused.
+// What a caller may do and see. It is asked after the check of a request and before its method, so that a request with
+// faults hears of them, and nothing is done or shown without a right. What an answer may not show of locks, and of what
+// others have done there, is left out for every method and carrier, never refused.
 
 import type { Identity } from "../access/access.ts";
 import { rightMissing } from "../access/access-error.ts";

@@ -137,7 +137,6 @@ function whyOf(error: unknown): { readonly why: string; readonly on?: string; re
   return cause instanceof Error ? { why, cause: cause.message } : { why, on: String(cause) };
 }
 
-/** Lets some through, of each key and of all. */
 class SomeOf {
   readonly #each: Rate;
   readonly #all: Rate;

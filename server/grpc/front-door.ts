@@ -47,11 +47,6 @@ interface Open {
   state: "waits" | "begun" | "refused";
 }
 
-interface Others {
-  open: number;
-  readonly made: Allowance;
-}
-
 /** A property of the stream, and no WeakMap: each collection looks through those. */
 const OPEN = Symbol("open call");
 
@@ -64,7 +59,8 @@ export class FrontDoor {
   readonly #turns = new StreamTurns();
   readonly #tooLarge: EarlyRefusal;
   readonly #missing: EarlyRefusal | null;
-  readonly #others = new WeakMap<object, Others>();
+  /** The calls of other services on each connection. */
+  readonly #others = new WeakMap<object, { open: number; readonly made: Allowance }>();
 
   constructor(options: FrontDoorOptions) {
     this.#options = options;
@@ -168,17 +164,13 @@ export class FrontDoor {
   }
 
   #takesOther(session: object, stream: ServerHttp2Stream): boolean {
-    let others = this.#others.get(session);
-    if (!others) {
-      others = { open: 0, made: new Allowance() };
-      this.#others.set(session, others);
-    }
+    const others = this.#others.get(session) ?? { open: 0, made: new Allowance() };
+    this.#others.set(session, others);
     if (others.open >= bounds.OTHER_STREAMS_MAX) return false;
     if (others.made.take(1, bounds.OTHER_CALLS, performance.now()) === 0) return false;
-    const own = others;
-    own.open += 1;
+    others.open += 1;
     stream.once("close", () => {
-      own.open -= 1;
+      others.open -= 1;
     });
     return true;
   }

@@ -55,7 +55,8 @@ export class OpenStreams {
     if (!this.#hasRoom(own, bytes, isUrgent)) return null;
     // Before it enters: its caller must not see it end before it has begun.
     while (this.#pendingBytes + bytes > this.#pendingBytesMax && this.#evictOne()) {}
-    const line = this.#lineOf(connection);
+    const line = this.#lines.get(connection) ?? { pending: new Set(), pendingBytes: 0, bytes: 0 };
+    this.#lines.set(connection, line);
     const stream = { line, bytes, evict, isPending: true };
     line.bytes += bytes;
     this.#bytes += bytes;
@@ -80,15 +81,6 @@ export class OpenStreams {
     line.bytes -= bytes;
     this.#bytes -= bytes;
     if (line.bytes === 0) this.#lines.delete(connection);
-  }
-
-  #lineOf(connection: object): Line {
-    let line = this.#lines.get(connection);
-    if (!line) {
-      line = { pending: new Set(), pendingBytes: 0, bytes: 0 };
-      this.#lines.set(connection, line);
-    }
-    return line;
   }
 
   /** One connection must not take all, and the last part is kept for renewals and releases. */

@@ -227,14 +227,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
     bounds: (): readonly BoundUse[] => {
       const waits = openWaits.count + arriving.count;
+      const openConnections = connectionDoor.count;
       return [
         { bound: "server_waits", kind: "room", used: waits, max: capacity.waits },
-        {
-          bound: "server_connections",
-          kind: "room",
-          used: connectionDoor.count,
-          max: capacity.connections,
-        },
+        { bound: "server_connections", kind: "room", used: openConnections, max: capacity.connections },
         ...sessions.bounds,
         ...admission.bounds,
         arriving.bound,

@@ -1,7 +1,7 @@
 // What the server knows of each connection: whether a caller was identified on it, how often that failed, by which
-// certificates its client was let in, and how old it is. Until a caller is known, a connection may have few calls open.
-// Ends in good order one on which calls fail again and again, or that has reached an age: an honest client opens another
-// one, and goes on. grpc-js's own option for the age would cut sessions off in mid-stream. Looks at no call itself.
+// certificates its client was let in, and how old it is. Ends in good order one on which calls fail again and again, or
+// that has reached an age: an honest client opens another one, and goes on. grpc-js's own option for the age would cut
+// sessions off in mid-stream. Looks at no call itself.
 
 import { constants, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
@@ -37,7 +37,6 @@ interface Connection {
   readonly session: ServerHttp2Session;
   readonly peer: string;
   readonly address: string | undefined;
-  /** By which its client was let in; none if there are no lists. */
   readonly chain: readonly Certified[];
   readonly failures: Allowance;
   isKnown: boolean;

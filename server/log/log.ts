@@ -52,7 +52,6 @@ export class Seldom {
   }
 }
 
-/** undefined: the line belongs to no traced call. */
 export function traceIds(span: Span | undefined) {
   return span && { trace_id: span.traceId, span_id: span.spanId };
 }

@@ -14,7 +14,6 @@ import { LockClasses, liveSeries } from "./series.ts";
 import { type AllSeries, INVARIANTS, METRICS } from "./table.ts";
 
 export interface MetricsOptions {
-  /** Exact names and patterns that are classes of their own. */
   readonly classes: readonly string[];
   /** The key of the label of claims by which live claims are counted; null or unset: none. */
   readonly label?: string | null;
@@ -101,7 +100,6 @@ export class Metrics {
       this.#series.certificateExpiresSeconds.set(end.getTime() / 1e3, { file });
   }
 
-  /** The page of a scrape. `accept`: what the scraper takes, as HTTP says it. */
   async render(accept = ""): Promise<{ readonly text: string; readonly contentType: string }> {
     await Promise.all(this.#gauges.map((set) => set()));
     const nodes = await this.#nodeRegistry.metrics();

@@ -1,7 +1,6 @@
-// Starts and stops the traces of a server, as the standard variables of OpenTelemetry say: whether there are traces, over
-// which protocol, how many, and how they are buffered. The packages read the others (endpoint, headers, certificates,
-// timeout, compression, resource) themselves. A value that makes no sense is a warning and not an error: these variables
-// are often set for all programs of a machine at once. A server without traces loads nothing of OpenTelemetry.
+// Starts and stops the traces of a server, as those standard variables of OpenTelemetry say that its packages do not read
+// themselves. A value that makes no sense is a warning and not an error: these variables are often set for all programs
+// of a machine at once. A server without traces loads nothing of OpenTelemetry.
 
 import type { Tracer } from "../core/span.ts";
 import type { Buffering, Origin, OtelSettings, Protocol, Sampling, TracingLog } from "./otel-tracer.ts";

@@ -82,20 +82,18 @@ export const notWaiting = errorOf(
   "No claim with this id or number waits: it was granted, it has ended, or there is none.",
 );
 
-export function unknownLock(name: string): CallError {
-  return new CallError(
+export const unknownLock = (name: string) =>
+  new CallError(
     "UNKNOWN_LOCK",
     `There is no lock "${name}": nobody has used this name yet, or the server has forgotten the idle lock.`,
   );
-}
 
-export function leaseLost(ended: Claim): CallError {
-  return new CallError(
+export const leaseLost = (ended: Claim) =>
+  new CallError(
     "LEASE_LOST",
     `The claim has ended (${ended.endReason}) and is never revived: stop what the lock protects, and acquire it anew.`,
     { ended },
   );
-}
 
 export const notGrantedYet = errorOf(
   "NOT_GRANTED_YET",
@@ -107,65 +105,58 @@ export const requestIdReused = errorOf(
   "The request id belongs to a claim for another lock, mode or number of permits: use a new id for each new request.",
 );
 
-export function versionMismatch(version: bigint): CallError {
-  return new CallError(
+export const versionMismatch = (version: bigint) =>
+  new CallError(
     "VERSION_MISMATCH",
     `The setting has version ${version}: read it again, and repeat the change with that as expected_version.`,
     { metadata: { version: String(version) } },
   );
-}
 
-export function recordVersionMismatch(version: bigint): CallError {
-  return new CallError(
+export const recordVersionMismatch = (version: bigint) =>
+  new CallError(
     "VERSION_MISMATCH",
     version === 0n
       ? "The lock has no record: read the lock again, and repeat the change with 0 as expected_version."
       : `The record has version ${version}: read the lock again, and repeat the change with that as expected_version.`,
     { metadata: { version: String(version) } },
   );
-}
 
-export function lockInUse(name: string): CallError {
-  return new CallError(
+export const lockInUse = (name: string) =>
+  new CallError(
     "LOCK_IN_USE",
     `Somebody holds "${name}" or waits for it: delete it when nobody does, or end their claims by ForceRelease.`,
   );
-}
 
 /** `bound`: its name in the table of errors. */
 function overloaded(bound: string, message: string, retryAfterMs = bounds.WAITS_RETRY_AFTER_MS): CallError {
   return new CallError("OVERLOADED", message, { metadata: { bound }, retryAfterMs });
 }
 
-export function tooManyWaits(waitsMax: number): CallError {
-  return overloaded(
+export const tooManyWaits = (waitsMax: number) =>
+  overloaded(
     "waits_on_connection",
     `This connection has ${waitsMax} open waits, which is as many as it may have: open another connection.`,
   );
-}
 
-export function tooManySessionWaits(waitsMax: number): CallError {
-  return overloaded(
+export const tooManySessionWaits = (waitsMax: number) =>
+  overloaded(
     "session_waits",
     `This session has ${waitsMax} open waits, which is as many as it may have: cancel some, or open another session.`,
   );
-}
 
 /** `bound`: the name of a bound of one connection or of one session, as errors.proto lists it. */
-export function tooMuchUnderWay(bound: string, retryAfterMs?: number): CallError {
-  return overloaded(
+export const tooMuchUnderWay = (bound: string, retryAfterMs?: number) =>
+  overloaded(
     bound,
     "This client has too many calls under way, including cancelled ones that are not over yet: wait until some of them end.",
     retryAfterMs,
   );
-}
 
-export function tooManyWaitsOfPrincipal(waitsMax: number): CallError {
-  return overloaded(
+export const tooManyWaitsOfPrincipal = (waitsMax: number) =>
+  overloaded(
     "principal_waits",
     `This caller has as many open waits as it may have (${waitsMax}, or fewer while few are left for others): cancel some, or try again later.`,
   );
-}
 
 /** `soonestMs`: when the client may renew again. */
 export function tooManyRenewals(soonestMs: number): CallError {
@@ -179,12 +170,11 @@ export function tooManyRenewals(soonestMs: number): CallError {
   );
 }
 
-export function serverIsFull(what: "waits" | "sessions"): CallError {
-  return overloaded(
+export const serverIsFull = (what: "waits" | "sessions") =>
+  overloaded(
     `server_${what}`,
     `This server has no room for more ${what}: try again later, or use another server.`,
   );
-}
 
 /** `what`: of pages at this server; `whose`: what has as many as it may have. */
 export function tooManyOfPages(
@@ -220,19 +210,17 @@ export const tooManyOfOtherServices = () =>
     "This connection makes too many calls for health and reflection: make fewer, or wait.",
   );
 
-export function requestLate(arrivesMs: number): CallError {
-  return new CallError(
+export const requestLate = (arrivesMs: number) =>
+  new CallError(
     "TIMEOUT",
     `The request did not arrive within ${arrivesMs} ms. Nothing was done: send it again, in one go.`,
   );
-}
 
-export function tooManyCommands(commandsMax: number): CallError {
-  return overloaded(
+export const tooManyCommands = (commandsMax: number) =>
+  overloaded(
     "session_commands",
     `This session has ${commandsMax} commands under way, which is as many as it may have: wait for some to be answered.`,
   );
-}
 
 export const unreadResults = () =>
   overloaded("results_unread", "Too many results are unread: read the session's responses.");
@@ -246,52 +234,41 @@ export function callNumberTaken(number: bigint): CallError {
   return badRequest([{ field: "call", description }]);
 }
 
-export function noCommand(): CallError {
-  return badRequest([{ field: "command", description: "is required: say what this call asks for" }]);
-}
+export const noCommand = () =>
+  badRequest([{ field: "command", description: "is required: say what this call asks for" }]);
 
-export function sessionSilent(silentMs: number): CallError {
-  return new CallError(
+export const sessionSilent = (silentMs: number) =>
+  new CallError(
     "SESSION_SILENT",
     `The client sent nothing in this session for ${silentMs} ms: open a new one, and use its tickets and leases there.`,
     { retryAfterMs: bounds.SHUTTING_DOWN_RETRY_AFTER_MS },
   );
-}
 
 export const timedOut = errorOf("TIMEOUT", "The command's timeout has passed. It may have taken effect.");
 
 export const cancelled = errorOf("CANCELLED", "The client cancelled the call. It may have taken effect.");
 
 /** Has the reason of `shuttingDown`, because the client has to do the same. */
-export function servedElsewhere(): CallError {
-  return shuttingDown(
-    "This server has lost its database, but another server reaches it: repeat the call there.",
-  );
-}
+export const servedElsewhere = () =>
+  shuttingDown("This server has lost its database, but another server reaches it: repeat the call there.");
 
 /** The same reason again: only this connection ends, but clients that know this reason open another one. */
-export function connectionTooOld(): CallError {
-  return shuttingDown("This connection has reached its greatest age: call again, over a new one.");
-}
+export const connectionTooOld = () =>
+  shuttingDown("This connection has reached its greatest age: call again, over a new one.");
 
-export function shuttingDown(
-  message = "This server is stopping: call again, through another one.",
-): CallError {
-  return new CallError("SHUTTING_DOWN", message, { retryAfterMs: bounds.SHUTTING_DOWN_RETRY_AFTER_MS });
-}
+export const shuttingDown = (message = "This server is stopping: call again, through another one.") =>
+  new CallError("SHUTTING_DOWN", message, { retryAfterMs: bounds.SHUTTING_DOWN_RETRY_AFTER_MS });
 
-export function headersTooLarge(bytesMax: number): CallError {
-  return new CallError(
+export const headersTooLarge = (bytesMax: number) =>
+  new CallError(
     "MESSAGE_TOO_LARGE",
     `The headers of the call are larger than the ${bytesMax} bytes that this server accepts (ROWLOCK_HEADER_BYTES_MAX).`,
     { metadata: { bytes_max: String(bytesMax) } },
   );
-}
 
-export function messageTooLarge(bytesMax: number): CallError {
-  return new CallError(
+export const messageTooLarge = (bytesMax: number) =>
+  new CallError(
     "MESSAGE_TOO_LARGE",
     `The message is larger than the ${bytesMax} bytes that this server accepts.`,
     { metadata: { bytes_max: String(bytesMax) } },
   );
-}

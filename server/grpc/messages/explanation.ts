@@ -74,26 +74,22 @@ export function summaryOf(explained: Explanation): string {
   const others = causes.filter(({ kind }) => kind !== "queued");
   const isHeld = others.some(({ kind }) => kind === "held");
   const namesLimit = others.some(({ kind }) => kind === "limit");
-  const parts = [
-    ...queueText(claim, place.ahead),
-    ...others.map((cause) => causeText(cause, explained)),
-    ...(isHeld && !namesLimit && limit.source !== "default"
-      ? [`limit ${limitText(limit, limitSet, nowUs)}`]
-      : []),
-    ...(estimate
-      ? [
-          `likely to last ${messages.spanText(estimate.medianUs)} ` +
-            `(${messages.spanText(estimate.lowUs)} to ${messages.spanText(estimate.highUs)})`,
-        ]
-      : []),
-  ];
-  return parts.join("; ");
+  const parts = [queueText(claim, place.ahead), ...others.map((cause) => causeText(cause, explained))];
+  if (isHeld && !namesLimit && limit.source !== "default")
+    parts.push(`limit ${limitText(limit, limitSet, nowUs)}`);
+  if (estimate) {
+    const { medianUs, lowUs, highUs } = estimate;
+    parts.push(
+      `likely to last ${messages.spanText(medianUs)} (${messages.spanText(lowUs)} to ${messages.spanText(highUs)})`,
+    );
+  }
+  return parts.filter((part) => part !== "").join("; ");
 }
 
-function queueText(claim: Claim | null, ahead: number): string[] {
-  if (claim) return [`${ordinal(ahead + 1)} in the queue`];
-  if (ahead === 0) return [];
-  return [ahead === 1 ? "1 waits for it" : `${ahead} wait for it`];
+function queueText(claim: Claim | null, ahead: number): string {
+  if (claim) return `${ordinal(ahead + 1)} in the queue`;
+  if (ahead === 0) return "";
+  return ahead === 1 ? "1 waits for it" : `${ahead} wait for it`;
 }
 
 function causeText(cause: WaitCause, { nowUs, claim, limitSet }: Explanation): string {

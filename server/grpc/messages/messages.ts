@@ -28,6 +28,7 @@ import { releasedOf } from "../../core/noted-change.ts";
 import type { LastRun, LockRecord } from "../../core/record.ts";
 import type { LimitSetting, ViewedLock } from "../../engine/answers.ts";
 import type { KeptChange } from "../../engine/history.ts";
+import type { Answer } from "../call.ts";
 import { CallError } from "./call-error.ts";
 import { READERS, WRITERS } from "./hot-codec.ts";
 import { Reader, Writer } from "./wire.ts";
@@ -60,22 +61,12 @@ export function asItIs(bytes: Buffer): Buffer {
 
 /** Throws a CallError (MALFORMED_MESSAGE) if the bytes are not that message. */
 export function decode<Schema extends DescMessage>(schema: Schema, bytes: Buffer): MessageShape<Schema> {
-  return decodeHot(schema, bytes) ?? decodeAny(schema, bytes);
-}
-
-/** undefined: there is no generated code for this message, or it gives these bytes up. */
-function decodeHot<Schema extends DescMessage>(
-  schema: Schema,
-  bytes: Buffer,
-): MessageShape<Schema> | undefined {
   const read = READERS.get(schema);
-  if (!read) return undefined;
-  const reader = new Reader(bytes);
-  const message = read(reader, bytes.length);
-  return reader.at === bytes.length ? (message as MessageShape<Schema>) : undefined;
-}
-
-function decodeAny<Schema extends DescMessage>(schema: Schema, bytes: Buffer): MessageShape<Schema> {
+  if (read) {
+    const reader = new Reader(bytes);
+    const message = read(reader, bytes.length);
+    if (reader.at === bytes.length) return message as MessageShape<Schema>;
+  }
   try {
     return fromBinary(schema, bytes, { readUnknownFields: false });
   } catch {
@@ -88,23 +79,19 @@ function decodeAny<Schema extends DescMessage>(schema: Schema, bytes: Buffer): M
 }
 
 /** Encodes an answer, or returns it if it already consists of bytes. */
-export function encode(schema: DescMessage, answer: MessageInitShape<DescMessage> | Buffer): Buffer {
+export function encode(schema: DescMessage, answer: Answer | Buffer): Buffer {
   if (Buffer.isBuffer(answer)) return answer;
   const writer = new Writer(ANSWER_BYTES);
   return encodeHot(writer, schema, answer) ? writer.finish() : encodeAny(schema, answer);
 }
 
-export function encodeInto(
-  writer: Writer,
-  schema: DescMessage,
-  answer: MessageInitShape<DescMessage> | Buffer,
-): void {
+export function encodeInto(writer: Writer, schema: DescMessage, answer: Answer | Buffer): void {
   if (Buffer.isBuffer(answer)) writer.raw(answer);
   else if (!encodeHot(writer, schema, answer)) writer.raw(encodeAny(schema, answer));
 }
 
 /** false: it has written nothing, because there is no generated code for this answer, or it gives the answer up. */
-function encodeHot(writer: Writer, schema: DescMessage, answer: MessageInitShape<DescMessage>): boolean {
+function encodeHot(writer: Writer, schema: DescMessage, answer: Answer): boolean {
   const write = WRITERS.get(schema);
   if (!write) return false;
   const from = writer.length;
@@ -112,7 +99,7 @@ function encodeHot(writer: Writer, schema: DescMessage, answer: MessageInitShape
   return writer.keep(from);
 }
 
-function encodeAny(schema: DescMessage, answer: MessageInitShape<DescMessage>): Buffer {
+function encodeAny(schema: DescMessage, answer: Answer): Buffer {
   const bytes = toBinary(schema, create(schema, answer), { writeUnknownFields: false });
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -205,13 +192,10 @@ export function changeMessage(change: KeptChange): pb.Change {
   });
 }
 
+type What = NonNullable<MessageInitShape<typeof pb.ChangeSchema>["what"]>;
+
 /** The history keeps it as text. */
-function whatChanged({
-  kind,
-  target,
-  from,
-  to,
-}: KeptChange): NonNullable<MessageInitShape<typeof pb.ChangeSchema>["what"]> {
+function whatChanged({ kind, target, from, to }: KeptChange): What {
   switch (kind) {
     case "limit":
       return {

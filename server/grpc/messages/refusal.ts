@@ -14,7 +14,6 @@ export interface Holders {
   readonly claims: readonly Claim[];
 }
 
-/** Whether a refusal or an end with this reason shows who holds the lock. */
 export function showsHolders(reason: Refused | EndReason): boolean {
   return reason === "busy" || reason === "timed_out";
 }

@@ -1,7 +1,7 @@
 // What the methods that ask for locks or keep them have in common: one decision of the engine, a wait for one claim, why
 // there is no lease, with the holders that the engine's answer leaves out, and the end of claims whose answer nobody receives.
 
-import type { ClaimEnd, Refusal } from "#proto/rowlock/v1/lock_pb.js";
+import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import { NOBODY } from "../../access/access.ts";
 import type { AskedFor } from "../../access/usage.ts";
 import type { Claim } from "../../core/claim.ts";
@@ -58,15 +58,9 @@ export class Wait implements Follower {
 
   /**
    * Call this once the engine has answered `waiting`. Throws what ended the call early, after detaching from the
-   * engine. `canReturn`, asked at that time: whether the client is able to come back.
-   *
-   * @param begin runs first; if it fails, so does the wait.
+   * engine. `canReturn`, asked then: whether the client can come back. `begin` runs first; if it fails, so does the wait.
    */
-  async untilSettled(
-    waiting: Claim,
-    canReturn: () => boolean,
-    begin?: () => Promise<void>,
-  ): Promise<Settled> {
+  async untilSettled(waiting: Claim, canReturn: () => boolean, begin?: () => Promise<void>) {
     try {
       await begin?.();
       if (!this.#settled && !this.#stopped) {
@@ -114,12 +108,7 @@ export async function refusalOf(
   return refusedMessage(lockName, shown, permits, holders);
 }
 
-export async function endOf(
-  engine: LockEngine,
-  claim: Claim,
-  lockName: string,
-  call: Call,
-): Promise<ClaimEnd> {
+export async function endOf(engine: LockEngine, claim: Claim, lockName: string, call: Call) {
   const { endReason, lockId } = claim;
   const holders = endReason && (await holdersFor(engine, { lockId, lockName }, endReason, call));
   const ended = shownEnd(call, claim, lockName);

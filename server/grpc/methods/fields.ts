@@ -42,7 +42,6 @@ interface ListedLocks {
   readonly prefix: string;
 }
 
-/** What a request asks of its leases. */
 interface LeaseAsk {
   /** null: without end. */
   readonly ttlUs: number | null;
@@ -91,7 +90,6 @@ export class Check {
     return name;
   }
 
-  /** Text that may be empty. */
   text(text: string, bytesMax: number, field: string): string {
     // No UTF-16 code unit takes more than 3 bytes in UTF-8, so most texts need not be measured.
     const bytes = text.length * 3 <= bytesMax ? 0 : Buffer.byteLength(text);
@@ -112,7 +110,6 @@ export class Check {
     return meaning;
   }
 
-  /** The reason that a caller gives for a change. */
   reason(text: string, required: boolean): string {
     if (required && text === "")
       this.add("reason", `is required: say why, in 1 to ${bounds.TEXT_BYTES_MAX} bytes`);
@@ -178,7 +175,6 @@ export class Check {
     }
   }
 
-  /** A claim by its public number. */
   claimReference({ lockName, ticketNumber }: ClaimReference, field: string) {
     if (ticketNumber < 1n || ticketNumber > TICKET_NUMBER_MAX)
       this.add(
@@ -188,7 +184,6 @@ export class Check {
     return { name: this.name(lockName, `${field}.lock_name`), ticketNumber };
   }
 
-  /** A ticket or lease id. Does not check whether the claim exists. */
   claimId(id: string, field: string): ClaimRef {
     const ref = parseClaimId(id);
     if (!ref)

@@ -13,7 +13,6 @@ import { changeMessage, claimMessage, END_REASONS, STATES, timestampMessage } fr
 import type { Check } from "./fields.ts";
 import { checkPageSize, type PageAsked, pageOf, placeOfToken, requestMark, tokenAfter } from "./page.ts";
 
-/** Answers with one page. Throws ClientGone if the client hangs up. */
 export async function listClaims(
   { engine }: MethodContext,
   { query, pageSize, mark }: PageAsked<ClaimsQuery>,
@@ -104,7 +103,6 @@ function claimPositionOf(text: string): ClaimPosition | null {
 
 const VERB = "ListChanges";
 
-/** Answers with one page. Throws ClientGone if the client hangs up. */
 export async function listChanges(
   { engine }: MethodContext,
   { query, pageSize, mark }: PageAsked<ChangesQuery>,

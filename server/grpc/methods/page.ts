@@ -29,7 +29,6 @@ export interface Listing<Answer extends DescMessage, Item, Position> {
   readonly looksAhead?: boolean;
 }
 
-/** Answers with one page. Throws ClientGone if the client hangs up. */
 export async function pageOf<Answer extends DescMessage, Item, Position>(
   { schema, pageSize, items, shown, token, rest, looksAhead = false }: Listing<Answer, Item, Position>,
   { signal }: Pick<Call, "signal">,

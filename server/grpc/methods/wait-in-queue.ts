@@ -22,12 +22,7 @@ type WaitAnswer = Awaited<ReturnType<LockEngine["acquire"] | LockEngine["attach"
 
 // Not async, and it calls no async function without need: a wait of hours keeps the frames of async functions in
 // memory.
-export function waitInQueue(
-  context: MethodContext,
-  request: CheckedWait,
-  call: Call,
-  send: SendUpdate,
-): Promise<void> {
+export function waitInQueue(context: MethodContext, request: CheckedWait, call: Call, send: SendUpdate) {
   return new QueueStream(context, request, call, send).run();
 }
 

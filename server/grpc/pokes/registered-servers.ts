@@ -1,6 +1,6 @@
-// The register of servers: this server's own entry, and how the other servers over the same database are reached, for pokes
-// and requests to decide. With TLS, the other end must prove that it is the server at this address before anything is sent:
-// the secret in a poke is the only reason to believe it.
+// The register of servers: this server's own entry, and how the others are reached, for pokes and requests to decide.
+// With TLS, the other end must prove that it is the server at this address before anything is sent: the secret in a poke
+// is the only reason to believe it.
 
 import { randomBytes, X509Certificate } from "node:crypto";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";

@@ -210,19 +210,16 @@ export class Session {
   };
 
   #open(owner: string, labels: Record<string, string>): void {
-    const { replica, waitsMax, commandsMax, methods } = this.#context;
+    const { replica, waitsMax, commandsMax, messageBytesMax, methods } = this.#context;
     this.#terms = create(LeaseTermsSchema, { owner, labels });
     this.#hasLabels = Object.keys(labels).length > 0;
     this.#outbox.add({
       opened: {
         $typeName: "rowlock.v1.SessionOpened",
-        replica,
+        ...{ replica, waitsMax, commandsMax, messageBytesMax },
         heartbeatInterval: durationMessage(methods.graceUs * bounds.HEARTBEAT_PER_GRACE),
         silenceMax: durationMessage(this.#silenceMs * 1_000),
         gracePeriod: durationMessage(methods.graceUs),
-        waitsMax,
-        commandsMax,
-        messageBytesMax: this.#context.messageBytesMax,
       },
     });
   }
