@@ -1,6 +1,9 @@
 // Bounds how many commands of one client run in the engine at a time, so that a client which sends thousands does not
 // delay all others. A client is a principal or, if nobody is asked who they are, a session or a connection. All clients
-// with commands in the engine get an equal share of its room. A cancelled command keeps its place until its work is over.
+// with commands in the engine get an equal share of its room. A client's urgent commands (renewals, releases and
+// confirmations) run before its others, of which it gets no more while the next one has waited for long. A cancelled
+// command keeps its place until its work is over; one that was cancelled before is dropped when its turn comes, unless it
+// is urgent.
 
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import { CROWDED_FOR_MS } from "../engine/engine-bounds.ts";
@@ -14,8 +17,10 @@ export interface Admitted {
   readonly signal?: AbortSignal;
 }
 
+/** A command that asks to be admitted. Its methods must not throw. */
 export interface Turn {
   readonly call: Admitted;
+  /** Calls `over` once, when its work is done. */
   begin(over: () => void): void;
   /** Its call was cancelled before its turn came. */
   drop(why: unknown): void;

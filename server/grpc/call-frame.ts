@@ -119,6 +119,7 @@ export type Ended<Result> =
   | { readonly failure: null; readonly result: Result }
   | { readonly failure: Failure };
 
+/** Performs a call that has arrived: whatever is thrown on its way becomes its failure. */
 export function perform<Result>(served: Served, verb: AnyVerb, carrier: Carrier<Result>): void {
   new FramedCall(served, verb, carrier).identify();
 }

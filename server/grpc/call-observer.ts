@@ -13,8 +13,11 @@ import type { Reason } from "./messages/call-error.ts";
 import type { Failure } from "./messages/status.ts";
 
 type SpanIds = Pick<Span, "traceId" | "spanId">;
+
+/** How a call arrived. */
 export type Via = "call" | "session" | "page";
 
+/** Its methods must not throw. */
 export interface CallObserver {
   /**
    * Called once, at the end of each call. `method` is without its service (`Acquire`), `code` is a name (`OK`), and
@@ -31,12 +34,13 @@ export interface CallObserver {
   sessionMessage(direction: "received" | "sent", items: number, bytes: number): void;
 }
 
-const LOGGED: Partial<Record<Reason, string>> = {
-  DATABASE_UNAVAILABLE: "calls fail",
-  OUTCOME_UNKNOWN: "calls fail",
-  OVERLOADED: "calls fail",
-  KEYS_UNAVAILABLE: "calls fail",
-};
+/** The failures that are logged, beside bugs. */
+const LOGGED: ReadonlySet<Reason> = new Set([
+  "DATABASE_UNAVAILABLE",
+  "OUTCOME_UNKNOWN",
+  "OVERLOADED",
+  "KEYS_UNAVAILABLE",
+]);
 
 /**
  * Logs calls that failed through no fault of the caller: each bug in full, the others once per reason and interval.
@@ -46,7 +50,6 @@ export class FaultLog {
   readonly #logger: Logger;
   readonly #outage: Pick<OutageLog, "failed"> | undefined;
   readonly #seldom = new Seldom(bounds.FAULT_LOG_INTERVAL_MS);
-
   readonly #denied: DeniedCalls;
 
   /** Without `outage`, this log also takes the failures of a database outage. */
@@ -65,11 +68,11 @@ export class FaultLog {
         { method, incident, ...traceIds(span), err: cause },
         "call failed: a bug in the server",
       );
-    } else if (LOGGED[reason]) {
+    } else if (LOGGED.has(reason)) {
       if (this.#outage?.failed({ method }, cause)) return;
       const suppressed = this.#seldom.suppressed(reason);
       if (suppressed !== null)
-        this.#logger.warn({ method, reason, suppressed, ...traceIds(span), err: cause }, LOGGED[reason]);
+        this.#logger.warn({ method, reason, suppressed, ...traceIds(span), err: cause }, "calls fail");
     }
   }
 }
@@ -137,6 +140,7 @@ function whyOf(error: unknown): { readonly why: string; readonly on?: string; re
   return cause instanceof Error ? { why, cause: cause.message } : { why, on: String(cause) };
 }
 
+/** Lets some through, of each key and of all. */
 class SomeOf {
   readonly #each: Rate;
   readonly #all: Rate;

@@ -204,6 +204,7 @@ export abstract class OneDecision<Given, Message> implements Turn, Asker<Given> 
     );
   }
 
+  /** Asks the engine. Throws nothing. */
   protected abstract ask(): void;
   /** The answer; a promise if it needs a further read. Throws what the call fails with. */
   protected abstract messageOf(given: Given): Message | Promise<Message>;

@@ -36,6 +36,7 @@ export class PokeSender {
     this.#options = options;
   }
 
+  /** Never waits and never throws. A claim that cannot be sent counts as lost. */
   send({ replica, lockId, ticketNumber }: ClaimKey & { readonly replica: bigint }): void {
     if (this.#isClosed) return;
     let peer = this.#peers.get(replica);
