@@ -112,7 +112,7 @@ function isImplicit(field: DescField): boolean {
 // Readers
 
 function readerOf(message: DescMessage): string {
-  const type = message.name;
+  const type = typeOf(message);
   const members = message.members.filter((member) => member.kind === "oneof" || !isCold(member, READ));
   const fields = message.fields.filter((field) => !isCold(field, READ));
   const always = members.filter((member) => member.kind === "oneof" || isImplicit(member));
@@ -124,14 +124,9 @@ function readerOf(message: DescMessage): string {
   );
   const literal = `{ ${[`$typeName: ${JSON.stringify(message.typeName)}`, ...properties].join(", ")} }`;
   return `
-function read${type}(r: Reader, end: number): ${type} {
+function read${message.name}(r: Reader, end: number): ${type} {
   ${members.map((member) => declared(type, member)).join("\n")}
-  while (r.at < end) {
-    switch (r.tag()) {
-      ${fields.map(caseOf).join("\n")}
-      default: r.giveUp();
-    }
-  }
+  ${fields.length === 0 ? "" : `while (r.at < end) { const tag = r.tag(); ${fields.map(stepOf).join(" else ")} else r.giveUp(); }`}
   r.close(end);
   ${sometimes.length === 0 ? `return ${literal};` : `const message: ${type} = ${literal};`}
   ${sometimes.map(({ localName }) => `if (${localName} !== undefined) message.${localName} = ${localName};`).join("\n")}
@@ -149,19 +144,20 @@ function declared(type: string, member: DescField | DescOneof): string {
   return `let ${localName}: ${of} = ${scalarOf(member)[1]};`;
 }
 
-function caseOf(field: DescField): string {
+/** Gives up at the second value of a field that has one. */
+function stepOf(field: DescField): string {
   const { localName, oneof } = field;
-  const value = field.message ? `read${field.message.name}(r, r.end())` : `r.${scalarOrMap(field)}`;
-  const set = oneof
-    ? `if (${oneof.localName} !== undefined) r.giveUp(); ${oneof.localName} = { case: "${localName}", value: ${value} };`
-    : field.fieldKind === "list"
-      ? `${localName}.push(${value});`
-      : field.fieldKind === "map"
-        ? `${value};`
-        : field.fieldKind === "message"
-          ? `if (${localName} !== undefined) r.giveUp(); ${localName} = ${value};`
-          : `${localName} = ${value};`;
-  return `case ${tagOf(field)}: ${set} break;`;
+  const { localName: name } = oneof ?? field;
+  const isTag = `if (tag === ${tagOf(field)})`;
+  const many = field.fieldKind === "list" || field.fieldKind === "map";
+  const value = field.message
+    ? `read${field.message.name}(r, r.end(${many ? "" : name}))`
+    : `r.${scalarOrMap(field)}`;
+  if (field.fieldKind === "list") return `${isTag} ${name}.push(${value});`;
+  if (field.fieldKind === "map") return `${isTag} ${value};`;
+  if (!oneof) return `${isTag} ${name} = ${value};`;
+  const set = `${name} = { case: "${localName}", value: ${value} };`;
+  return field.message ? `${isTag} ${set}` : `${isTag} { if (${name} !== undefined) r.giveUp(); ${set} }`;
 }
 
 function scalarOrMap(field: DescField): string {
@@ -173,7 +169,6 @@ function scalarOrMap(field: DescField): string {
 // Writers
 
 function writerOf(message: DescMessage): string {
-  const type = message.name;
   // protobuf-es writes in this order, too.
   const fields = message.fields.toSorted((a, b) => a.number - b.number);
   const steps = fields.flatMap((field) => {
@@ -181,7 +176,7 @@ function writerOf(message: DescMessage): string {
     return field === field.oneof.fields[0] ? [writtenOneof(field.oneof)] : [];
   });
   return `
-function write${type}(w: Writer, m: MessageInitShape<typeof ${type}Schema>): void {
+function write${message.name}(w: Writer, m: MessageInitShape<typeof ${typeOf(message)}Schema>): void {
   ${steps.join("\n")}
 }`;
 }
@@ -218,37 +213,32 @@ function moduleOf({ file }: DescMessage): string {
   return file.name.startsWith("google/") ? "@bufbuild/protobuf/wkt" : `#proto/${file.name}_pb.js`;
 }
 
+/** The name of the module in the file: `lock_service`, `wkt`. */
+function aliasOf(module: string): string {
+  return module.replace(/^.*\/|_pb\.js$/g, "").replace("lock_service", "service");
+}
+
+function typeOf(message: DescMessage): string {
+  return `${aliasOf(moduleOf(message))}.${message.name}`;
+}
+
 function imports(): string {
-  const all = [...new Set([...READ, ...WRITTEN])];
-  return [...new Set(all.map(moduleOf))]
+  const modules = new Set([...READ, ...WRITTEN].map(moduleOf));
+  return [...modules]
     .sort()
-    .map((module) => {
-      const messages = all.filter((message) => moduleOf(message) === module);
-      const names = messages.flatMap((message) =>
-        READ.includes(message)
-          ? [`type ${message.name}`, `${message.name}Schema`]
-          : [`${message.name}Schema`],
-      );
-      return `import { ${names.sort(byName).join(", ")} } from "${module}";`;
-    })
+    .map((module) => `import * as ${aliasOf(module)} from "${module}";`)
     .join("\n");
 }
 
-/** As the linter orders imports. */
-function byName(a: string, b: string): number {
-  return a.replace("type ", "").localeCompare(b.replace("type ", ""), "en");
-}
-
 function table(name: string, verb: string, of: string, messages: readonly DescMessage[]): string {
-  const rows = messages.map(({ name }) => `[${name}Schema, ${verb}${name}],`).join("\n");
+  const rows = messages.map((message) => `[${typeOf(message)}Schema, ${verb}${message.name}],`).join("\n");
   return `export const ${name}: ReadonlyMap<DescMessage, ${of}> = new Map<DescMessage, ${of}>([${rows}]);`;
 }
 
 const source = `${HEAD}
 import type { DescMessage, Message, MessageInitShape } from "@bufbuild/protobuf";
 ${imports()}
-import type { Reader } from "./reader.ts";
-import type { Writer } from "./writer.ts";
+import type { Reader, Writer } from "./wire.ts";
 ${READ.map(readerOf).join("\n")}
 ${WRITTEN.map(writerOf).join("\n")}
 

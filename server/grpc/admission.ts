@@ -1,24 +1,16 @@
 // Bounds how many commands of one client run in the engine at a time, so that a client which sends thousands does not
 // delay all others. A client is a principal or, if nobody is asked who they are, a session or a connection. All clients
 // with commands in the engine get an equal share of its room. A client's urgent commands (renewals, releases and
-// confirmations) run before its other commands, of which it gets no more while the next one has waited for long. A
-// cancelled command keeps its place until its work is over; one that was cancelled before it begins is dropped when its
-// turn comes, unless it is urgent.
+// confirmations) run before its others, of which it gets no more while the next one has waited for long. A cancelled
+// command keeps its place until its work is over; one that was cancelled before is dropped when its turn comes, unless it
+// is urgent.
 
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import { CROWDED_FOR_MS } from "../engine/engine-bounds.ts";
-import {
-  ADMISSION_QUEUED_MAX,
-  COMMANDS_AT_ONCE,
-  COMMANDS_AT_ONCE_MIN,
-  COMMANDS_PER_TICK_MAX,
-  CROWDED_COMMANDS_PER_TICK_MAX,
-} from "./grpc-bounds.ts";
+import * as bounds from "./grpc-bounds.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
 import { RenewalBounds } from "./renewal-bounds.ts";
-import { RetryTimes } from "./retry-times.ts";
 
-/** What admission needs to know of a call. A cancelled one has a signal with the reason. */
 export interface Admitted {
   readonly isUrgent: boolean;
   readonly isCancelled?: boolean;
@@ -28,36 +20,30 @@ export interface Admitted {
 /** A command that asks to be admitted. Its methods must not throw. */
 export interface Turn {
   readonly call: Admitted;
-  /** The command may begin. It calls `over` once, when its work is done. */
+  /** Calls `over` once, when its work is done. */
   begin(over: () => void): void;
   /** Its call was cancelled before its turn came. */
   drop(why: unknown): void;
 }
 
 interface Queued {
-  /** performance.now() when it was queued. */
   readonly sinceMs: number;
   readonly turn: Turn;
 }
 
-/** The engine's room for commands, shared by all clients. */
 export class SharedAdmission {
   readonly #atOnce: number;
   readonly #shareMin: number;
-  /** Of principals with commands in the engine or in the queue. */
   readonly ofPrincipals = new Map<string, Admission>();
-  /** What clients may send to keep their leases. */
   readonly renewals = new RenewalBounds();
   /** Of each principal: its sessions that have used up their last tick. */
   readonly #pressing = new Map<string, Set<object>>();
-  /** Clients that have commands in the engine. */
   busy = 0;
-  /** Commands in the engine. */
   underWay = 0;
   /** When two clients last had commands in the engine. */
   #sharedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(atOnce = COMMANDS_AT_ONCE, shareMin = COMMANDS_AT_ONCE_MIN) {
+  constructor(atOnce = bounds.COMMANDS_AT_ONCE, shareMin = bounds.COMMANDS_AT_ONCE_MIN) {
     this.#atOnce = atOnce;
     this.#shareMin = shareMin;
   }
@@ -66,18 +52,17 @@ export class SharedAdmission {
     const queued = this.ofPrincipals.values().map((admission) => admission.queued);
     return [
       { bound: "commands_at_once", kind: "turns", used: this.underWay, max: this.#atOnce },
-      mostUsed("principal_commands", queued, ADMISSION_QUEUED_MAX),
+      mostUsed("principal_commands", queued, bounds.ADMISSION_QUEUED_MAX),
       this.renewals.bound,
     ];
   }
 
-  /** Counts a client whose first command enters the engine. */
   enter(): void {
     this.busy += 1;
     if (this.busy > 1) this.#sharedMs = performance.now();
   }
 
-  /** Whether several clients are served: they call again and again, and not always at the same moment. */
+  /** Whether several clients are served: they do not always call at the same moment. */
   get isCrowded(): boolean {
     return performance.now() - this.#sharedMs < CROWDED_FOR_MS;
   }
@@ -87,33 +72,24 @@ export class SharedAdmission {
    * clients are served, all sessions of a principal share the tick that a session without a principal has.
    */
   commandsInTick(session: object, principal: string, wasFull: boolean): number {
-    if (wasFull) this.#presses(session, principal);
-    else this.left(session, principal);
-    if (!wasFull || !this.isCrowded) return COMMANDS_PER_TICK_MAX;
+    if (!wasFull) this.left(session, principal);
+    else if (principal !== "")
+      this.#pressing.set(principal, (this.#pressing.get(principal) ?? new Set()).add(session));
+    if (!wasFull || !this.isCrowded) return bounds.COMMANDS_PER_TICK_MAX;
     const sessions = this.#pressing.get(principal)?.size ?? 1;
-    return Math.max(1, Math.floor(CROWDED_COMMANDS_PER_TICK_MAX / sessions));
+    return Math.max(1, Math.floor(bounds.CROWDED_COMMANDS_PER_TICK_MAX / sessions));
   }
 
-  #presses(session: object, principal: string): void {
-    if (principal === "") return;
-    const sessions = this.#pressing.get(principal);
-    if (sessions) sessions.add(session);
-    else this.#pressing.set(principal, new Set([session]));
-  }
-
-  /** The session has ended, or has not used up its tick. */
   left(session: object, principal: string): void {
     const sessions = this.#pressing.get(principal);
     if (sessions?.delete(session) && sessions.size === 0) this.#pressing.delete(principal);
   }
 
-  /** Commands that each of these clients may have in the engine. */
   get share(): number {
     return Math.max(this.#shareMin, Math.floor(this.#atOnce / Math.max(1, this.busy)));
   }
 }
 
-/** One client's commands: those in the engine, and those that wait for their turn. */
 export class Admission {
   readonly #admission: SharedAdmission;
   readonly #bound: string;
@@ -125,11 +101,10 @@ export class Admission {
   readonly #retryTimes = new RetryTimes();
   #isLeaving = false;
 
-  /** `bound`: what errors call the bound on waiting commands. */
   constructor(
     admission: SharedAdmission,
     bound: string,
-    queuedMax = ADMISSION_QUEUED_MAX,
+    queuedMax = bounds.ADMISSION_QUEUED_MAX,
     whenIdle: () => void = () => {},
   ) {
     this.#admission = admission;
@@ -138,12 +113,10 @@ export class Admission {
     this.#whenIdle = whenIdle;
   }
 
-  /** Commands that wait for their turn. */
   get queued(): number {
     return this.#urgent.length + this.#others.length;
   }
 
-  /** Commands in the engine. */
   get underWay(): number {
     return this.#underWay;
   }
@@ -154,10 +127,7 @@ export class Admission {
     return next && this.#retryTimes.ifLate(performance.now(), next.sinceMs, this.#others.length);
   }
 
-  /**
-   * Lets a command begin now, or queues it. Throws OVERLOADED if the queue is full, or so long that a command that is not
-   * urgent would wait for too long.
-   */
+  /** Lets a command begin now, or queues it. Throws OVERLOADED if the queue is full or, unless it is urgent, too slow. */
   enter(turn: Turn): void {
     if (this.#underWay > 0 && this.#underWay >= this.#admission.share) {
       const { isUrgent } = turn.call;
@@ -229,7 +199,7 @@ export function admissionOf(
       let shared = ofPrincipals.get(principal);
       if (!shared) {
         // Nothing is kept of principals that ask for nothing.
-        shared = new Admission(admission, "principal_commands", ADMISSION_QUEUED_MAX, () =>
+        shared = new Admission(admission, "principal_commands", bounds.ADMISSION_QUEUED_MAX, () =>
           ofPrincipals.delete(principal),
         );
         ofPrincipals.set(principal, shared);
@@ -237,4 +207,22 @@ export function admissionOf(
       shared.enter(turn);
     },
   };
+}
+
+export class RetryTimes {
+  #lastMs = Number.NEGATIVE_INFINITY;
+
+  /**
+   * undefined: another call would not wait for too long. Otherwise, after how many milliseconds it is to come back; each
+   * such answer takes the next time. `sinceMs`: when the first of the calls that wait now began to wait.
+   */
+  ifLate(nowMs: number, sinceMs: number, calls: number): number | undefined {
+    const firstMs = nowMs - sinceMs;
+    if (firstMs <= bounds.LATE_MS) return undefined;
+    // The calls that wait now came while the first of them waited. About as many were served in that time.
+    const servedEachMs = firstMs / calls;
+    const soonestMs = Math.max(this.#lastMs, nowMs + bounds.RETRY_AFTER_MIN_MS);
+    this.#lastMs = Math.min(soonestMs + 2 * servedEachMs, nowMs + bounds.RETRY_AFTER_MAX_MS);
+    return Math.ceil((this.#lastMs - nowMs) / bounds.RETRY_AFTER_STEP_MS) * bounds.RETRY_AFTER_STEP_MS;
+  }
 }

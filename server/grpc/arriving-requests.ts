@@ -5,13 +5,7 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
 import type { BoundUse } from "../core/bound-use.ts";
-import {
-  ANSWER_LEAVES_MS,
-  ARRIVING_BYTES_MAX,
-  ARRIVING_LOOK_MS,
-  PART_OF_MESSAGE_BYTES,
-  REQUEST_ARRIVES_MS,
-} from "./grpc-bounds.ts";
+import * as bounds from "./grpc-bounds.ts";
 import { requestLate, tooManyUnfinished } from "./messages/call-error.ts";
 import { failureOf } from "./messages/status.ts";
 
@@ -37,31 +31,25 @@ export interface ArrivingOptions {
   readonly isFull: (arriving: number) => boolean;
   /** Hears of each stream whose request, or the first message of its requests, has arrived. */
   readonly onArrived?: (stream: object | undefined) => void;
-  readonly nowMs?: () => number;
 }
 
 export class ArrivingRequests {
   readonly #options: ArrivingOptions;
-  readonly #nowMs: () => number;
-  /** In the order in which they began. */
   readonly #arriving = new Set<Arriving>();
   readonly #streams = new Set<Arriving>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ArrivingOptions) {
     this.#options = options;
-    this.#nowMs = options.nowMs ?? (() => performance.now());
   }
 
-  /** Calls whose request has not arrived. */
   get count(): number {
     return this.#arriving.size;
   }
 
   get bound(): BoundUse {
-    let used = 0;
-    for (const calls of [this.#arriving, this.#streams]) for (const { call } of calls) used += bytesOf(call);
-    return { bound: "arriving_bytes", kind: "room", used, max: ARRIVING_BYTES_MAX };
+    const used = this.#incomplete().reduce((sum, { bytes }) => sum + bytes, 0);
+    return { bound: "arriving_bytes", kind: "room", used, max: bounds.ARRIVING_BYTES_MAX };
   }
 
   /** Must stand where `explainReceiveLimit` says: it needs grpc-js's own call. */
@@ -70,9 +58,9 @@ export class ArrivingRequests {
     const calls = requestStream ? this.#streams : this.#arriving;
     call.start = (listener) => {
       if (!requestStream && this.#options.isFull(calls.size)) this.#endOldest();
-      const one = { call: call as CallOfGrpcJs, sinceMs: this.#nowMs() };
+      const one = { call: call as CallOfGrpcJs, sinceMs: performance.now() };
       calls.add(one);
-      this.#timer ??= setInterval(() => this.look(), ARRIVING_LOOK_MS).unref();
+      this.#timer ??= setInterval(() => this.look(), bounds.ARRIVING_LOOK_MS).unref();
       const { stream } = one.call;
       start(
         new Arrival(listener, !requestStream, {
@@ -87,10 +75,10 @@ export class ArrivingRequests {
 
   /** Ends what has taken too long, and then, if the parts take too much memory, those with the most of them. */
   look(): void {
-    const lateMs = this.#nowMs() - REQUEST_ARRIVES_MS;
+    const lateMs = performance.now() - bounds.REQUEST_ARRIVES_MS;
     for (const one of this.#arriving) {
       if (one.sinceMs > lateMs) break;
-      this.#end(one, requestLate(REQUEST_ARRIVES_MS));
+      this.#end(one, requestLate(bounds.REQUEST_ARRIVES_MS));
     }
     this.#boundParts();
     if (this.#arriving.size + this.#streams.size > 0) return;
@@ -99,21 +87,24 @@ export class ArrivingRequests {
   }
 
   #boundParts(): void {
-    let bytes = 0;
-    const found: { readonly one: Arriving; readonly bytes: number }[] = [];
-    for (const calls of [this.#arriving, this.#streams]) {
-      for (const one of calls) {
-        const own = bytesOf(one.call);
-        bytes += own;
-        if (own > 0) found.push({ one, bytes: own });
-      }
-    }
-    if (bytes <= ARRIVING_BYTES_MAX) return;
+    const found = this.#incomplete();
+    let bytes = found.reduce((sum, one) => sum + one.bytes, 0);
+    if (bytes <= bounds.ARRIVING_BYTES_MAX) return;
     for (const { one, bytes: own } of found.sort((a, b) => b.bytes - a.bytes)) {
-      if (bytes <= ARRIVING_BYTES_MAX / 2) return;
+      if (bytes <= bounds.ARRIVING_BYTES_MAX / 2) return;
       bytes -= own;
       this.#end(one, tooManyUnfinished());
     }
+  }
+
+  #incomplete(): { readonly one: Arriving; readonly bytes: number }[] {
+    const found = [];
+    for (const calls of [this.#arriving, this.#streams])
+      for (const one of calls) {
+        const bytes = bytesOf(one.call);
+        if (bytes > 0) found.push({ one, bytes });
+      }
+    return found;
   }
 
   #endOldest(): void {
@@ -134,7 +125,7 @@ export function endRequest(call: ServerInterceptingCallInterface): void {
   const { stream } = call as CallOfGrpcJs;
   if (!stream) return;
   const close = () => stream.destroyed || stream.close(constants.NGHTTP2_NO_ERROR);
-  setTimeout(close, ANSWER_LEAVES_MS).unref();
+  setTimeout(close, bounds.ANSWER_LEAVES_MS).unref();
 }
 
 interface Heard {
@@ -142,7 +133,6 @@ interface Heard {
   readonly over: () => void;
 }
 
-/** Passes on what arrives, and notices the request, or the end of the call. */
 class Arrival implements Listener {
   readonly #to: Listener;
   readonly #isOneRequest: boolean;
@@ -159,7 +149,11 @@ class Arrival implements Listener {
   }
 
   onReceiveMessage(message: unknown): void {
-    if (!this.#isOneRequest) this.#heard.came();
+    if (!this.#isOneRequest) {
+      this.#heard.came();
+      // The next ones of a stream say nothing new: they pass without this.
+      this.onReceiveMessage = this.#to.onReceiveMessage.bind(this.#to);
+    }
     this.#to.onReceiveMessage(message);
   }
 
@@ -183,5 +177,5 @@ function bytesOf({ decoder }: CallOfGrpcJs): number {
   if (!decoder) return 0;
   const { readPartialMessage, readMessageSize, readMessageRemaining } = decoder;
   if (readMessageRemaining === 0) return 0;
-  return readMessageSize - readMessageRemaining + readPartialMessage.length * PART_OF_MESSAGE_BYTES;
+  return readMessageSize - readMessageRemaining + readPartialMessage.length * bounds.PART_OF_MESSAGE_BYTES;
 }

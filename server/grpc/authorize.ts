@@ -1,9 +1,8 @@
-// What a caller may do and see. Whether it may do what it asks for is asked after the check of a request and before its method,
-// so that a request with faults hears of them, and nothing is done or shown without a right. What an answer may show its
-// caller of locks, and of what others have done or set there, is decided here for every method and carrier: what may not be
-// shown is left out, never refused.
+// What a caller may do and see. It is asked after the check of a request and before its method, so that a request with
+// faults hears of them, and nothing is done or shown without a right. What an answer may not show of locks, and of what
+// others have done there, is left out for every method and carrier, never refused.
 
-import { type Identity, NOBODY } from "../access/access.ts";
+import type { Identity } from "../access/access.ts";
 import { rightMissing } from "../access/access-error.ts";
 import { EVERYTHING } from "../access/policy.ts";
 import type { Needed, Right } from "../access/rights.ts";
@@ -18,44 +17,14 @@ import type { Client } from "./call.ts";
 
 /** What a request touches. A verb that only shows names leaves out those that its caller may not see instead. */
 export interface Touched {
-  /** Names of locks. */
   readonly names?: readonly string[];
-  /** All locks with this prefix. */
   readonly prefix?: string;
-  /** The lock of a claim. */
   readonly lockId?: bigint;
   /** The right that is enough here, instead of that of the verb. */
   readonly right?: Right;
 }
 
 export const NOTHING: Touched = {};
-
-/** What it needs to know of a verb. */
-interface AuthorizedVerb {
-  readonly needs: Needed;
-  readonly admission: string;
-  touches(asked: unknown): Touched;
-}
-
-/**
- * Counts a call, and asks whether its caller may make it: throws or rejects as `authorize`, and throws OVERLOADED beyond
- * the calls of its quota. What keeps leases or gives them back does not count.
- */
-export function admitCall(
-  call: Caller & { readonly client: Pick<Client, "identity" | "usage" | "renewals"> },
-  verb: AuthorizedVerb,
-  asked: unknown,
-  engine: Pick<LockEngine, "lockName">,
-): Promise<void> | undefined {
-  const { identity, usage } = call.client;
-  if (identity === NOBODY) return undefined;
-  if (verb.admission !== "urgent") usage.call(identity);
-  const touched = verb.touches(asked);
-  const needed = touched.right === undefined ? verb.needs : { ...verb.needs, right: touched.right };
-  return authorize(call, needed, touched, engine);
-}
-
-type ByClient = Caller & { readonly client: Pick<Client, "identity" | "renewals"> };
 
 /**
  * Throws RIGHT_MISSING, or rejects with it if the name of a lock must be looked up first. undefined: it is allowed. An id
@@ -64,7 +33,7 @@ type ByClient = Caller & { readonly client: Pick<Client, "identity" | "renewals"
  * many.
  */
 export function authorize(
-  call: ByClient,
+  call: Caller & { readonly client: Pick<Client, "identity" | "renewals"> },
   needed: Needed,
   { names, prefix, lockId }: Touched,
   engine: Pick<LockEngine, "lockName">,
@@ -96,10 +65,8 @@ export function authorize(
   return undefined;
 }
 
-/** Who gets an answer. */
 type ToClient = { readonly client: { readonly identity: Identity } };
 
-/** Names that a caller may see. */
 export interface Seen {
   /** All of them begin with this. */
   readonly prefix: string;
@@ -143,7 +110,6 @@ export function shownLimit(by: ToClient, limit: EffectiveLimit): EffectiveLimit 
   return maySeeSetting(by, limit) ? limit : { ...limit, pattern: "", version: 0n, reason: "" };
 }
 
-/** A lock whose name the caller may see. */
 export function shownLock(by: ToClient, view: ViewedLock): ViewedLock {
   return { ...view, limit: shownLimit(by, view.limit) };
 }

@@ -1,7 +1,6 @@
 // The frame around each call outside sessions, whatever carries it: finds out who calls, counts it among the open calls of
-// its connection, begins it, and reports how it ended. What carries the call, gRPC or the page, decodes the request, encodes
-// what the method answers, and sends it. Nothing here waits unless the caller's identity or the name of the lock must be
-// looked up.
+// its connection, begins it, and reports how it ended. Nothing here waits unless the caller's identity or the name of the
+// lock must be looked up.
 
 import type { Message } from "@bufbuild/protobuf";
 import { type ServerUnaryCall, status } from "@grpc/grpc-js";
@@ -49,12 +48,10 @@ export class ConnectionCalls {
     return mostUsed(BOUND, calls, this.#callsMax);
   }
 
-  /** As in Admission, for the connection; undefined for one whose calls bring credentials. */
   retryAfterIfLate(peer: string): number | undefined {
     return this.#open.get(peer)?.admission.retryAfterIfLate();
   }
 
-  /** Connections with open calls. */
   get connections(): number {
     return this.#open.size;
   }
@@ -82,19 +79,16 @@ export class ConnectionCalls {
   }
 }
 
-/** Who finds out who calls, and who hears how that turned out. */
 export interface Asking {
   readonly gate: Gate;
-  /** Unset: the outcome is reported to nobody. */
+  /** Who hears how that turned out. */
   readonly callers?: Callers;
 }
 
-/** What all calls share. */
 export interface Shared extends Frame, Asking {
   readonly methods: MethodContext;
 }
 
-/** What the calls outside sessions share. */
 export interface Served extends Shared {
   readonly connections: ConnectionCalls;
 }
@@ -112,20 +106,15 @@ export interface CarriedCall {
 export interface Carrier<Result> {
   readonly call: CarriedCall;
   readonly via: Via;
-  /** The caller's trace context. */
   parent(): TraceParent;
-  /** Who makes the call. */
   identify(): Identity | Promise<Identity>;
   decode(): Message;
-  /** Encodes the answer of a method; a stream ends without one. */
   encode(answer?: Answer | Buffer): Result;
-  /** Sends one message of a stream. */
   send?(message: Answer, written?: () => void): void;
   /** The call is over: sends its answer, or the failure. Must not throw. */
   end(ended: Ended<Result>): void;
 }
 
-/** How a call has ended. `failure`: null if it did not fail. */
 export type Ended<Result> =
   | { readonly failure: null; readonly result: Result }
   | { readonly failure: Failure };
@@ -222,19 +211,13 @@ class FramedCall<Result> extends OpenCall {
   }
 }
 
-/**
- * The client's deadline passes earlier than the server's, by the time that the call took to arrive, so the client
- * hangs up first.
- */
+/** The client's deadline passes before the server's, by the time that the call took to arrive. */
 function codeOfGone(call: CarriedCall): status {
   const hasPassed = Number(call.getDeadline()) <= Date.now() + DEADLINE_SLACK_MS;
   return hasPassed ? status.DEADLINE_EXCEEDED : status.CANCELLED;
 }
 
-/**
- * Who makes the call by its own credentials, which the connection's standing hears about. Throws, or rejects with, an
- * AccessError.
- */
+/** Who makes the call by its own credentials. Throws, or rejects with, an AccessError. */
 export function identified(
   { gate, callers }: Asking,
   call: Pick<ServerUnaryCall<Buffer, Buffer>, "metadata" | "getAuthContext" | "getPeer">,

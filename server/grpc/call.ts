@@ -9,15 +9,13 @@ import type { Claim, ClaimRef } from "../core/claim.ts";
 import type { Caller } from "../core/command.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import type { Admission } from "./admission.ts";
-import type { PlaceTurns } from "./methods/place-updates.ts";
 import type { OpenWaits } from "./open-waits.ts";
 import type { RenewalBound } from "./renewal-bounds.ts";
 
 export interface MethodContext {
   readonly engine: LockEngine;
   /** Makes streams take turns in sending places. */
-  readonly turns: PlaceTurns;
-  /** How long a place is kept without a sign of life. */
+  readonly turns: { take(go: () => void): void };
   readonly graceUs: number;
 }
 
@@ -25,14 +23,11 @@ export interface MethodContext {
 export interface Client {
   readonly identity: Identity;
   readonly usage: Usage;
-  /** Admits the client's commands to the engine. */
   readonly admission: Pick<Admission, "enter">;
   readonly waits: Pick<OpenWaits, "enter">;
-  /** Bounds its renewals and releases. */
   readonly renewals: RenewalBound;
 }
 
-/** An answer, or a message of a stream. */
 export type Answer = MessageInitShape<DescMessage>;
 
 /** How a call ends. None of these throws; what comes after the end counts for nothing. */
@@ -46,10 +41,8 @@ export interface Reply<Message = Answer> {
 
 export interface Call<Message = Answer> extends Caller, Reply<Message> {
   readonly client: Client;
-  /** Whether its verb is urgent: see `admission.ts`. */
   readonly isUrgent: boolean;
   readonly signal: AbortSignal;
-  /** Whether the signal is aborted, without making it. */
   readonly isCancelled: boolean;
   /** As the signal, for the one wait of the call: the listener hears of it, at once if it is so already; null: none does. */
   whenGone(listener: ((why: Error) => void) | null): void;

@@ -1,6 +1,6 @@
 // Refuses a call before anything is done for it: under a load that is too high, most calls end so, and what they cost is
 // taken from the others. A refusal is made once, and sent by the call's headers alone: without grpc-js, without its
-// request, and without a promise. Decides nothing: front-door.ts and the sessions do.
+// request, and without a promise. Decides nothing.
 
 import type { OutgoingHttpHeaders } from "node:http";
 import { constants, type ServerHttp2Stream } from "node:http2";
@@ -11,7 +11,6 @@ import { ANSWER_LEAVES_MS } from "./grpc-bounds.ts";
 import { type CallError, tooMuchUnderWay } from "./messages/call-error.ts";
 import { failureOf, packedStatus } from "./messages/status.ts";
 
-/** Who hears of refusals. */
 export interface Refused {
   readonly observer: Pick<Frame["observer"], "call">;
   readonly faultLog: Pick<Frame["faultLog"], "failed">;
@@ -20,9 +19,7 @@ export interface Refused {
 export class EarlyRefusal {
   readonly error;
   readonly failure;
-  /** As google.rpc.Status, encoded. */
   readonly packed: Buffer;
-  /** The trailers-only answer of gRPC. */
   readonly answer: OutgoingHttpHeaders;
 
   constructor(error: CallError | AccessError) {
@@ -49,10 +46,7 @@ export class EarlyRefusal {
     if (this.#answer(stream)) closeSoon(stream);
   }
 
-  /**
-   * The same, and leaves the client time to end its request: for those who have done nothing wrong. Returns whether
-   * somebody waits for the answer.
-   */
+  /** The same, and leaves the client time to end its request. Returns whether somebody waits for the answer. */
   endGently(stream: ServerHttp2Stream): boolean {
     if (stream.aborted || !this.#answer(stream)) return false;
     const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), ANSWER_LEAVES_MS).unref();
@@ -61,7 +55,6 @@ export class EarlyRefusal {
     return true;
   }
 
-  /** Returns false if the stream is gone. */
   #answer(stream: ServerHttp2Stream): boolean {
     if (stream.destroyed || stream.closed) return false;
     stream.on("error", ignore);
@@ -92,7 +85,6 @@ export function refuseUnseen(stream: ServerHttp2Stream): void {
   stream.close(constants.NGHTTP2_REFUSED_STREAM);
 }
 
-/** Answered streams whose requests may not have ended. */
 const answered: ServerHttp2Stream[] = [];
 
 /** Closes a stream that was answered: after this tick, in which most requests end by themselves. */

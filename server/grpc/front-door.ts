@@ -1,21 +1,15 @@
-// What becomes of a new call before grpc-js sees it, by its headers alone: whether they are small enough, whether they
-// name a caller where one is asked for, whether there is room, and whether it must wait for its turn or come back. What is
-// refused here costs no request, no promise and no line in the log of its own. Only calls that ask for something new are
-// to come back: renewals, releases, reads, sessions and the services beside LockService are not.
+// What becomes of a new call before grpc-js sees it, by its headers alone, which it mends first where Node or grpc-js
+// would read something else than was sent. What is refused here costs no request, no promise and no line in the log of its
+// own. Only calls that ask for something new are to come back: renewals, releases, reads, sessions and the services beside
+// LockService are not.
 
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { AccessError } from "../access/access-error.ts";
 import { Allowance } from "../core/allowance.ts";
 import { closeSoon, EarlyRefusal, ignore, type Refused, refuseUnseen, toComeBack } from "./early-refusal.ts";
-import { OTHER_CALLS, OTHER_STREAMS_MAX, UNKNOWN_OPENED_AT_ONCE_MAX } from "./grpc-bounds.ts";
-import { mendHeaders } from "./mended-headers.ts";
-import {
-  headersTooLarge,
-  tooManyOfOtherServices,
-  tooManyStreams,
-  tooManyUnfinished,
-} from "./messages/call-error.ts";
+import * as bounds from "./grpc-bounds.ts";
+import * as errors from "./messages/call-error.ts";
 import { headerBytes, type OpenStream, type OpenStreams } from "./open-streams.ts";
 import type { ReadingTurns } from "./reading-turns.ts";
 import type { Standing } from "./standing.ts";
@@ -29,10 +23,8 @@ export interface FrontDoorOptions {
   readonly reading: Pick<ReadingTurns<object>, "opened">;
   /** Nobody is asked who they are: whoever sends a request is known. */
   readonly isOpen: boolean;
-  /** As in Gate. */
   readonly withoutHeader: AccessError | null;
   readonly frame: Refused;
-  /** As in Admission, for the connection whose peer is named as in `getPeer` of its calls. */
   readonly retryAfterIfLate: (peer: string) => number | undefined;
 }
 
@@ -43,23 +35,16 @@ const BY_PATH: ReadonlyMap<unknown, AnyVerb> = new Map(
 );
 const SESSION = `${OWN}${LockService.method.session.name}`;
 
-const FULL = new EarlyRefusal(tooManyStreams());
-const UNFINISHED = new EarlyRefusal(tooManyUnfinished());
-const OTHERS = new EarlyRefusal(tooManyOfOtherServices());
+const FULL = new EarlyRefusal(errors.tooManyStreams());
+const UNFINISHED = new EarlyRefusal(errors.tooManyUnfinished());
+const OTHERS = new EarlyRefusal(errors.tooManyOfOtherServices());
 
 interface Open {
   readonly place: OpenStream;
   readonly connection: object;
-  /** Of LockService, where callers are identified. */
   readonly isOwn: boolean;
   /** Whether grpc-js has it, or the server has refused it because there is too much to do. */
   state: "waits" | "begun" | "refused";
-}
-
-/** The calls of other services on one connection. */
-interface Others {
-  open: number;
-  readonly made: Allowance;
 }
 
 /** A property of the stream, and no WeakMap: each collection looks through those. */
@@ -74,18 +59,16 @@ export class FrontDoor {
   readonly #turns = new StreamTurns();
   readonly #tooLarge: EarlyRefusal;
   readonly #missing: EarlyRefusal | null;
-  readonly #others = new WeakMap<object, Others>();
+  /** The calls of other services on each connection. */
+  readonly #others = new WeakMap<object, { open: number; readonly made: Allowance }>();
 
   constructor(options: FrontDoorOptions) {
     this.#options = options;
-    this.#tooLarge = new EarlyRefusal(headersTooLarge(options.headerBytesMax));
+    this.#tooLarge = new EarlyRefusal(errors.headersTooLarge(options.headerBytesMax));
     this.#missing = options.withoutHeader && new EarlyRefusal(options.withoutHeader);
   }
 
-  /**
-   * Takes a new call, and gives it to grpc-js now or in its turn, by `begin`; or refuses it. `raw`: the headers, names and
-   * values by turns.
-   */
+  /** Gives a new call to grpc-js now or in its turn, or refuses it. `raw`: the headers, names and values by turns. */
   take(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
@@ -116,7 +99,6 @@ export class FrontDoor {
     else this.#turns.add(connection, { stream, begin: beginHere, refuse });
   }
 
-  /** Whether the call may go on. Otherwise it is answered. */
   #admits(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
@@ -126,7 +108,7 @@ export class FrontDoor {
     const { streams, standing, reading, headerBytesMax } = this.#options;
     const { session } = stream;
     const openedAtOnce = session ? reading.opened(session) : 0;
-    if (session && openedAtOnce > UNKNOWN_OPENED_AT_ONCE_MAX && !standing.isKnown(session))
+    if (session && openedAtOnce > bounds.UNKNOWN_OPENED_AT_ONCE_MAX && !standing.isKnown(session))
       standing.cutOff(session);
     if (!session || standing.isEnding(session)) {
       refuseUnseen(stream);
@@ -160,7 +142,6 @@ export class FrontDoor {
     return true;
   }
 
-  /** The request of the call has arrived. */
   arrived(stream: object | undefined): void {
     const open = (stream as Marked | undefined)?.[OPEN];
     if (!open) return;
@@ -183,17 +164,13 @@ export class FrontDoor {
   }
 
   #takesOther(session: object, stream: ServerHttp2Stream): boolean {
-    let others = this.#others.get(session);
-    if (!others) {
-      others = { open: 0, made: new Allowance() };
-      this.#others.set(session, others);
-    }
-    if (others.open >= OTHER_STREAMS_MAX) return false;
-    if (others.made.take(1, OTHER_CALLS, performance.now()) === 0) return false;
-    const own = others;
-    own.open += 1;
+    const others = this.#others.get(session) ?? { open: 0, made: new Allowance() };
+    this.#others.set(session, others);
+    if (others.open >= bounds.OTHER_STREAMS_MAX) return false;
+    if (others.made.take(1, bounds.OTHER_CALLS, performance.now()) === 0) return false;
+    others.open += 1;
     stream.once("close", () => {
-      own.open -= 1;
+      others.open -= 1;
     });
     return true;
   }
@@ -221,4 +198,41 @@ export class FrontDoor {
 function forgetListeners(stream: ServerHttp2Stream): void {
   stream.removeAllListeners();
   stream.on("error", ignore);
+}
+
+const CREDENTIALS = "authorization";
+const DEADLINE = "grpc-timeout";
+const FORM = /(\d{1,8})\s*([HMSmun])/;
+const UNIT_MS: Readonly<Record<string, number>> = {
+  H: 3_600_000,
+  M: 60_000,
+  S: 1_000,
+  m: 1,
+  u: 1e-3,
+  n: 1e-6,
+};
+
+export function mendHeaders(headers: IncomingHttpHeaders, raw: readonly string[] | undefined): void {
+  if (raw && headers[CREDENTIALS] !== undefined) showRepeated(headers, raw);
+  if (headers[DEADLINE] !== undefined) forgetLongDeadline(headers);
+}
+
+/**
+ * Of headers that must not come twice, Node keeps the first and hides the others. Whoever checks credentials must see all
+ * of them: a proxy in front could otherwise believe another one.
+ */
+function showRepeated(headers: IncomingHttpHeaders, raw: readonly string[]): void {
+  const values: string[] = [];
+  for (let at = 0; at < raw.length; at += 2) if (raw[at] === CREDENTIALS) values.push(raw[at + 1] ?? "");
+  if (values.length > 1) (headers as Record<string, string | string[]>)[CREDENTIALS] = values;
+}
+
+/**
+ * A deadline that no timer of Node can hold counts as none. grpc-js counts a deadline in 32 bits of milliseconds, so that
+ * one of 30 days would end its call at once, although the call may have taken effect.
+ */
+function forgetLongDeadline(headers: IncomingHttpHeaders): void {
+  const [, amount, unit = ""] = FORM.exec(String(headers[DEADLINE])) ?? [];
+  if (amount !== undefined && Number(amount) * (UNIT_MS[unit] as number) > bounds.DEADLINE_MS_MAX)
+    delete headers[DEADLINE];
 }

@@ -1,23 +1,19 @@
 // The bounds of the gRPC layer's own work, each with its reason. What clients can rely on is in core/bounds.ts.
 
 /**
- * The server pings a connection without traffic this often, and closes it if no answer comes within the timeout: a
- * connection that nobody reads from must not keep the place of a waiter that froze.
+ * The server pings a connection without traffic this often, and closes it without an answer in time: a connection that
+ * nobody reads from must not keep the place of a waiter that froze.
  */
 export const KEEPALIVE_MS = 10_000;
 export const KEEPALIVE_TIMEOUT_MS = 5_000;
 
-/**
- * How long a connection may take for its TLS handshake, and then to show that it speaks HTTP/2, before the server
- * closes it.
- */
+/** How long a connection may take for its TLS handshake, and then to show that it speaks HTTP/2. */
 export const HANDSHAKE_MS = 8_000;
 
 /**
- * Connections of one address that may close without a caller who was identified on them: so many at once, and a tenth
- * of them a second, as probes, health checks of load balancers and clients with wrong tokens do, together from one node
- * of a cluster. An address with more of them gets its next connections one every SPACED_MS, until SPACED_FOR_MS after
- * the last one too many. So many addresses are remembered.
+ * Connections of one address that may close without a caller who was identified on them: so many at once, and a tenth of
+ * them a second, as probes, health checks and clients with wrong tokens do, together from one node of a cluster. An
+ * address with more gets its next ones one every SPACED_MS, until SPACED_FOR_MS after the last one too many.
  */
 export const WASTED_CONNECTIONS = { most: 50, spanMs: 10_000 };
 export const SPACED_MS = 100;
@@ -37,8 +33,8 @@ export const HEADER_BYTES_MAX = 16_384;
  */
 export const UNKNOWN_STREAMS_MAX = 100;
 /**
- * Calls that such a connection may open in a tick of the event loop before it is cut off: more than it may have open,
- * with some that were answered meanwhile. So it has taken calls back by the hundred, as no client does at first.
+ * Calls that such a connection may open in a tick of the event loop before it is cut off. So it has taken calls back by
+ * the hundred, as no client does at first.
  */
 export const UNKNOWN_OPENED_AT_ONCE_MAX = 2 * UNKNOWN_STREAMS_MAX;
 /**
@@ -77,8 +73,8 @@ export const AGE_JITTER = 0.1;
 export const FINISH_MS = 10_000;
 
 /**
- * How long a client may take to send a request after it has begun the call, and how much memory all requests may take
- * that have not arrived completely, with what each of their parts takes beside its bytes. The server looks this often.
+ * How long a client may take to send a request, and how much memory all requests may take that have not arrived
+ * completely, with what each of their parts takes beside its bytes. The server looks this often.
  */
 export const REQUEST_ARRIVES_MS = 10_000;
 export const ARRIVING_BYTES_MAX = 67_108_864;
@@ -90,15 +86,14 @@ export const ANSWER_LEAVES_MS = 1_000;
 
 /**
  * Calls that one connection may have open beside its waits, so that Renew and Release never queue behind waits. Above
- * this bound, the transport delays a client's calls or refuses them without a reason. The bounds that give reasons
- * must take effect first, so this equals the default number of commands that may wait for the database.
+ * this, the transport delays or refuses calls without a reason. The bounds that give reasons must take effect first, so
+ * this equals the default number of commands that may wait for the database.
  */
 export const SHORT_CALLS_MAX = 10_000;
 
 /**
- * Calls that one connection may cancel: a burst of twice as many as it can have open, and then more per second than
- * this server can grant locks. A client that cancels more counts as an attacker, and its connection ends. Honest
- * clients whose deadlines pass do reach Node's defaults of 1,000 and 33 per second.
+ * Calls that one connection may cancel: a burst of twice as many as it can have open, and then more per second than this
+ * server can grant locks. Honest clients whose deadlines pass do reach Node's defaults of 1,000 and 33 per second.
  */
 export const RESETS_BURST_SHARE = 2;
 export const RESETS_PER_SECOND = 2_000;
@@ -127,9 +122,9 @@ export const READ_REST_MS = 20;
 export const FAILED_LATELY = 20;
 
 /**
- * Calls in a row that the transport may refuse before it ends the connection: unbounded. The transport counts calls
- * that were cancelled a moment ago as open, so it refuses some calls of an honest client that replaces cancelled
- * ones. The bounds above stop dishonest clients.
+ * Calls in a row that the transport may refuse before it ends the connection: unbounded, because the transport counts
+ * calls that were cancelled a moment ago as open, so it refuses some of an honest client. The bounds above stop dishonest
+ * ones.
  */
 export const REFUSED_IN_A_ROW_MAX = 2 ** 32 - 1;
 
@@ -146,23 +141,20 @@ export const PAGE_BYTES_MAX = 1_048_576;
 export const WATCH_BYTES_MAX = 131_072;
 
 /**
- * Labels checked one by one, violations reported for a capture's names, and characters of a key that errors quote:
- * all violations together must fit into the trailer, and some clients accept only 8 KiB.
+ * Labels checked one by one, violations reported for a capture's names, and characters of a key that errors quote: all
+ * violations must fit into the trailer, and some clients accept only 8 KiB.
  */
 export const LABELS_CHECKED_MAX = 16;
 export const VIOLATIONS_OF_NAMES_MAX = 16;
 export const QUOTED_CHARS_MAX = 24;
 
 /**
- * The renewals of one command are answered together, at most this long after the first of them is done: one slow
- * renewal must not use up the time in which the holders of the other leases have to hear of theirs.
+ * The renewals of one command are answered together, at most this long after the first is done: one slow renewal must not
+ * use up the time in which the holders of the others have to hear of theirs.
  */
 export const RENEWED_LATER_MS_MAX = 500;
 
-/**
- * Claims per poke to another server, how long a poke may take, and how long that server gets none after one has
- * failed.
- */
+/** Claims per poke to another server, its time, and how long that server gets none after one has failed. */
 export const POKED_CLAIMS_MAX = 1_000;
 export const POKE_TIMEOUT_MS = 1_000;
 export const POKE_REST_MS = 2_000;
@@ -173,16 +165,13 @@ export const OTHERS_ASKED_MAX = 5;
 /** When a client may try another server after this one began to stop: soon, but not in a tight loop. */
 export const SHUTTING_DOWN_RETRY_AFTER_MS = 100;
 
-/**
- * Faults of one reason are logged once per interval, with the number suppressed in between: an outage must not fill
- * the disk.
- */
+/** Faults of one reason are logged once per interval: an outage must not fill the disk. */
 export const FAULT_LOG_INTERVAL_MS = 1_000;
 
 /**
- * Lines about denied calls: warnings for one address and reason, and for all addresses, which may be many; then the same
- * for the audit, which is to have each call of somebody who tries: there, each known caller counts by itself, however many
- * addresses it has. Known callers have all of this, and so have strangers. And how many addresses or callers are distinguished.
+ * Lines about denied calls: warnings for one address and reason, and for all addresses; then the same for the audit, where
+ * each known caller counts by itself. Known callers have all of this, and so have strangers. And how many addresses or
+ * callers are distinguished.
  */
 export const LOGGED_DENIALS_EACH = { most: 1, spanMs: 1_000 };
 export const LOGGED_DENIALS_ALL = { most: 20, spanMs: 1_000 };
@@ -197,9 +186,8 @@ export const DENIED_ADDRESSES_MAX = 1_000;
 export const PLACE_TRIES_MAX = 3;
 
 /**
- * Places sent in one go (a millisecond or two of work), and the pause after them: 2,500 a second for the whole
- * server, which leaves most of its time to decisions. In a larger crowd, each client hears less often, and then of
- * its latest place.
+ * Places sent in one go (a millisecond or two of work), and the pause after them: 2,500 a second for the whole server,
+ * which leaves most of its time to decisions. In a larger crowd, each client hears less often.
  */
 export const PLACES_AT_ONCE = 25;
 export const PLACES_PAUSE_MS = 10;
@@ -213,11 +201,10 @@ export const DEADLINE_SLACK_MS = 100;
 export const RENEWED_AT_ONCE_MAX = 1_000;
 
 /**
- * Renewals of one lease within its ttl that cost its client nothing: clients renew three times, so this is ten times as
- * many. What comes sooner, and renewals and releases that find no lease, take from the client's allowance: so many at
- * once, and so many a second, for programs that renew before each step. Beyond the first number, an allowance grows with
- * the renewals of the last seconds that cost nothing, so that a client with 100,000 leases may renew all of them at once
- * after it has lost its connection.
+ * Renewals of one lease within its ttl that cost its client nothing: ten times as many as clients make. What comes sooner,
+ * and renewals and releases that find no lease, take from the client's allowance: so many at once, and so many a second.
+ * Beyond the first number, it grows with the renewals of the last seconds that cost nothing, so that a client with 100,000
+ * leases may renew all of them at once after it has lost its connection.
  */
 export const RENEWALS_PER_TTL = 30;
 export const RENEWALS_SPARE = 1_000;
@@ -232,37 +219,30 @@ export const RENEWALS_RETRY_AFTER_MS_MAX = 1_000;
 export const RENEWALS_BOUNDED_MAX = 10_000;
 
 /**
- * Commands in the engine at a time, shared by the sessions and connections that have some, and the least share of
- * each. The total is more than all lanes take at once, so that a lone client keeps them busy, and small enough that a
- * newcomer waits for a fraction of a second only. The least share lets each of a thousand clients make progress.
+ * Commands in the engine at a time, shared by the sessions and connections that have some, and the least share of each.
+ * More than all lanes take at once, so that a lone client keeps them busy, and so few that a newcomer waits for a fraction
+ * of a second only. The least share lets each of a thousand clients make progress.
  */
 export const COMMANDS_AT_ONCE_MIN = 8;
 export const COMMANDS_AT_ONCE = 1_024;
 /**
  * Commands begun in one session before other sessions are read: some milliseconds of work. Then the same for a session
- * that has used up its last tick while other clients are served. Each of their calls takes about three ticks, so the
- * ticks are to be short.
+ * that has used up its last tick while other clients are served: a call takes about three ticks, so they are to be short.
  */
 export const COMMANDS_PER_TICK_MAX = 100;
 export const CROWDED_COMMANDS_PER_TICK_MAX = 20;
-/**
- * Commands of one client that may wait for admission: clients renew leases by the thousand, and some have many
- * thousands.
- */
+/** Commands of one client that may wait for admission: some renew leases by many thousands. */
 export const ADMISSION_QUEUED_MAX = 100_000;
 
 /**
- * How long the next of a client's waiting calls or commands may have waited when another one comes that neither renews
- * nor gives back a lease: after that, the client asks for more than it gets, and a longer queue would only make
- * everything late. So a short burst is queued, however large, and under a load that lasts, a call waits for about this
- * long.
+ * How long the next of a client's waiting calls or commands may have waited when another one comes that neither renews nor
+ * gives back a lease: a longer queue would only make everything late. So a short burst is queued, however large.
  */
 export const LATE_MS = 500;
 
 /**
- * When a refused call is to come back. By the least time, the queue that refused it is gone. The longest time is half
- * of the usual grace period, for which a waiter that comes back keeps its place. Times are rounded up to steps, so that
- * each refusal is encoded once.
+ * When a refused call is to come back. By the least time, the queue that refused it is gone. The longest is half of the
+ * usual grace period, for which a waiter keeps its place. Steps, so that each refusal is encoded once.
  */
 export const RETRY_AFTER_MIN_MS = 2 * LATE_MS;
 export const RETRY_AFTER_MAX_MS = 5_000;
@@ -285,7 +265,7 @@ export const HEARTBEAT_PER_GRACE = 1 / 8;
 export const LEASE_FORGOTTEN_AFTER_MS = 60_000;
 
 /**
- * How long an acknowledged lease stays provisional, as a share of the grace period for which a provisional lease
- * lasts. If the client renews or releases the lease before then, the server saves a write to the database.
+ * How long an acknowledged lease stays provisional, as a share of the grace period. If the client renews or releases it
+ * before then, the server saves a write to the database.
  */
 export const CONFIRM_PER_GRACE = 1 / 8;

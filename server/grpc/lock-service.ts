@@ -2,34 +2,21 @@
 // through that frame: an uncaught exception would leave the call without an answer and end the process. Bytes go in and
 // out undecoded: otherwise grpc-js would answer decoding failures itself, without details and without a log line.
 
-import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
-import type {
-  handleServerStreamingCall,
-  handleUnaryCall,
-  MethodDefinition,
-  ServerUnaryCall,
-  ServerWritableStream,
-  ServiceDefinition,
-  UntypedServiceImplementation,
-} from "@grpc/grpc-js";
+import type { DescMethod } from "@bufbuild/protobuf";
+import type * as grpc from "@grpc/grpc-js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Answer, Send } from "./call.ts";
+import type { Answer } from "./call.ts";
 import { type CarriedCall, type Carrier, identified, perform, type Served } from "./call-frame.ts";
-import { decode, encode } from "./messages/messages.ts";
+import { asItIs, decode, encode } from "./messages/messages.ts";
 import { traceParentOf } from "./open-call.ts";
 import type { Sessions } from "./session/sessions.ts";
 import { type AnyVerb, ROWS } from "./verbs.ts";
 
-type GrpcCall = CarriedCall &
-  Pick<ServerUnaryCall<Buffer, Buffer>, "metadata" | "request" | "getAuthContext">;
-
-/** Keyed by the method's name: `Acquire`. */
-export const lockServiceDefinition: ServiceDefinition = Object.fromEntries(
+export const lockServiceDefinition: grpc.ServiceDefinition = Object.fromEntries(
   LockService.methods.map((method) => [method.name, definitionOf(method)]),
 );
 
-/** One handler for each method, keyed by its name. */
-export function lockServiceHandlers(served: Served, sessions: Sessions): UntypedServiceImplementation {
+export function lockServiceHandlers(served: Served, sessions: Sessions): grpc.UntypedServiceImplementation {
   const handlers = Object.values(ROWS).map((verb) => {
     const handler = verb.of.methodKind === "unary" ? unaryHandler : streamHandler;
     return [verb.of.name, handler(verb, served)];
@@ -37,34 +24,41 @@ export function lockServiceHandlers(served: Served, sessions: Sessions): Untyped
   return Object.fromEntries([...handlers, [LockService.method.session.name, sessions.handler]]);
 }
 
-/** Serves a unary method. Answers everything that the method throws with a status. */
-export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buffer, Buffer> {
-  return (grpcCall, callback) =>
+function unaryHandler(verb: AnyVerb, served: Served): grpc.handleUnaryCall<Buffer, Buffer> {
+  return (call, callback) =>
     perform(served, verb, {
-      ...arriving(grpcCall, verb, served),
+      ...arriving(call, verb, served),
       encode: (answer) => encode(verb.of.output, answer as Answer),
       end: (ended) => (ended.failure ? callback(ended.failure.status) : callback(null, ended.result)),
     });
 }
 
-/** Serves a method that streams its answers. Ends the stream with a status, whatever the method throws. */
-export function streamHandler(verb: AnyVerb, served: Served): handleServerStreamingCall<Buffer, Buffer> {
+function streamHandler(verb: AnyVerb, served: Served): grpc.handleServerStreamingCall<Buffer, Buffer> {
   const { observer } = served;
-  return (grpcCall) => {
+  return (call) => {
     observer.streamOpened();
     perform(served, verb, {
-      ...arriving(grpcCall, verb, served),
+      ...arriving(call, verb, served),
       encode() {},
-      send: sendTo(grpcCall, verb.of.output),
+      send(message, written) {
+        if (call.cancelled) return;
+        // An error means that the stream is gone; the call's own cancellation reports that.
+        call.write(encode(verb.of.output, message), (error: Error | null | undefined) => {
+          if (!error) written?.();
+        });
+      },
       end({ failure }) {
-        if (!failure) grpcCall.end();
+        if (!failure) call.end();
         // In grpc-js, this ends a stream with a status. After a cancellation, nobody would receive it.
-        else if (!grpcCall.cancelled) grpcCall.emit("error", failure.status);
+        else if (!call.cancelled) call.emit("error", failure.status);
         observer.streamClosed();
       },
     });
   };
 }
+
+type GrpcCall = CarriedCall &
+  Pick<grpc.ServerUnaryCall<Buffer, Buffer>, "metadata" | "request" | "getAuthContext">;
 
 function arriving(call: GrpcCall, { of }: AnyVerb, served: Served): Omit<Carrier<never>, "encode" | "end"> {
   return {
@@ -76,18 +70,7 @@ function arriving(call: GrpcCall, { of }: AnyVerb, served: Served): Omit<Carrier
   };
 }
 
-function sendTo(call: ServerWritableStream<Buffer, Buffer>, schema: DescMessage): Send<Answer> {
-  return (message, written) => {
-    if (call.cancelled) return;
-    // An error means that the stream is gone; the call's own cancellation reports that.
-    call.write(encode(schema, message), (error: Error | null | undefined) => {
-      if (!error) written?.();
-    });
-  };
-}
-
-/** The definition of a method whose requests and answers pass through grpc-js as bytes. */
-export function definitionOf(method: DescMethod): MethodDefinition<Buffer, Buffer> {
+export function definitionOf(method: DescMethod): grpc.MethodDefinition<Buffer, Buffer> {
   return {
     path: `/${method.parent.typeName}/${method.name}`,
     requestStream: method.methodKind === "bidi_streaming",
@@ -97,8 +80,4 @@ export function definitionOf(method: DescMethod): MethodDefinition<Buffer, Buffe
     responseSerialize: asItIs,
     responseDeserialize: asItIs,
   };
-}
-
-export function asItIs(bytes: Buffer): Buffer {
-  return bytes;
 }

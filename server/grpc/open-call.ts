@@ -1,12 +1,12 @@
-// A call from its arrival until its work is over, whoever carries it: how it begins, whose it is, whether its client has
-// gone, and how its end is counted and traced. Those who carry calls (call-frame.ts, a session) say what becomes of
-// its answer.
+// A call from its arrival until its work is over, whoever carries it: whose it is, whether its client has gone, and how
+// its end is counted and traced. Those who carry calls (call-frame.ts, a session) say what becomes of its answer.
 
 import type { Message } from "@bufbuild/protobuf";
 import { type Metadata, status } from "@grpc/grpc-js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
+import { NOBODY } from "../access/access.ts";
 import type { CallSpan, TraceParent } from "../core/span.ts";
-import { admitCall } from "./authorize.ts";
+import { authorize } from "./authorize.ts";
 import type { Answer, Call, Client, MethodContext } from "./call.ts";
 import type { Frame, Via } from "./call-observer.ts";
 import type { Reason } from "./messages/call-error.ts";
@@ -23,7 +23,6 @@ const FAILURES: ReadonlySet<status> = new Set([
 ]);
 
 export abstract class OpenCall implements Call {
-  /** Its name in metrics and in the log. */
   readonly method: string;
   readonly isUrgent: boolean;
   readonly span: CallSpan | undefined;
@@ -88,11 +87,20 @@ export abstract class OpenCall implements Call {
    */
   begin(verb: AnyVerb, request: Message, methods: MethodContext, admitted?: () => void): void {
     const asked = checked(verb, request, methods);
-    const admitting = admitCall(this, verb, asked, methods.engine);
+    const authorizing = this.client.identity === NOBODY ? undefined : this.#authorize(verb, asked, methods);
     admitted?.();
-    if (admitting)
-      admitting.then(() => verb.begin(methods, asked, this)).catch((error: unknown) => this.fail(error));
+    if (authorizing)
+      authorizing.then(() => verb.begin(methods, asked, this)).catch((error: unknown) => this.fail(error));
     else verb.begin(methods, asked, this);
+  }
+
+  /** As `authorize`; throws OVERLOADED beyond the calls of the quota. What keeps leases or gives them back does not count. */
+  #authorize(verb: AnyVerb, asked: unknown, { engine }: MethodContext): Promise<void> | undefined {
+    const { identity, usage } = this.client;
+    if (!this.isUrgent) usage.call(identity);
+    const touched = verb.touches(asked);
+    const needed = touched.right === undefined ? verb.needs : { ...verb.needs, right: touched.right };
+    return authorize(this, needed, touched, engine);
   }
 
   /** Its client waits for no answer any more. The first error counts. */

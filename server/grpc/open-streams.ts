@@ -14,12 +14,10 @@ export interface StreamCapacity {
 export interface OpenStream {
   readonly line: Line;
   readonly bytes: number;
-  /** Ends the stream, which has lost its place. */
   readonly evict: () => void;
   isPending: boolean;
 }
 
-/** The open streams of one connection. */
 interface Line {
   readonly pending: Set<OpenStream>;
   pendingBytes: number;
@@ -50,17 +48,15 @@ export class OpenStreams {
     ];
   }
 
-  /**
-   * Counts a stream whose headers take so many bytes, until it has left. Returns null if there is no room for it.
-   * `isUrgent`: it keeps a lease or gives one back, and finds room where others do not.
-   */
+  /** Counts a stream until it has left; null: there is no room. `isUrgent`: it keeps a lease or gives one back. */
   enter(connection: object, headerBytes: number, isUrgent: boolean, evict: () => void): OpenStream | null {
     const bytes = STREAM_BYTES + HEADER_TIMES * headerBytes;
     const own = this.#lines.get(connection)?.bytes ?? 0;
     if (!this.#hasRoom(own, bytes, isUrgent)) return null;
     // Before it enters: its caller must not see it end before it has begun.
     while (this.#pendingBytes + bytes > this.#pendingBytesMax && this.#evictOne()) {}
-    const line = this.#lineOf(connection);
+    const line = this.#lines.get(connection) ?? { pending: new Set(), pendingBytes: 0, bytes: 0 };
+    this.#lines.set(connection, line);
     const stream = { line, bytes, evict, isPending: true };
     line.bytes += bytes;
     this.#bytes += bytes;
@@ -70,7 +66,6 @@ export class OpenStreams {
     return stream;
   }
 
-  /** Its request has arrived. */
   arrived(stream: OpenStream): void {
     if (!stream.isPending) return;
     stream.isPending = false;
@@ -80,22 +75,12 @@ export class OpenStreams {
     this.#pendingBytes -= bytes;
   }
 
-  /** It is closed. Call it once. */
   left(connection: object, stream: OpenStream): void {
     this.arrived(stream);
     const { line, bytes } = stream;
     line.bytes -= bytes;
     this.#bytes -= bytes;
     if (line.bytes === 0) this.#lines.delete(connection);
-  }
-
-  #lineOf(connection: object): Line {
-    let line = this.#lines.get(connection);
-    if (!line) {
-      line = { pending: new Set(), pendingBytes: 0, bytes: 0 };
-      this.#lines.set(connection, line);
-    }
-    return line;
   }
 
   /** One connection must not take all, and the last part is kept for renewals and releases. */

@@ -1,18 +1,10 @@
-// The calls that wait for a lock, and what ends them early: their client goes away, or the server begins to stop.
-// Counts the waits of each connection, so that they leave room for Renew and Release, those of each principal, so that
-// none takes the room of the others, and those of the whole server, so that they fit into its memory. Owns no claim and
-// answers nobody.
+// The calls that wait for a lock, and what ends them early: their client goes away, or the server begins to stop. Bounds
+// those of each connection, so that they leave room for Renew and Release, of each principal, so that none takes the room
+// of the others, and of the whole server, so that they fit into its memory.
 
 import type { Identity } from "../access/access.ts";
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
-import {
-  connectionTooOld,
-  serverIsFull,
-  shuttingDown,
-  tooManySessionWaits,
-  tooManyWaits,
-  tooManyWaitsOfPrincipal,
-} from "./messages/call-error.ts";
+import * as errors from "./messages/call-error.ts";
 import type { StreamCapacity } from "./open-streams.ts";
 
 /**
@@ -21,7 +13,6 @@ import type { StreamCapacity } from "./open-streams.ts";
  */
 export interface ServerCapacity extends Partial<StreamCapacity> {
   readonly waits: number;
-  /** Waits of one principal at most. */
   readonly principalWaits: number;
   readonly sessions: number;
   readonly connections: number;
@@ -36,10 +27,8 @@ export interface ServerCapacity extends Partial<StreamCapacity> {
 const CROWDED_SHARE = 3 / 4;
 const OWN_SHARE = 1 / 16;
 
-/** A call that waits. */
 interface WaitingCall {
   readonly client: { readonly identity: Identity };
-  /** As in Call. */
   whenGone(listener: Stop | null): void;
   getPeer(): string;
 }
@@ -51,11 +40,9 @@ export class OpenWaits {
   readonly #open = new Map<Stop, { readonly identity: Identity; readonly peer: string | null }>();
   readonly #perConnectionMax: number;
   readonly #capacity: ServerCapacity;
-  /** By the client's address and port; a missing entry means no waits. */
+  /** By the client's address and port, and by principal; a missing entry means no waits. */
   readonly #onConnection = new Map<string, number>();
-  /** By principal; a missing entry means no waits. */
   readonly #ofPrincipal = new Map<string, number>();
-  /** Connections that have reached their greatest age. */
   readonly #leaving = new Set<string>();
   #isDraining = false;
 
@@ -64,7 +51,6 @@ export class OpenWaits {
     this.#capacity = capacity;
   }
 
-  /** Open waits of the whole server. */
   get count(): number {
     return this.#open.size;
   }
@@ -76,20 +62,18 @@ export class OpenWaits {
     ];
   }
 
-  /** Connections with open waits. */
   get connections(): number {
     return this.#onConnection.size;
   }
 
   /**
-   * Opens a wait. Calls `stop` with the error that ends it, at once if there already is one; if `stop` is called again,
-   * the first error counts. Returns a function to call when the wait is over. Throws OVERLOADED if the connection or
-   * the server is full.
+   * Opens a wait. Calls `stop` with the error that ends it, at once if there already is one; the first error counts.
+   * Returns a function to call when the wait is over. Throws OVERLOADED if the connection or the server is full.
    */
   enter(call: WaitingCall, stop: Stop): () => void {
     const connection = call.getPeer();
     const others = this.#onConnection.get(connection) ?? 0;
-    if (others >= this.#perConnectionMax) throw tooManyWaits(this.#perConnectionMax);
+    if (others >= this.#perConnectionMax) throw errors.tooManyWaits(this.#perConnectionMax);
     this.#checkRoom(call, others);
     count(this.#onConnection, connection, 1);
     const leave = this.#watch(call, stop, connection);
@@ -106,7 +90,7 @@ export class OpenWaits {
         return open;
       },
       enter: (call, stop) => {
-        if (open >= waitsMax) throw tooManySessionWaits(waitsMax);
+        if (open >= waitsMax) throw errors.tooManySessionWaits(waitsMax);
         this.#checkRoom(call, open);
         const leave = this.#watch(call, stop, null);
         open += 1;
@@ -120,10 +104,10 @@ export class OpenWaits {
   /** Ends all open waits, and every later one as it begins. Can be called twice. */
   drain(): void {
     this.#isDraining = true;
-    for (const stop of this.#open.keys()) stop(shuttingDown());
+    for (const stop of this.#open.keys()) stop(errors.shuttingDown());
   }
 
-  /** Ends each wait for which there is a reason. `peer`: its connection; null: it belongs to a session. */
+  /** `peer`: the wait's connection; null: it belongs to a session. */
   endEach(whyEnd: (of: { readonly identity: Identity; readonly peer: string | null }) => Error | null): void {
     for (const [stop, wait] of this.#open) {
       const why = whyEnd(wait);
@@ -134,14 +118,13 @@ export class OpenWaits {
   /** Ends the waits of one connection, and every later one as it begins, until the connection has `gone`. */
   leave(connection: string): void {
     this.#leaving.add(connection);
-    this.endEach(({ peer }) => (peer === connection ? connectionTooOld() : null));
+    this.endEach(({ peer }) => (peer === connection ? errors.connectionTooOld() : null));
   }
 
   gone(connection: string): void {
     this.#leaving.delete(connection);
   }
 
-  /** `ofCarrier`: waits that the connection or session already has. */
   #checkRoom({ client }: WaitingCall, ofCarrier: number): void {
     const { waits, principalWaits, isShort } = this.#capacity;
     const open = this.#open.size;
@@ -149,8 +132,8 @@ export class OpenWaits {
     const own = principal === "" ? ofCarrier : (this.#ofPrincipal.get(principal) ?? 0);
     const isGreedy = open >= waits * CROWDED_SHARE && own >= waits * OWN_SHARE;
     if (principal !== "" && (isGreedy || own >= principalWaits))
-      throw tooManyWaitsOfPrincipal(principalWaits);
-    if (isShort() || open >= waits || isGreedy) throw serverIsFull("waits");
+      throw errors.tooManyWaitsOfPrincipal(principalWaits);
+    if (isShort() || open >= waits || isGreedy) throw errors.serverIsFull("waits");
   }
 
   /** Returns a function that ends the watch, and that returns false if the watch had already ended. */
@@ -160,8 +143,8 @@ export class OpenWaits {
     const { principal } = identity;
     count(this.#ofPrincipal, principal, 1);
     call.whenGone(stop);
-    if (this.#isDraining) stop(shuttingDown());
-    else if (connection !== null && this.#leaving.has(connection)) stop(connectionTooOld());
+    if (this.#isDraining) stop(errors.shuttingDown());
+    else if (connection !== null && this.#leaving.has(connection)) stop(errors.connectionTooOld());
     return () => {
       call.whenGone(null);
       const wasOpen = this.#open.delete(stop);

@@ -10,28 +10,23 @@ export type HowItGoesOn = "reads" | "waits" | "gone";
 export interface Reading<Connection> {
   readonly stop: (connection: Connection) => void;
   readonly goOn: (connection: Connection) => HowItGoesOn;
-  /** Whether the connection is to rest before it is read again. */
   readonly rests: (connection: Connection) => boolean;
   readonly addressOf: (connection: Connection) => string;
 }
 
 export class ReadingTurns<Connection extends object> {
   readonly #reading: Reading<Connection>;
-  /** Calls that were opened in this tick. */
   readonly #opened = new Map<Connection, number>();
   readonly #stopped = new Set<Connection>();
   /** By their addresses, which take turns: one with many connections does not make another one wait for all of them. */
   readonly #resting = new Map<string, Set<Connection>>();
-  readonly #nowMs: () => number;
   #isScheduled = false;
   #timer: NodeJS.Timeout | undefined;
-  /** Until then, others have the time to themselves. */
   #pauseUntilMs = 0;
   #pause: NodeJS.Timeout | undefined;
 
-  constructor(reading: Reading<Connection>, nowMs: () => number = () => performance.now()) {
+  constructor(reading: Reading<Connection>) {
     this.#reading = reading;
-    this.#nowMs = nowMs;
   }
 
   /** A connection has opened a call. Returns how many it has opened in this tick. */
@@ -100,13 +95,12 @@ export class ReadingTurns<Connection extends object> {
 
   /** How long no connection goes on: a single read can open thousands of calls, which take as long. */
   #pauseMs(): number {
-    const nowMs = this.#nowMs();
+    const nowMs = performance.now();
     for (const calls of this.#opened.values())
       if (calls > CALLS_READ_MANY) this.#pauseUntilMs = nowMs + calls * CALL_OPENS_MS;
     return this.#pauseUntilMs - nowMs;
   }
 
-  /** Lets the first connection go on that can. Returns whether there was one. */
   #goOn(connections: Set<Connection>): boolean {
     for (const connection of connections) {
       const how = this.#reading.goOn(connection);

@@ -1,22 +1,14 @@
 // Bounds the renewals and releases of each client by the leases that it holds and their time to live. A renewal at a pace
 // that an honest client may have costs nothing, so holders of many leases may send many; one that comes much sooner, or
-// that finds no lease, or one of a lock that its client may not use, takes from a small allowance. A client is a principal or, if nobody is asked who they are, a
-// session or a connection. Reads no lease: whoever runs the call says what it was worth.
+// that finds no lease, or one of a lock that its client may not use, takes from a small allowance. A client is the same as
+// in admission.ts.
 
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import type { ClaimRef } from "../core/claim.ts";
 import { RecentMap } from "../core/recent-map.ts";
-import {
-  RENEWALS_BOUNDED_MAX,
-  RENEWALS_DEBT_MAX,
-  RENEWALS_PER_SECOND,
-  RENEWALS_PER_TTL,
-  RENEWALS_PROVEN_MS,
-  RENEWALS_SPARE,
-} from "./grpc-bounds.ts";
+import * as bounds from "./grpc-bounds.ts";
 import { tooManyRenewals } from "./messages/call-error.ts";
 
-/** The bound of one client. */
 export interface RenewalBound {
   /**
    * Counts a call for a lease. Returns a function to call once, with what it cost, when it is over; null: the database
@@ -33,22 +25,17 @@ export interface RenewalBound {
 export function costOfRenewal(ttlUs: number | null, ranUs: number | null): number {
   if (ranUs === null) return 0;
   if (ttlUs === null) return 1;
-  return Math.min(1, Math.max(0, 1 - (RENEWALS_PER_TTL * ranUs) / ttlUs));
+  return Math.min(1, Math.max(0, 1 - (bounds.RENEWALS_PER_TTL * ranUs) / ttlUs));
 }
 
 /** The bounds of all clients. Keeps a bounded number: a client that is forgotten begins anew. */
 export class RenewalBounds {
-  readonly #nowMs: () => number;
-  readonly #ofClients = new RecentMap<unknown, OwnBound>(RENEWALS_BOUNDED_MAX);
-
-  constructor(nowMs: () => number = () => performance.now()) {
-    this.#nowMs = nowMs;
-  }
+  readonly #ofClients = new RecentMap<unknown, OwnBound>(bounds.RENEWALS_BOUNDED_MAX);
 
   /** `client`: the name of the principal, the address of the connection, or an object that stands for the session. */
   of(client: unknown): RenewalBound {
     const known = this.#ofClients.get(client);
-    const bound = known ?? new OwnBound(this.#nowMs);
+    const bound = known ?? new OwnBound();
     // Also for a known one: those that are used stay.
     this.#ofClients.set(client, bound);
     return bound;
@@ -57,34 +44,27 @@ export class RenewalBounds {
   get bound(): BoundUse {
     const clients = [...this.#ofClients.keys()];
     const used = clients.map((client) => this.#ofClients.get(client)?.used ?? 0);
-    return mostUsed("client_renewals", used, RENEWALS_SPARE);
+    return mostUsed("client_renewals", used, bounds.RENEWALS_SPARE);
   }
 }
 
 class OwnBound implements RenewalBound {
-  readonly #nowMs: () => number;
   /** Secrets of leases with a call under way: each is unique, and a call without the right one finds no lease. */
   readonly #underWay = new Set<string>();
   /** What is left of the allowance; below 0 while calls that were under way together have cost more than was left. */
-  #left = RENEWALS_SPARE;
+  #left = bounds.RENEWALS_SPARE;
   /** Calls of about the last RENEWALS_PROVEN_MS that cost nothing: who holds many leases has made many. */
   #proven = 0;
-  #atMs: number;
+  #atMs = performance.now();
 
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
-    this.#atMs = nowMs();
-  }
-
-  /** What is taken of the allowance that every client has. */
   get used(): number {
     this.#giveBack();
-    return Math.max(0, RENEWALS_SPARE - this.#left);
+    return Math.max(0, bounds.RENEWALS_SPARE - this.#left);
   }
 
   check(): void {
     this.#giveBack();
-    if (this.#left < 1) throw tooManyRenewals(((1 - this.#left) * 1_000) / RENEWALS_PER_SECOND);
+    if (this.#left < 1) throw tooManyRenewals(((1 - this.#left) * 1_000) / bounds.RENEWALS_PER_SECOND);
   }
 
   denied(): void {
@@ -109,14 +89,17 @@ class OwnBound implements RenewalBound {
   }
 
   #giveBack(): void {
-    const nowMs = this.#nowMs();
+    const nowMs = performance.now();
     const passedMs = nowMs - this.#atMs;
     this.#atMs = nowMs;
-    this.#proven *= Math.exp(-passedMs / RENEWALS_PROVEN_MS);
-    this.#take((-passedMs * RENEWALS_PER_SECOND) / 1_000);
+    this.#proven *= Math.exp(-passedMs / bounds.RENEWALS_PROVEN_MS);
+    this.#take((-passedMs * bounds.RENEWALS_PER_SECOND) / 1_000);
   }
 
   #take(cost: number): void {
-    this.#left = Math.max(-RENEWALS_DEBT_MAX, Math.min(RENEWALS_SPARE + this.#proven, this.#left - cost));
+    this.#left = Math.max(
+      -bounds.RENEWALS_DEBT_MAX,
+      Math.min(bounds.RENEWALS_SPARE + this.#proven, this.#left - cost),
+    );
   }
 }

@@ -21,16 +21,9 @@ import { ConnectionCalls, type Served, type Shared } from "./call-frame.ts";
 import { type CallObserver, FaultLog } from "./call-observer.ts";
 import { ConnectionDoor } from "./connection-door.ts";
 import { FrontDoor } from "./front-door.ts";
-import {
-  ADDRESS_BURST_S,
-  ADDRESS_SHARE,
-  HEADER_BYTES_MAX,
-  KEEPALIVE_MS,
-  KEEPALIVE_TIMEOUT_MS,
-  SHORT_CALLS_MAX,
-} from "./grpc-bounds.ts";
+import * as bounds from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
-import { PlaceTurns } from "./methods/place-updates.ts";
+import { PlaceTurns } from "./methods/wait-in-queue.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { OpenWaits, type ServerCapacity } from "./open-waits.ts";
 import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
@@ -43,49 +36,35 @@ import { explainReceiveLimit, type Listener, limitConnections } from "./transpor
 export interface GrpcServerOptions {
   readonly engine: LockEngine;
   readonly observer: CallObserver;
-  /** Who may call; unset: everybody. */
   readonly gate?: Gate;
-  /** Counts what callers use of their quotas; unset: a counter of the server's own. */
   readonly usage?: Usage;
-  /** Begins the spans of calls; unset: no call is traced. */
   readonly tracer?: Tracer | undefined;
   readonly logger: Logger;
-  /** Takes the call failures that belong to a database outage; unset: they are logged like all others. */
   readonly outage?: Pick<OutageLog, "failed">;
-  /** Whether grants, releases and denied calls are audited; unset: they are not. */
   readonly auditLog?: boolean;
-  /** null: plain text. */
   readonly tls: TlsMaterial | null;
   /** How long a waiter that lost its connection keeps its place; tickets report it. */
   readonly graceMs: number;
   readonly capacity: ServerCapacity;
-  /** Open waits on one connection at most: blocked calls and streams. */
   readonly streamsMax: number;
-  /** This server's id, as sessions report it to clients. */
   readonly replica: string;
-  /** At most, for one session: waits, and other commands under way. */
   readonly sessionWaitsMax: number;
   readonly sessionCommandsMax: number;
-  /** Largest request, in bytes. */
   readonly receiveBytesMax: number;
-  /** Largest headers of a call, in bytes, as HTTP/2 counts them; unset: the value of grpc-bounds.ts. */
   readonly headerBytesMax?: number;
   /** Connections of one address, at once and new ones a second; null or unset: three quarters of all, and any number. */
   readonly addressConnectionsMax?: number | null;
   readonly addressConnectionsPerSecond?: number | null;
-  /** Networks of proxies, whose connections begin with a header of the PROXY protocol. */
   readonly proxyAddresses?: readonly Network[];
   readonly reflection: boolean;
   /** Serves pokes from other servers; unset: the server takes none. */
   readonly pokes?: PokeServiceOptions;
-  /** Pings to silent clients; unset: the values of grpc-bounds.ts. */
   readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number };
-  /** How long a connection may take to show that it speaks HTTP/2; unset: the value of grpc-bounds.ts. */
   readonly handshakeMs?: number;
-  /** null or unset: connections may become as old as they like, or be idle for as long. */
+  /** null or unset: any. What else is unset is as grpc-bounds.ts says. */
   readonly connectionAgeMaxMs?: number | null;
   readonly connectionIdleMaxMs?: number | null;
-  /** How long calls on a connection that is too old may take to finish; unset: the value of grpc-bounds.ts. */
+  /** How long calls on a connection that is too old may take to finish. */
   readonly finishMs?: number;
 }
 
@@ -98,7 +77,6 @@ export interface GrpcServer {
   setTls(tls: TlsMaterial): void;
   /** Sets the health status, which is SERVING after the start. No effect once the drain has begun. */
   setServing(serving: boolean): void;
-  /** What is used of the bounds of this server. */
   bounds(): readonly BoundUse[];
   /** Ends the sessions and waits whose callers have lost what they came with: their token, or a right. */
   endLost(loss: Loss): void;
@@ -111,13 +89,12 @@ export interface GrpcServer {
   drain(deadlineMs: number): Promise<void>;
 }
 
-/** Makes a server that listens once it is started. Sets the logger that grpc-js has for the whole process. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { engine, observer, logger, graceMs, capacity } = options;
   const { connectionAgeMaxMs: ageMsMax = null, connectionIdleMaxMs: idleMsMax = null, finishMs } = options;
   // grpc-js has one logger for the whole process, and writes to the error output unless it is given another.
   setLogger({ error: (...words: unknown[]) => logger.warn({ words: words.join(" ") }, "grpc-js warns") });
-  const openMax = options.streamsMax + SHORT_CALLS_MAX;
+  const openMax = options.streamsMax + bounds.SHORT_CALLS_MAX;
   const openWaits = new OpenWaits(options.streamsMax, capacity);
   const streams = new OpenStreams(capacity);
   const standing = new Standing({
@@ -131,7 +108,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   });
   const connectionDoor = new ConnectionDoor({
     bounds: {
-      openMax: options.addressConnectionsMax ?? Math.ceil(capacity.connections * ADDRESS_SHARE),
+      openMax: options.addressConnectionsMax ?? Math.ceil(capacity.connections * bounds.ADDRESS_SHARE),
       rate: rateOf(options.addressConnectionsPerSecond ?? null),
     },
     proxies: options.proxyAddresses && blockListOf(options.proxyAddresses),
@@ -147,8 +124,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const server = new Server({
     "grpc.max_receive_message_length": options.receiveBytesMax,
     "grpc.max_concurrent_streams": openMax,
-    "grpc.keepalive_time_ms": options.keepalive?.intervalMs ?? KEEPALIVE_MS,
-    "grpc.keepalive_timeout_ms": options.keepalive?.timeoutMs ?? KEEPALIVE_TIMEOUT_MS,
+    "grpc.keepalive_time_ms": options.keepalive?.intervalMs ?? bounds.KEEPALIVE_MS,
+    "grpc.keepalive_timeout_ms": options.keepalive?.timeoutMs ?? bounds.KEEPALIVE_TIMEOUT_MS,
     // Nobody reads channelz here, and it costs time with every call.
     "grpc.enable_channelz": 0,
     ...(idleMsMax !== null && { "grpc.max_connection_idle_ms": idleMsMax }),
@@ -164,7 +141,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     tracer: options.tracer,
   };
   const door = new FrontDoor({
-    headerBytesMax: options.headerBytesMax ?? HEADER_BYTES_MAX,
+    headerBytesMax: options.headerBytesMax ?? bounds.HEADER_BYTES_MAX,
     streams,
     standing,
     reading: new ReadingTurns<object>({
@@ -214,7 +191,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   let bound: ListenAddress | undefined;
   let draining: Promise<void> | undefined;
 
-  /** Ends the sessions and the waits for which there is a reason. */
   function endEach(whyEnd: Parameters<OpenWaits["endEach"]>[0]): void {
     sessions.endEach(whyEnd);
     openWaits.endEach(whyEnd);
@@ -250,14 +226,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
     bounds: (): readonly BoundUse[] => {
       const waits = openWaits.count + arriving.count;
+      const openConnections = connectionDoor.count;
       return [
         { bound: "server_waits", kind: "room", used: waits, max: capacity.waits },
-        {
-          bound: "server_connections",
-          kind: "room",
-          used: connectionDoor.count,
-          max: capacity.connections,
-        },
+        { bound: "server_connections", kind: "room", used: openConnections, max: capacity.connections },
         ...sessions.bounds,
         ...admission.bounds,
         arriving.bound,
@@ -285,7 +257,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
 /** Connections of one address come in bursts, when all clients behind it come back. */
 function rateOf(perSecond: number | null): Rate {
-  return { most: (perSecond ?? Number.POSITIVE_INFINITY) * ADDRESS_BURST_S, spanMs: ADDRESS_BURST_S * 1_000 };
+  return {
+    most: (perSecond ?? Number.POSITIVE_INFINITY) * bounds.ADDRESS_BURST_S,
+    spanMs: bounds.ADDRESS_BURST_S * 1_000,
+  };
 }
 
 function credentialsOf(tls: TlsMaterial | null): ServerCredentials {

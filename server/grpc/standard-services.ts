@@ -1,8 +1,7 @@
 // The services that every gRPC server has beside its own: health (grpc.health.v1) and reflection. Their streams do
 // not notice that a server stops, so this file ends them.
 
-import type { DescFile } from "@bufbuild/protobuf";
-import { toBinary } from "@bufbuild/protobuf";
+import { type DescFile, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import type {
   handleBidiStreamingCall,
@@ -47,24 +46,15 @@ export class StandardServices {
     for (const end of this.#endStreams) end();
   }
 
-  #tracked(
-    definition: ServiceDefinition,
-    handlers: UntypedServiceImplementation,
-  ): UntypedServiceImplementation {
+  #tracked(definition: ServiceDefinition, handlers: UntypedServiceImplementation) {
     const tracked = { ...handlers };
-    for (const [name, { responseStream, originalName }] of Object.entries(definition)) {
-      for (const key of [name, originalName]) {
-        const handler = key === undefined ? undefined : handlers[key];
-        if (key !== undefined && handler && responseStream)
-          tracked[key] = this.#trackedStream(handler as never);
-      }
-    }
+    for (const [name, { responseStream, originalName = name }] of Object.entries(definition))
+      for (const key of [name, originalName])
+        if (responseStream && handlers[key]) tracked[key] = this.#trackedStream(handlers[key] as never);
     return tracked;
   }
 
-  #trackedStream(
-    handler: handleBidiStreamingCall<unknown, unknown>,
-  ): handleBidiStreamingCall<unknown, unknown> {
+  #trackedStream(handler: Streaming): Streaming {
     return (call) => {
       const end = () => call.emit("error", failureOf(shuttingDown()).status);
       this.#endStreams.add(end);
@@ -74,6 +64,7 @@ export class StandardServices {
   }
 }
 
+type Streaming = handleBidiStreamingCall<unknown, unknown>;
 type DescribedFiles = ConstructorParameters<typeof ReflectionService>[0];
 
 const SERVED_FILES = [

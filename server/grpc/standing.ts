@@ -1,59 +1,42 @@
 // What the server knows of each connection: whether a caller was identified on it, how often that failed, by which
-// certificates its client was let in, and how old it is. Until a caller is known, a connection may have few calls open.
-// Ends in good order one on which calls fail again and again, or that has reached an age: an honest client opens another
-// one, and goes on. grpc-js's own option for the age would cut sessions off in mid-stream. Looks at no call itself.
+// certificates its client was let in, and how old it is. Ends in good order one on which calls fail again and again, or
+// that has reached an age: an honest client opens another one, and goes on. grpc-js's own option for the age would cut
+// sessions off in mid-stream. Looks at no call itself.
 
 import { constants, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { type Certified, chainOf, hasRevoked } from "../config/revoked-certificates.ts";
 import { Allowance } from "../core/allowance.ts";
-import {
-  AGE_JITTER,
-  ANSWER_LEAVES_MS,
-  FAILED_CALLS,
-  FAILED_LATELY,
-  FINISH_MS,
-  LEAVES_MS,
-  UNKNOWN_STREAMS_MAX,
-} from "./grpc-bounds.ts";
+import * as bounds from "./grpc-bounds.ts";
 
 export function peerOf(socket: Pick<Socket, "remoteAddress" | "remotePort"> | undefined): string {
   return `${socket?.remoteAddress}:${socket?.remotePort}`;
 }
 
-/** As grpc-js has it: all stream ids are below. */
 const LAST_STREAM_ID = 2 ** 31 - 1;
 
-/** Hears how calls turned out, by their peers as in `getPeer`. */
+/** Hears whether callers were identified, by their peers as in `getPeer`. */
 export interface Callers {
-  /** A caller was identified. */
   known(peer: string): void;
-  /** A call failed for who its caller is. */
   failed(peer: string): void;
 }
 
 export interface StandingOptions {
-  /** Open calls on a connection whose caller is known, at most. */
   readonly openMax: number;
-  /** null or unset: connections may become as old as they like. */
   readonly ageMsMax?: number | null;
-  /** How long calls on a connection that is too old may take to finish; unset: the value of grpc-bounds.ts. */
   readonly finishMs?: number | undefined;
   /** Lists of revoked certificates; null or unset: there are none. */
   readonly crls?: () => readonly string[] | null | undefined;
   /** A connection with known callers is ended: what does not end by itself on it is to go on over another one. */
   readonly onLeaving?: (peer: string) => void;
-  /** The connection of a stranger is ended because its calls fail. */
   readonly onEnded?: (peer: string) => void;
-  readonly nowMs?: () => number;
 }
 
 interface Connection {
   readonly session: ServerHttp2Session;
   readonly peer: string;
   readonly address: string | undefined;
-  /** By which its client was let in; none if there are no lists. */
   readonly chain: readonly Certified[];
   readonly failures: Allowance;
   isKnown: boolean;
@@ -62,16 +45,13 @@ interface Connection {
 
 export class Standing implements Callers {
   readonly #options: StandingOptions;
-  readonly #nowMs: () => number;
   readonly #byPeer = new Map<string, Connection>();
   readonly #bySession = new WeakMap<object, Connection>();
 
   constructor(options: StandingOptions) {
     this.#options = options;
-    this.#nowMs = options.nowMs ?? (() => performance.now());
   }
 
-  /** Hears of each connection when it speaks HTTP/2. */
   readonly opened = (session: ServerHttp2Session): void => {
     const { crls, ageMsMax = null } = this.#options;
     const lists = crls?.();
@@ -107,20 +87,18 @@ export class Standing implements Callers {
       session.settings({ maxConcurrentStreams: this.#options.openMax });
   }
 
-  /** As `known`, by the connection. */
   knownOn(session: object): void {
     const connection = this.#bySession.get(session);
-    if (connection && !connection.isKnown) this.known(connection.peer);
+    if (connection) this.known(connection.peer);
   }
 
   /** Whether nobody was identified on the connection, or its calls come to nothing. */
   isPoor(session: object): boolean {
     const connection = this.#bySession.get(session);
     if (!connection?.isKnown) return true;
-    return connection.failures.taken(this.#nowMs()) > FAILED_LATELY;
+    return connection.failures.taken(performance.now()) > bounds.FAILED_LATELY;
   }
 
-  /** As in `getPeer`. */
   peerOf(session: object): string | undefined {
     return this.#bySession.get(session)?.peer;
   }
@@ -130,22 +108,18 @@ export class Standing implements Callers {
   }
 
   failed(peer: string): void {
-    const connection = this.#byPeer.get(peer);
-    if (connection) this.#count(connection);
+    this.#failed(this.#byPeer.get(peer));
   }
 
   /** A call has failed, or has come to nothing, on a connection. */
   failedOn(session: object): void {
-    const connection = this.#bySession.get(session);
-    if (connection) this.#count(connection);
+    this.#failed(this.#bySession.get(session));
   }
 
-  /** Whether a caller was identified on the connection. */
   isKnown(session: object): boolean {
     return this.#bySession.get(session)?.isKnown ?? false;
   }
 
-  /** Whether the connection is being ended: nothing more is done for it. */
   isEnding(session: object): boolean {
     return this.#bySession.get(session)?.isEnding ?? false;
   }
@@ -159,25 +133,22 @@ export class Standing implements Callers {
     this.#ended(connection);
   }
 
-  /**
-   * Ends the connections whose clients these lists name, as with credentials that are not in force any more: they take no
-   * more calls, and their answers leave first. Returns their peers.
-   */
+  /** Ends the connections whose clients these lists name; their answers leave first. Returns their peers. */
   endRevoked(crls: readonly string[]): readonly string[] {
     const revoked = [...this.#byPeer.values()].filter(
       ({ session, chain }) => !session.destroyed && hasRevoked(chain, crls),
     );
     for (const { session } of revoked) {
       session.close();
-      destroyIn(session, ANSWER_LEAVES_MS);
+      destroyIn(session, bounds.ANSWER_LEAVES_MS);
     }
     return revoked.map(({ peer }) => peer);
   }
 
   #endWhenOld({ session, peer }: Connection, ageMsMax: number): void {
-    const { finishMs = FINISH_MS, onLeaving } = this.#options;
+    const { finishMs = bounds.FINISH_MS, onLeaving } = this.#options;
     // Clients that came together, as after a restart, must not come again together.
-    const ageMs = ageMsMax * (1 + AGE_JITTER * (Math.random() * 2 - 1));
+    const ageMs = ageMsMax * (1 + bounds.AGE_JITTER * (Math.random() * 2 - 1));
     const timer = setTimeout(() => {
       // `close` has not been reported yet.
       if (session.destroyed || session.closed) return;
@@ -196,22 +167,22 @@ export class Standing implements Callers {
     else onEnded?.(peer);
   }
 
-  #count(connection: Connection): void {
-    const rate = connection.isKnown ? FAILED_CALLS.known : FAILED_CALLS.unknown;
-    if (connection.isEnding || connection.failures.take(1, rate, this.#nowMs()) === 1) return;
+  #failed(connection: Connection | undefined): void {
+    if (!connection) return;
+    const rate = connection.isKnown ? bounds.FAILED_CALLS.known : bounds.FAILED_CALLS.unknown;
+    if (connection.isEnding || connection.failures.take(1, rate, performance.now()) === 1) return;
     connection.isEnding = true;
     const { session } = connection;
     if (session.destroyed || session.closed) return;
     // Not closed yet: the transport would refuse new calls by itself, and read as many of them as come.
     session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID, Buffer.from("calls_fail"));
-    destroyIn(session, connection.isKnown ? LEAVES_MS.known : LEAVES_MS.unknown);
+    destroyIn(session, connection.isKnown ? bounds.LEAVES_MS.known : bounds.LEAVES_MS.unknown);
     this.#ended(connection);
   }
 }
 
-/** What a connection may have open before a caller was identified on it. */
 export function streamsAtFirst(openMax: number): number {
-  return Math.min(openMax, UNKNOWN_STREAMS_MAX);
+  return Math.min(openMax, bounds.UNKNOWN_STREAMS_MAX);
 }
 
 function destroyIn(session: ServerHttp2Session, ms: number): void {

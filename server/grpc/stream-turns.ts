@@ -4,8 +4,8 @@
 // more. Reads no call.
 
 import type { ServerHttp2Stream } from "node:http2";
+import { RetryTimes } from "./admission.ts";
 import { CALLS_AT_ONCE, CALLS_TURN_MS } from "./grpc-bounds.ts";
-import { RetryTimes } from "./retry-times.ts";
 
 export interface NewCall {
   readonly stream: Pick<ServerHttp2Stream, "destroyed" | "closed" | "aborted" | "on">;
@@ -14,12 +14,9 @@ export interface NewCall {
   readonly refuse?: (retryAfterMs: number) => void;
 }
 
-/** The new calls of one connection. */
 interface Line {
-  /** Begun in this tick of the event loop. */
   begun: number;
   turn: number;
-  /** Those that may not be refused. */
   readonly urgent: NewCall[];
   readonly others: (NewCall & { readonly sinceMs: number })[];
   readonly retryTimes: RetryTimes;
@@ -29,13 +26,8 @@ export class StreamTurns {
   readonly #lines = new WeakMap<object, Line>();
   /** Lines with calls that wait, in the order of their turns. */
   readonly #queue = new Set<Line>();
-  readonly #now: () => number;
   #turn = 0;
   #isScheduled = false;
-
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
-  }
 
   /** Begins a call now, or later if its connection has begun many in this tick of the event loop, or refuses it. */
   add(connection: object, call: NewCall): void {
@@ -48,7 +40,7 @@ export class StreamTurns {
       call.begin();
       return;
     }
-    const nowMs = this.#now();
+    const nowMs = performance.now();
     const next = isUrgent ? undefined : line.others[0];
     const retryAfterMs = next && line.retryTimes.ifLate(nowMs, next.sinceMs, line.others.length);
     if (retryAfterMs !== undefined) {
@@ -82,7 +74,7 @@ export class StreamTurns {
   readonly #next = (): void => {
     this.#isScheduled = false;
     this.#turn += 1;
-    const endsMs = this.#now() + CALLS_TURN_MS;
+    const endsMs = performance.now() + CALLS_TURN_MS;
     for (const line of this.#queue) {
       this.#queue.delete(line);
       const urgent = wanted(line.urgent, CALLS_AT_ONCE);
@@ -90,7 +82,7 @@ export class StreamTurns {
       // Behind the other lines; the loop comes to it again if there is time.
       if (line.urgent.length + line.others.length > 0) this.#queue.add(line);
       for (const { begin } of [...urgent, ...others]) begin();
-      if (this.#now() >= endsMs) break;
+      if (performance.now() >= endsMs) break;
     }
     if (this.#queue.size > 0) this.#schedule();
   };

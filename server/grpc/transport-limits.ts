@@ -1,16 +1,13 @@
 // Transport limits for which grpc-js has no option: what one connection may do, and the answer to a message that is
 // too large.
 
-import type {
-  Http2SecureServer,
-  Http2Server,
-  IncomingHttpHeaders,
-  SecureServerOptions,
-  ServerHttp2Session,
-  ServerHttp2Stream,
-} from "node:http2";
-import type { Server, ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
-import { status } from "@grpc/grpc-js";
+import type * as http2 from "node:http2";
+import {
+  type Server,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+  status,
+} from "@grpc/grpc-js";
 import { endRequest } from "./arriving-requests.ts";
 import type { FrontDoor } from "./front-door.ts";
 import { HANDSHAKE_MS, REFUSED_IN_A_ROW_MAX, RESETS_BURST_SHARE, RESETS_PER_SECOND } from "./grpc-bounds.ts";
@@ -19,30 +16,26 @@ import { failureOf } from "./messages/status.ts";
 import { type Standing, streamsAtFirst } from "./standing.ts";
 
 export interface ConnectionLimits {
-  /** Open calls on one connection at most. */
   readonly openMax: number;
-  /** Open connections at most; the server closes further ones as they come. */
   readonly connectionsMax: number;
   readonly handshakeMs?: number | undefined;
   readonly door: Pick<FrontDoor, "take">;
   readonly standing: Pick<Standing, "opened">;
-  /** Gets each listener before it listens. */
   readonly onListener?: (listener: Listener) => void;
 }
 
-export type Listener = Http2Server | Http2SecureServer;
+export type Listener = http2.Http2Server | http2.Http2SecureServer;
 
 /**
- * Bounds the number of connections, how long each may stay silent before it speaks HTTP/2, and how much it may do
- * before Node ends it with all its calls. Call it before the server listens. grpc-js has no options for this, and for
- * a listener without TLS it passes none on. So this changes two private members of grpc-js: the options object that
- * it gives to Node, and the method that makes its listeners. If a later version keeps them elsewhere, this throws,
- * and no server is made.
+ * Bounds the number of connections, how long each may stay silent before it speaks HTTP/2, and how much it may do before
+ * Node ends it with all its calls. Call it before the server listens. grpc-js has no options for this, so this changes two
+ * private members of it: the options object that it gives to Node, and the method that makes its listeners. If a later
+ * version keeps them elsewhere, this throws, and no server is made.
  */
 export function limitConnections(server: Server, limits: ConnectionLimits): void {
   const { openMax, connectionsMax, handshakeMs = HANDSHAKE_MS, onListener } = limits;
   const inner = server as unknown as {
-    readonly commonServerOptions: SecureServerOptions;
+    readonly commonServerOptions: http2.SecureServerOptions;
     createHttp2Server(credentials: unknown): Listener;
   };
   const { settings } = inner.commonServerOptions;
@@ -54,7 +47,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
     // For the TLS handshake, and for a connection that speaks TLS and then no known protocol.
     handshakeTimeout: handshakeMs,
     unknownProtocolTimeout: handshakeMs,
-  } satisfies SecureServerOptions);
+  } satisfies http2.SecureServerOptions);
   const create = inner.createHttp2Server.bind(server);
   inner.createHttp2Server = (credentials) => {
     const listener = create(credentials);
@@ -76,8 +69,8 @@ function guard(listener: Listener, { door }: ConnectionLimits): void {
     if (args[0] !== "stream") return emit(...args);
     const [, stream, headers, , raw] = args as [
       string,
-      ServerHttp2Stream,
-      IncomingHttpHeaders,
+      http2.ServerHttp2Stream,
+      http2.IncomingHttpHeaders,
       number,
       string[],
     ];
@@ -90,7 +83,7 @@ function guard(listener: Listener, { door }: ConnectionLimits): void {
  * Ends a connection whose settings have not arrived, or that has not acknowledged those of the server: every HTTP/2
  * client does both at once. Before that, the bounds in the settings do not hold.
  */
-function endIfSilent(session: ServerHttp2Session, afterMs: number): void {
+function endIfSilent(session: http2.ServerHttp2Session, afterMs: number): void {
   let isHeard = false;
   const awaited = new Set(["remoteSettings", "localSettings"]);
   // setImmediate: first reads what arrived while this server itself was held up.
@@ -108,10 +101,10 @@ function endIfSilent(session: ServerHttp2Session, afterMs: number): void {
 }
 
 /**
- * Adds the reason that the contract promises to grpc-js's own answer to a message over the receive limit. grpc-js
- * sends that answer from inside the call, past all interceptors, so this wraps the call's sendStatus. If a later
- * version does not go through it, only the details are missing. Must be the first interceptor: later ones may get a
- * call that is already wrapped.
+ * Adds the reason that the contract promises to grpc-js's own answer to a message over the receive limit. grpc-js sends
+ * that from inside the call, past all interceptors, so this wraps the call's sendStatus; if a later version does not go
+ * through it, only the details are missing. Must be the first interceptor: later ones may get a call that is already
+ * wrapped.
  */
 export function explainReceiveLimit(receiveBytesMax: number): ServerInterceptor {
   return (_method, call) => {

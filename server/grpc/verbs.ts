@@ -4,57 +4,23 @@
 
 import type { DescMessage, Message, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
-import type { SessionCommand } from "#proto/rowlock/v1/lock_service_pb.js";
-import {
-  LockService,
-  RenewedLeasesSchema,
-  RenewLeasesSchema,
-  SessionResultSchema,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Needed, Right } from "../access/rights.ts";
+import type { ClaimRef } from "../core/claim.ts";
 import { NOTHING, type Touched } from "./authorize.ts";
 import type { Answer, Call, MethodContext, Send } from "./call.ts";
 import { acquire, checkAcquire } from "./methods/acquire.ts";
 import { capture, checkCapture } from "./methods/capture.ts";
-import { Violations } from "./methods/fields.ts";
-import { checkListChanges, checkListClaims, listChanges, listClaims } from "./methods/history.ts";
-import {
-  checkExplainWait,
-  checkGetLock,
-  checkListLimits,
-  checkListLocks,
-  explainWait,
-  getLock,
-  listLimits,
-  listLocks,
-  touchedByExplainWait,
-} from "./methods/listings.ts";
-import {
-  checkDeleteRecord,
-  checkForceRelease,
-  checkSetLimit,
-  checkUpdateRecord,
-  deleteRecord,
-  forceRelease,
-  setLimit,
-  updateRecord,
-} from "./methods/operators.ts";
-import {
-  checkRelease,
-  checkRenew,
-  checkRenewLeases,
-  release,
-  renew,
-  renewLeases,
-} from "./methods/renew-and-release.ts";
+import { Check } from "./methods/fields.ts";
+import * as history from "./methods/history.ts";
+import * as listings from "./methods/listings.ts";
+import * as operators from "./methods/operators.ts";
+import * as leases from "./methods/renew-and-release.ts";
 import { checkWaitInQueue, waitInQueue } from "./methods/wait-in-queue.ts";
 import { checkWatchLocks, watchLocks } from "./methods/watch-locks.ts";
 
-/** What a row needs of a method's descriptor. */
 interface Described {
-  /** As in the contract, in metrics and in the log: `Acquire`. */
   readonly name: string;
-  /** Its field in SessionCommand and SessionResult: `acquire`. */
   readonly localName: string;
   readonly methodKind: string;
   readonly input: DescMessage;
@@ -65,50 +31,40 @@ type Lease = MessageInitShape<typeof LeaseSchema>;
 
 export interface Verb<Of extends Described = Described, Asked = never> {
   readonly of: Of;
-  /** Adds what is wrong with the request to `violations`. What it returns is only good if it adds nothing. */
-  readonly check: (
-    message: MessageShape<Of["input"]>,
-    violations: Violations,
-    context: MethodContext,
-  ) => Asked;
+  /** Adds what is wrong with the request to `check`. What it returns is only good if it adds nothing. */
+  readonly check: (message: MessageShape<Of["input"]>, check: Check, context: MethodContext) => Asked;
   /**
    * Begins the method, which ends the call with its answer, or with its bytes: a method that encodes part by part holds up
    * no other calls for long. A stream sends messages before. May throw a CallError or a Fault instead.
    */
   readonly begin: (context: MethodContext, asked: Asked, call: Call<MessageInitShape<Of["output"]>>) => void;
-  /** The right that it needs. */
   readonly needs: Needed;
   /** The locks on which its caller needs that right. */
   readonly touches: (asked: Asked) => Touched;
   /** How its commands are admitted to the engine: see `admission.ts`. Reads take turns in the engine instead. */
   readonly admission: "urgent" | "ordinary" | "none";
-  /** Whether the request counts as a wait. */
   readonly isWait: (message: MessageShape<Of["input"]>) => boolean;
-  /** The leases in an answer, or in a message of a stream. */
   readonly leases: (answer: MessageInitShape<Of["output"]>) => readonly Lease[];
 }
 
-/** A verb of any type. */
 export interface AnyVerb extends Pick<Verb, "of" | "admission" | "needs"> {
-  check(message: Message, violations: Violations, context: MethodContext): unknown;
+  check(message: Message, check: Check, context: MethodContext): unknown;
   begin(context: MethodContext, asked: unknown, call: Call): void;
   touches(asked: unknown): Touched;
   isWait(message: Message): boolean;
   leases(answer: Answer | Buffer): readonly Lease[];
 }
 
-export type VerbName = Exclude<SessionCommand["command"]["case"], "cancel" | undefined>;
+export type VerbName = Exclude<service.SessionCommand["command"]["case"], "cancel" | undefined>;
 
-/** The methods of the contract. Each is a command of sessions, too. */
-type Contract = Omit<(typeof LockService)["method"], "session">;
+type Contract = Omit<(typeof service.LockService)["method"], "session">;
 
-/** RenewLeases is a command of sessions only. */
 const RENEW_LEASES = {
   name: "RenewLeases",
   localName: "renewLeases",
   methodKind: "unary",
-  input: RenewLeasesSchema,
-  output: RenewedLeasesSchema,
+  input: service.RenewLeasesSchema,
+  output: service.RenewedLeasesSchema,
 } as const;
 
 type Rows = {
@@ -123,9 +79,9 @@ type Run<Of extends Described, Asked> = (
   send: Send<MessageInitShape<Of["output"]>>,
 ) => Promise<Of["methodKind"] extends "unary" ? MessageInitShape<Of["output"]> | Buffer : void>;
 
-/** A row as it is written below: most verbs neither wait nor answer with leases. */
-type Row<Of extends Described, Asked> = Pick<Verb<Of, Asked>, "check" | "admission" | "touches"> &
-  Partial<Pick<Verb<Of>, "isWait" | "leases">> & { readonly right: Right } & (
+/** A row as it is written below: most verbs neither wait nor answer with leases, and reads are not admitted. */
+type Row<Of extends Described, Asked> = Pick<Verb<Of, Asked>, "check" | "touches"> &
+  Partial<Pick<Verb<Of>, "admission" | "isWait" | "leases">> & { readonly right: Right } & (
     | Pick<Verb<Of, Asked>, "begin">
     | { readonly run: Run<Of, Asked> }
   );
@@ -133,8 +89,17 @@ type Row<Of extends Described, Asked> = Pick<Verb<Of, Asked>, "check" | "admissi
 /** Ties what `check` returns to what the method takes. */
 function verb<Of extends Described, Asked>(of: Of, row: Row<Of, Asked>): Verb<Of> {
   const needs: Needed = { verb: of.name, right: row.right };
+  const admission = row.right === "read" ? "none" : "ordinary";
   const begin = "run" in row ? beginning(row.run) : row.begin;
-  return { of, needs, isWait: () => false, leases: () => [], ...row, begin } as unknown as Verb<Of>;
+  return {
+    of,
+    needs,
+    admission,
+    isWait: () => false,
+    leases: () => [],
+    ...row,
+    begin,
+  } as unknown as Verb<Of>;
 }
 
 function beginning<Of extends Described, Asked>(run: Run<Of, Asked>): Verb<Of, Asked>["begin"] {
@@ -146,7 +111,16 @@ function beginning<Of extends Described, Asked>(run: Run<Of, Asked>): Verb<Of, A
   };
 }
 
-const { method } = LockService;
+const nothing = () => NOTHING;
+const named = ({ name }: { readonly name: string }): Touched => ({ names: [name] });
+const lockOf = ({ ref }: { readonly ref: ClaimRef }): Touched => ({ lockId: ref.lockId });
+const listed = ({
+  query: { lockName },
+}: {
+  readonly query: { readonly lockName: string | null };
+}): Touched => (lockName === null ? NOTHING : { names: [lockName] });
+
+const { method } = service.LockService;
 
 /**
  * In the order in which the commands of one message of a session begin, after its cancels: first what gives leases back
@@ -154,156 +128,105 @@ const { method } = LockService;
  */
 export const VERBS = {
   release: verb(method.release, {
-    check: checkRelease,
-    begin: release,
-    admission: "urgent",
-    right: "use",
-    touches: ({ ref }) => ({ lockId: ref.lockId }),
+    ...{ check: leases.checkRelease, begin: leases.release },
+    ...{ admission: "urgent", right: "use", touches: lockOf },
   }),
   renew: verb(method.renew, {
-    check: checkRenew,
-    begin: renew,
-    admission: "urgent",
-    right: "use",
-    touches: ({ ref }) => ({ lockId: ref.lockId }),
+    ...{ check: leases.checkRenew, begin: leases.renew },
+    ...{ admission: "urgent", right: "use", touches: lockOf },
     leases: ({ lease }) => (lease ? [lease] : []),
   }),
   renewLeases: verb(RENEW_LEASES, {
-    check: checkRenewLeases,
-    run: renewLeases,
-    admission: "urgent",
-    right: "use",
+    ...{ check: leases.checkRenewLeases, run: leases.renewLeases },
+    ...{ admission: "urgent", right: "use" },
     // Asked for each lease by itself, so that a lease without the right costs only its own renewal.
-    touches: () => NOTHING,
+    touches: nothing,
     leases: ({ leases = [] }) =>
       leases.flatMap(({ outcome }) => (outcome?.case === "lease" ? [outcome.value] : [])),
   }),
   forceRelease: verb(method.forceRelease, {
-    check: checkForceRelease,
-    run: forceRelease,
-    admission: "ordinary",
-    right: "operate",
-    touches: ({ name }) => ({ names: [name] }),
+    ...{ check: operators.checkForceRelease, run: operators.forceRelease },
+    ...{ right: "operate", touches: named },
   }),
   setLimit: verb(method.setLimit, {
-    check: checkSetLimit,
-    run: setLimit,
-    admission: "ordinary",
-    right: "operate",
-    touches: ({ target }) => (target.kind === "name" ? { names: [target.name] } : { prefix: target.prefix }),
+    ...{ check: operators.checkSetLimit, run: operators.setLimit, right: "operate" },
+    touches: ({ target }) => (target.kind === "name" ? named(target) : { prefix: target.prefix }),
   }),
   updateRecord: verb(method.updateRecord, {
-    check: checkUpdateRecord,
-    run: updateRecord,
-    admission: "ordinary",
-    right: "operate",
-    touches: ({ name }) => ({ names: [name] }),
+    ...{ check: operators.checkUpdateRecord, run: operators.updateRecord },
+    ...{ right: "operate", touches: named },
   }),
   deleteRecord: verb(method.deleteRecord, {
-    check: checkDeleteRecord,
-    run: deleteRecord,
-    admission: "ordinary",
-    right: "admin",
-    touches: ({ name }) => ({ names: [name] }),
+    ...{ check: operators.checkDeleteRecord, run: operators.deleteRecord },
+    ...{ right: "admin", touches: named },
   }),
   acquire: verb(method.acquire, {
-    check: checkAcquire,
-    begin: acquire,
-    admission: "ordinary",
-    right: "use",
-    touches: ({ ask }) => ({ names: [ask.name] }),
+    ...{ check: checkAcquire, begin: acquire, right: "use" },
+    touches: ({ ask }) => named(ask),
     isWait: ({ whenBusy }) => whenBusy.case === "wait",
     leases: ({ outcome }) => (outcome?.case === "lease" ? [outcome.value] : []),
   }),
+  // A capture that waits is not admitted: it takes no room from commands that do not wait.
   capture: verb(method.capture, {
-    check: checkCapture,
-    run: capture,
-    // A capture that waits is not admitted: it takes no room from commands that do not wait.
-    admission: "ordinary",
-    right: "use",
+    ...{ check: checkCapture, run: capture, right: "use" },
     touches: ({ ask: { target } }) =>
       target.kind === "names" ? { names: target.names } : { prefix: target.prefix },
     isWait: ({ maxWait }) => maxWait !== undefined,
     leases: ({ leases = [] }) => leases,
   }),
   waitInQueue: verb(method.waitInQueue, {
-    check: checkWaitInQueue,
-    run: waitInQueue,
-    admission: "ordinary",
-    right: "use",
-    touches: ({ target }) =>
-      target.kind === "ask" ? { names: [target.ask.name] } : { lockId: target.ref.lockId },
+    ...{ check: checkWaitInQueue, run: waitInQueue, right: "use" },
+    touches: ({ target }) => (target.kind === "ask" ? named(target.ask) : lockOf(target)),
     isWait: () => true,
     leases: ({ update }) => (update?.case === "granted" ? [update.value] : []),
   }),
   getLock: verb(method.getLock, {
-    check: checkGetLock,
-    run: getLock,
-    admission: "none",
-    right: "read",
-    touches: (name) => ({ names: [name] }),
+    ...{ check: listings.checkGetLock, run: listings.getLock },
+    ...{ right: "read", touches: (name: string) => named({ name }) },
   }),
   listLocks: verb(method.listLocks, {
-    check: checkListLocks,
-    run: listLocks,
-    admission: "none",
-    right: "read",
-    touches: () => NOTHING,
+    ...{ check: listings.checkListLocks, run: listings.listLocks },
+    ...{ right: "read", touches: nothing },
   }),
   listLimits: verb(method.listLimits, {
-    check: checkListLimits,
-    run: listLimits,
-    admission: "none",
-    right: "read",
-    touches: () => NOTHING,
+    ...{ check: listings.checkListLimits, run: listings.listLimits },
+    ...{ right: "read", touches: nothing },
   }),
   listClaims: verb(method.listClaims, {
-    check: checkListClaims,
-    run: listClaims,
-    admission: "none",
-    right: "read",
-    touches: ({ query: { lockName } }) => (lockName === null ? NOTHING : { names: [lockName] }),
+    ...{ check: history.checkListClaims, run: history.listClaims },
+    ...{ right: "read", touches: listed },
   }),
   listChanges: verb(method.listChanges, {
-    check: checkListChanges,
-    run: listChanges,
-    admission: "none",
-    right: "read",
-    touches: ({ query: { lockName } }) => (lockName === null ? NOTHING : { names: [lockName] }),
+    ...{ check: history.checkListChanges, run: history.listChanges },
+    ...{ right: "read", touches: listed },
   }),
   explainWait: verb(method.explainWait, {
-    check: checkExplainWait,
-    run: explainWait,
-    admission: "none",
-    right: "read",
-    touches: touchedByExplainWait,
+    ...{ check: listings.checkExplainWait, run: listings.explainWait },
+    ...{ right: "read", touches: listings.touchedByExplainWait },
   }),
   watchLocks: verb(method.watchLocks, {
-    check: checkWatchLocks,
-    run: watchLocks,
-    admission: "none",
-    right: "read",
-    touches: () => NOTHING,
-    isWait: () => true,
+    ...{ check: checkWatchLocks, run: watchLocks },
+    ...{ right: "read", touches: nothing, isWait: () => true },
   }),
 } as const satisfies Rows & Readonly<Record<keyof Contract, unknown>>;
 
 /** The same rows for code that only has a name. */
 export const ROWS = VERBS as unknown as Readonly<Record<string, AnyVerb>>;
 
-const ORDER: readonly SessionCommand["command"]["case"][] = ["cancel", ...(Object.keys(VERBS) as VerbName[])];
+const ORDER: readonly service.SessionCommand["command"]["case"][] = [
+  "cancel",
+  ...(Object.keys(VERBS) as VerbName[]),
+];
 
-/** Returns the commands of one message in the order in which they begin. */
-export function inOrder(commands: readonly SessionCommand[]): readonly SessionCommand[] {
+export function inOrder(commands: readonly service.SessionCommand[]): readonly service.SessionCommand[] {
   if (commands.length < 2) return commands;
-  const rank = ({ command }: SessionCommand) => ORDER.indexOf(command.case);
+  const rank = ({ command }: service.SessionCommand) => ORDER.indexOf(command.case);
   return [...commands].sort((a, b) => rank(a) - rank(b));
 }
 
-/** Checks a request as its verb demands. Throws a CallError with all violations. */
 export function checked(verb: AnyVerb, message: Message, context: MethodContext): unknown {
-  const violations = new Violations();
-  return violations.checked(verb.check(message, violations, context));
+  const check = new Check();
+  return check.checked(verb.check(message, check, context));
 }
 
 /** Whether calls for it may be refused before anything is done for them: they ask for something new. */
@@ -311,7 +234,6 @@ export function isRefusable({ admission }: Pick<AnyVerb, "admission">): boolean 
   return admission === "ordinary";
 }
 
-/** The field of the verb's answers in SessionResult. */
 export function resultField({ of }: AnyVerb): number {
-  return SessionResultSchema.field[of.localName as VerbName].number;
+  return service.SessionResultSchema.field[of.localName as VerbName].number;
 }

@@ -25,27 +25,19 @@ const REQUEST_HASH_DIGITS = 16;
 export interface EventLogOptions {
   /** Whether grants and releases are also logged at level info. */
   readonly audit: boolean;
-  /** Takes the failures of loops that are part of an outage of the database. */
   readonly outage: OutageLog;
 }
 
-/** Fields of a line. */
-interface Origin {
-  readonly peer: string;
-  readonly trace_id?: string;
-  readonly span_id?: string;
-}
+type Origin = { readonly peer: string } & Partial<NonNullable<ReturnType<typeof traceIds>>>;
 
 export class EventLog {
   readonly #log: Log;
   readonly #outage: OutageLog;
-  /** The level of grants and releases. */
   readonly #dailyLevel: "info" | "debug";
   /** Kept because every command asks for it, and the level of a log does not change. */
   readonly #logsDaily: boolean;
   /** Callers by the claims that wait for them: another caller's command makes room for the grant. */
   readonly #waiters = new RecentMap<string, Origin>(WAITERS_MAX);
-  /** What the last check of the rows has found. */
   #findings: ReadonlySet<string> = new Set();
   readonly #loopFailures = new Seldom(LOOP_FAILURE_INTERVAL_MS);
 
@@ -63,8 +55,7 @@ export class EventLog {
           this.#waits(event.command, event.outcome.claim);
         return;
       case "event":
-        this.#event(event.event, event.lockName);
-        return;
+        return this.#event(event.event, event.lockName);
       case "limit_rule_set": {
         const { prefix, limit, version, reason, serversBehind, caller } = event;
         const change = { pattern: patternOf({ prefix }), to: limit, version: String(version), reason };
@@ -77,11 +68,9 @@ export class EventLog {
         return;
       }
       case "retried":
-        this.#log.debug({ cause: event.cause }, "transaction repeated");
-        return;
+        return this.#log.debug({ cause: event.cause }, "transaction repeated");
       case "clock_jumped":
-        this.#log.warn({ byMs: Math.round(event.byUs / 1_000) }, "the database's clock jumped");
-        return;
+        return this.#log.warn({ byMs: Math.round(event.byUs / 1_000) }, "the database's clock jumped");
       case "failed_over":
         this.#log.warn(
           { pauseMs: Math.round(event.pauseUs / 1_000) },
@@ -89,15 +78,13 @@ export class EventLog {
         );
         return;
       case "checked":
-        this.#checked(event.findings);
-        return;
+        return this.#checked(event.findings);
       case "not_checked":
         if (event.why === "too_much")
           this.#log.info("there is too much to check beside decisions: run `rowlock doctor` now and then");
         return;
       case "loop_failed":
-        this.#loopFailed(event.loop, event.error);
-        return;
+        return this.#loopFailed(event.loop, event.error);
     }
   };
 
@@ -106,7 +93,7 @@ export class EventLog {
     if (origin) this.#waiters.set(keyText(claim), origin);
   }
 
-  #event(event: Event, lockName: string): void {
+  #event(event: Event, lockName: string) {
     switch (event.kind) {
       case "granted": {
         if (!this.#logsDaily) return;
@@ -120,8 +107,7 @@ export class EventLog {
         this.#log.debug({ ...who(event.claim, lockName), ...originOf(event.caller) }, "queued");
         return;
       case "ended":
-        this.#ended(event, lockName);
-        return;
+        return this.#ended(event, lockName);
       case "limit_set": {
         const { limit, limitVersion, limitReason } = event.lock;
         const change = { lock: lockName, from: event.from, to: limit, version: String(limitVersion) };
@@ -139,7 +125,6 @@ export class EventLog {
     }
   }
 
-  /** Each finding once, until it is gone. */
   #checked(findings: readonly Finding[]): void {
     const known = this.#findings;
     this.#findings = new Set(findings.map(({ message }) => message));
@@ -193,7 +178,6 @@ function remembered({ status, notBeforeUs, attemptsLeft, version }: LockRecord) 
   };
 }
 
-/** Where what happened comes from: the caller's address, and its trace. */
 function originOf(caller: Caller | undefined): Origin | undefined {
   return caller && { peer: caller.getPeer(), ...traceIds(caller.span) };
 }

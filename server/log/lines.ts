@@ -12,7 +12,6 @@ const CLAIM_ID = /\b([0-9a-z]{1,13}\.[0-9a-z]{1,13})\.[A-Za-z0-9_-]{22}(?![A-Za-
 const SECRET_FIELD =
   /"(secret|password|authorization|(?:lease|ticket|request)_?[iI]d)":(?:"(?:[^"\\]|\\.)*"|[^,}\]"]+)/g;
 
-/** Tokens of the tokens file, and JWTs. */
 const TOKEN = /\b(rowlock_)[A-Za-z0-9_-]{43}|\b(eyJ)[\w-]+\.[\w-]+\.[\w-]+/g;
 
 /** The line without passwords, tokens, ticket and lease ids, request ids and other proofs of a right. */

@@ -5,20 +5,14 @@ import { type Logger as Log, pino } from "pino";
 import type { Span } from "../core/span.ts";
 import { escapeObeyed, strikeSecrets } from "./lines.ts";
 
-/** The log of a process. */
 export type { Logger as Log } from "pino";
 
+type Level = "debug" | "info" | "warn" | "error";
 /** The methods that most callers use, so that tests can replace them easily. */
-export interface Logger {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
+export type Logger = Readonly<Record<Level, (fields: object, message: string) => void>>;
 
 export interface LogOptions {
   readonly level: string;
-  /** Takes one finished line. */
   readonly write: (line: string) => void;
 }
 
@@ -39,17 +33,13 @@ export function createLog(options: LogOptions): Log {
 /** Limits how often the same thing is logged: once in an interval instead of a thousand times a second. */
 export class Seldom {
   readonly #intervalMs: number;
-  /** What was logged less than an interval ago, and how often it has happened since. */
   readonly #muted = new Map<string, { readonly untilMs: number; suppressed: number }>();
 
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
   }
 
-  /**
-   * Call it when `what` has happened. Returns how often that was suppressed before, if it is to be logged now;
-   * otherwise null.
-   */
+  /** Call it when `what` has happened. Returns how often it was suppressed before; null: it is again. */
   suppressed(what: string): number | null {
     const nowMs = performance.now();
     const muted = this.#muted.get(what);
@@ -62,7 +52,6 @@ export class Seldom {
   }
 }
 
-/** undefined: the line belongs to no traced call. */
 export function traceIds(span: Span | undefined) {
   return span && { trace_id: span.traceId, span_id: span.spanId };
 }

@@ -3,13 +3,9 @@
 
 import type { Logger } from "./log.ts";
 
-/** Interval between lines while an outage lasts. */
 const STILL_EVERY_MS = 10_000;
 
-/**
- * Reasons that mean no outage: the database answers, but others were in the way, or this server wanted more than
- * there is room for.
- */
+/** The database answers, but others were in the way, or this server wanted more than there is room for. */
 const NO_OUTAGE: ReadonlySet<string> = new Set([
   "changed",
   "closed",
@@ -22,7 +18,6 @@ const NO_OUTAGE: ReadonlySet<string> = new Set([
   "unexpected",
 ]);
 
-/** The loop or the method that failed. */
 type Where = { readonly loop: string } | { readonly method: string };
 
 interface Outage {
@@ -35,7 +30,6 @@ interface Outage {
 
 interface Trouble {
   readonly reason: string;
-  /** One sentence. */
   readonly cause: string;
   readonly isOutage: boolean;
 }
@@ -62,10 +56,7 @@ export class OutageLog {
     this.#note({ loop: "health" }, trouble, error);
   }
 
-  /**
-   * The outage is over if nothing has failed between two probes that worked: a full disk may have room for what a
-   * probe writes, and for nothing else.
-   */
+  /** Over if nothing fails between two probes that work: a full disk may have room for what a probe writes alone. */
   probeWorked(): void {
     const outage = this.#outage;
     if (!outage) return;
@@ -97,10 +88,7 @@ export class OutageLog {
   }
 }
 
-/**
- * What an error of the store or the engine says about the database; null for any other error, and while the server
- * stops.
- */
+/** null: it says nothing about the database, or the server stops. */
 function troubleOf(error: unknown): Trouble | null {
   if (!(error instanceof Error) || !("kind" in error) || !("reason" in error)) return null;
   const { kind, reason, cause } = error;

@@ -11,7 +11,6 @@ import type { AllSeries } from "./table.ts";
 
 /** Distinct values that are counted apart: some hundred kilobytes, while a count lasts. */
 const COUNTED_MAX = 10_000;
-/** Values that are shown: those with the most claims. */
 const SHOWN_MAX = 50;
 const OTHER = "other";
 
@@ -29,7 +28,6 @@ export class LabelCounts {
     this.#key = key;
   }
 
-  /** Claims without the label are not counted. */
   add(labels: Readonly<Record<string, string>>, what: "holders" | "waiters"): void {
     if (!Object.hasOwn(labels, this.#key)) return;
     const value = labels[this.#key] as string;
@@ -40,19 +38,16 @@ export class LabelCounts {
     this.#counts.set(counted, counts);
   }
 
-  /** The values with the most claims first, and OTHER last. */
   get most(): readonly LabelCount[] {
     const all = [...this.#counts].map(([value, counts]) => ({ value, ...counts }));
-    const known = all.filter(({ value }) => value !== OTHER).sort((a, b) => totalOf(b) - totalOf(a));
+    const known = all
+      .filter(({ value }) => value !== OTHER)
+      .sort((a, b) => b.holders + b.waiters - a.holders - a.waiters);
     const rest = [...known.slice(SHOWN_MAX), ...all.filter(({ value }) => value === OTHER)];
     const sum = (what: "holders" | "waiters") => rest.reduce((total, count) => total + count[what], 0);
     const other = { value: OTHER, holders: sum("holders"), waiters: sum("waiters") };
     return [...known.slice(0, SHOWN_MAX), ...(rest.length > 0 ? [other] : [])];
   }
-}
-
-function totalOf({ holders, waiters }: LabelCount): number {
-  return holders + waiters;
 }
 
 /** Several scrapers share a count for this time. */
@@ -64,13 +59,9 @@ const SHOWN_MS_MAX = 60_000;
 /** How long a scrape waits for a count: below the usual time-out of a scrape, 10 s. */
 const READ_MS_MAX = 2_000;
 
-/** The part of a store that the gauges read. */
-export type LockSource = Pick<
-  Store,
-  "busyLocks" | "furtherClaims" | "limitRules" | "replicas" | "historyStats"
->;
+type Reads = "busyLocks" | "furtherClaims" | "limitRules" | "replicas" | "historyStats";
+export type LockSource = Pick<Store, Reads>;
 
-/** What is counted of one class. */
 interface ClassState {
   locks: number;
   waiting: number;
@@ -81,7 +72,6 @@ interface ClassState {
 
 interface Seen {
   readonly states: readonly ClassState[];
-  /** Servers whose entry in the register has not run out. */
   readonly replicas: number;
   readonly byLabel: readonly LabelCount[];
   readonly history: HistoryStats;
@@ -92,7 +82,6 @@ export class LockGauges {
   readonly #classes: LockClasses;
   readonly #source: LockSource;
   readonly #label: string | null;
-  /** No count begins before this performance.now(). */
   #restUntilMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
   /** A count that did not end in time. No second one begins beside it. */
@@ -149,13 +138,14 @@ export class LockGauges {
 
   /** Reads one thing after the other: a scrape takes one connection, and leaves the rest to decisions. */
   async #count(): Promise<Seen> {
-    const states = new ByClass<ClassState>(this.#classes, () => ({
+    const nothing: ClassState = {
       locks: 0,
       waiting: 0,
       heldPermits: 0,
       limitPermits: 0,
       oldestSinceUs: null,
-    }));
+    };
+    const states = new ByClass<ClassState>(this.#classes, () => ({ ...nothing }));
     const rules = await this.#source.limitRules();
     const byLabel = this.#label === null ? null : new LabelCounts(this.#label);
     await this.#source.busyLocks((locks) => {

@@ -1,24 +1,22 @@
-// All metrics of one server, in a registry of its own. Built first, because the other parts report to it; the store
-// is added later. Only this folder knows prom-client.
+// All metrics of one server, in a registry of its own, and what adds the reports of the engine, the store and gRPC to them.
+// Built first, because the other parts report to it; the store is added later. Only this folder knows prom-client.
 
 import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
 import type { CertificateEnd } from "../config/pem-files.ts";
 import type { FilesOutcome } from "../config/reloaded-files.ts";
 import type { BoundUse } from "../core/bound-use.ts";
+import type { Acquire, Command, Event, Outcome } from "../core/command.ts";
 import type { EngineObserver } from "../engine/answers.ts";
 import type { CallObserver } from "../grpc/call-observer.ts";
 import type { Store, StoreObserver } from "../storage/store.ts";
 import { LockGauges, type LockSource } from "./lock-gauges.ts";
-import { callObserver, engineObserver, storeObserver } from "./observers.ts";
 import { LockClasses, liveSeries } from "./series.ts";
-import { type AllSeries, METRICS } from "./table.ts";
+import { type AllSeries, INVARIANTS, METRICS } from "./table.ts";
 
 export interface MetricsOptions {
-  /** Exact names and patterns that are classes of their own. */
   readonly classes: readonly string[];
   /** The key of the label of claims by which live claims are counted; null or unset: none. */
   readonly label?: string | null;
-  /** Whether Node's own metrics (memory, event loop, garbage collection) are included. */
   readonly nodeMetrics: boolean;
 }
 
@@ -28,11 +26,9 @@ export type BoundSource = () => readonly BoundUse[];
 export interface BuildInfo {
   readonly version: string;
   readonly node: string;
-  /** Product and version of the database. */
   readonly database: string;
 }
 
-/** The part of a store that is shown as gauges. */
 export type StoreSource = LockSource & Pick<Store, "bounds" | "servers">;
 
 export class Metrics {
@@ -47,7 +43,6 @@ export class Metrics {
   readonly #classes: LockClasses;
   readonly #label: string | null;
   readonly #series: AllSeries;
-  /** Set the gauges that are read at each scrape. */
   readonly #gauges: (() => void | Promise<void>)[] = [];
   readonly #bounds: BoundSource[] = [];
 
@@ -77,12 +72,10 @@ export class Metrics {
     });
   }
 
-  /** Adds gauges of what is used of bounds. */
   observeBounds(source: BoundSource): void {
     this.#bounds.push(source);
   }
 
-  /** Reports only quotas that are in use. */
   #setBounds(): void {
     const shown = this.#bounds.flatMap((source) => source()).filter(({ max }) => Number.isFinite(max));
     const samples = (what: "used" | "max") =>
@@ -96,20 +89,17 @@ export class Metrics {
     this.#gauges.push(() => this.#series.ready.set(readiness.latest.ready ? 1 : 0));
   }
 
-  /** Shows whether files that the server reads again are in force. */
   filesRead({ kind, what }: FilesOutcome): void {
     const { reloadFailed, reloadSuccessSeconds } = this.#series;
     reloadFailed.set(kind === "failed" ? 1 : 0, { file: what });
     if (kind !== "failed") reloadSuccessSeconds.set(Date.now() / 1e3, { file: what });
   }
 
-  /** Shows until when certificates are valid that are in force from now on. */
   certificatesInForce(ends: readonly CertificateEnd[]): void {
     for (const { file, end } of ends)
       this.#series.certificateExpiresSeconds.set(end.getTime() / 1e3, { file });
   }
 
-  /** The page of a scrape. `accept`: what the scraper takes, as HTTP says it. */
   async render(accept = ""): Promise<{ readonly text: string; readonly contentType: string }> {
     await Promise.all(this.#gauges.map((set) => set()));
     const nodes = await this.#nodeRegistry.metrics();
@@ -136,4 +126,143 @@ function asOpenMetrics(text: string): string {
     )
     .replace(/\n+/g, "\n")
     .trimStart();
+}
+
+export function engineObserver(series: AllSeries): EngineObserver {
+  return (event) => {
+    switch (event.kind) {
+      case "batch":
+        series.transactionCommands.observe(event.commands);
+        series.transactionLocks.observe(event.locks);
+        return;
+      case "answered":
+        answered(series, event.command, event.outcome, event.lockName);
+        series.commandSeconds.of(event.command.verb).observe(event.seconds);
+        return;
+      case "event":
+        return happened(series, event.event, event.lockName);
+      case "limit_rule_set":
+        return series.limitChanges.of("pattern").inc();
+      case "retried":
+        return series.transactionRetries.of(event.cause).inc();
+      case "clock_jumped":
+        return series.clockJumps.of(event.byUs > 0 ? "ahead" : "behind").inc();
+      case "failed_over":
+        return series.failOvers.inc();
+      case "captured":
+        series.captures.of(event.outcome).inc();
+        series.captureRefusals.inc(event.refused);
+        return;
+      case "watch_sent":
+        series.watchLocks.of("stands").inc(event.locks);
+        series.watchLocks.of("deleted").inc(event.deleted);
+        return;
+      case "watch_began_anew":
+        return series.watchesBegunAnew.of(event.cause).inc();
+      case "deleted":
+        return series.deletedRows.of(event.what).inc(event.rows);
+      case "checked":
+        return checked(series, event.findings);
+      case "not_checked":
+        return series.invariantFindings.replace([]);
+      case "loop_failed":
+        return series.loopFailures.of(event.loop).inc();
+    }
+  };
+}
+
+function checked({ invariantFindings }: AllSeries, findings: readonly { readonly check: string }[]): void {
+  const counts = new Map(INVARIANTS.map((check) => [check, 0]));
+  for (const { check } of findings) counts.set(check, (counts.get(check) ?? 0) + 1);
+  invariantFindings.replace([...counts].map(([check, value]) => ({ labels: { check }, value })));
+}
+
+function answered(series: AllSeries, command: Command, outcome: Outcome, lockName: string): void {
+  if (command.verb === "acquire")
+    series.acquires.of(lockName).of(command.mode).of(acquireOutcome(command, outcome)).inc();
+  else if (command.verb === "renew")
+    series.renewals
+      .of(lockName)
+      .of(RENEWALS[outcome.kind] ?? outcome.kind)
+      .inc();
+}
+
+const RENEWALS: Partial<Record<Outcome["kind"], string>> = {
+  held: "renewed",
+  waiting: "not_held",
+  ended: "lost",
+  unknown_claim: "unknown",
+};
+
+/** A request that returned to its claim by its request id is `granted_before` or `queued_before`: no new claim. */
+function acquireOutcome(command: Acquire, outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "held":
+      return outcome.claim.secret === command.secret ? "granted" : "granted_before";
+    case "waiting":
+      return outcome.claim.secret === command.secret ? "queued" : "queued_before";
+    case "refused":
+      return outcome.reason;
+    default:
+      return outcome.kind;
+  }
+}
+
+function happened(series: AllSeries, event: Event, lockName: string) {
+  switch (event.kind) {
+    case "granted":
+      series.waitSeconds
+        .of(lockName)
+        .of(event.queued ? "true" : "false")
+        .observe(event.waitedUs / 1e6);
+      return;
+    case "enqueued":
+      return series.enqueued.of(lockName).inc();
+    case "ended": {
+      const { endReason, endedAtUs, grantedAtUs } = event.claim;
+      const ends = event.was === "waiting" ? series.ticketsEnded : series.leasesEnded;
+      ends
+        .of(lockName)
+        .of(endReason ?? "released")
+        .inc();
+      if (event.was === "held")
+        series.holdSeconds.of(lockName).observe(Math.max(0, (endedAtUs ?? 0) - (grantedAtUs ?? 0)) / 1e6);
+      return;
+    }
+    case "limit_set":
+      return series.limitChanges.of("name").inc();
+    case "record_changed":
+      return series.recordChanges.of(event.change).inc();
+  }
+}
+
+export function storeObserver(series: AllSeries): StoreObserver {
+  return {
+    statement: (name, seconds) => series.statementSeconds.of(name).observe(seconds),
+    transaction(seconds, roundTrips, outcome) {
+      series.transactionSeconds.of(outcome).observe(seconds);
+      series.roundTrips.observe(roundTrips);
+    },
+    connection: (event) => series.connectionEvents.of(event).inc(),
+    servers(event) {
+      if (event.kind === "moved" && event.from !== null) series.databaseMoves.inc();
+    },
+  };
+}
+
+export function callObserver(series: AllSeries): CallObserver {
+  return {
+    call(method, code, seconds, via, span) {
+      series.calls.of(method).of(via).of(code).inc();
+      series.callSeconds.of(method).observe(seconds, span);
+    },
+    streamOpened: () => series.openStreams.inc(),
+    streamClosed: () => series.openStreams.inc(-1),
+    sessionClosed: (code, seconds) => series.sessionSeconds.of(code).observe(seconds),
+    poke: (event, claims) => series.pokes.of(event).inc(claims),
+    sessionMessage(direction, items, bytes) {
+      series.messageItems.of(direction).observe(items);
+      series.sessionBytes.of(direction).inc(bytes);
+    },
+  };
 }

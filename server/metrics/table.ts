@@ -42,7 +42,6 @@ const TICKET_ENDS: readonly EndReason[] = [
   "status_mismatch",
   "force_released",
 ];
-/** Background work that may fail. */
 const LOOPS = [
   "poll",
   "poke",
@@ -118,7 +117,6 @@ export const METRICS = {
   captureRefusals: counter(
     "rowlock_capture_refusals_total",
     "Candidates of captures that were refused because another request took the lock first.",
-    [],
   ),
   watchLocks: counter(
     "rowlock_watch_locks_told_total",
@@ -159,7 +157,6 @@ export const METRICS = {
   failOvers: counter(
     "rowlock_fail_overs_total",
     "Fail-overs and restores of the database that this server noticed; each pauses grants.",
-    [],
   ),
   clockJumps: counter(
     "rowlock_clock_jumps_total",
@@ -208,7 +205,6 @@ export const METRICS = {
   databaseMoves: counter(
     "rowlock_database_moves_total",
     "Moves of all connections to another server of a database that has several addresses.",
-    [],
   ),
   databaseChosen: gauge(
     "rowlock_database_server_chosen",
@@ -245,7 +241,6 @@ export const METRICS = {
   openStreams: gauge(
     "rowlock_grpc_open_streams",
     "Streams of WaitInQueue and WatchLocks that are open at this server.",
-    [],
   ),
   messageItems: histogram(
     "rowlock_session_message_items",
@@ -306,23 +301,19 @@ export const METRICS = {
   historyRows: gauge(
     "rowlock_history_rows",
     "Ended claims that are kept, about: the database's own estimate. The same at every replica.",
-    [],
   ),
   historyOverdueSeconds: gauge(
     "rowlock_history_overdue_seconds",
     "How long the oldest ended claim has been kept beyond its time, which is how far cleaning is behind; 0: it is not. " +
       "The same at every replica.",
-    [],
   ),
   gaugesComplete: gauge(
     "rowlock_lock_gauges_complete",
     "1 if the gauges of locks cover all busy locks, as counted within the last minute; 0 if they could not be counted.",
-    [],
   ),
   replicas: gauge(
     "rowlock_replicas",
     "Servers on this database that were alive in the last 20 s. The same at every replica.",
-    [],
   ),
 
   // The bounds of this server, as their keepers report them. Both have the same series.
@@ -351,7 +342,6 @@ export const METRICS = {
   ready: gauge(
     "rowlock_ready",
     "1 if this server should get calls: its decisions get through, and it is not stopping.",
-    [],
   ),
   reloadFailed: gauge(
     "rowlock_reload_failed",
@@ -376,5 +366,4 @@ export const METRICS = {
   ]),
 };
 
-/** The series of all metrics. */
 export type AllSeries = Live<typeof METRICS>;

@@ -1,46 +1,49 @@
-// The spans of `core/span.ts`, made with OpenTelemetry. Uses none of its globals, so nothing that a package does by
-// itself gets into these traces.
+// The spans of `core/span.ts`, made with OpenTelemetry and sent to a collector. Uses none of its globals, so nothing that
+// a package does by itself gets into these traces. A collector that is away is logged once, and once more when it is back.
 
-import {
-  type Context,
-  type Span as OtelSpan,
-  type Tracer as OtelTracer,
-  ROOT_CONTEXT,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from "@opentelemetry/api";
-import { W3CTraceContextPropagator } from "@opentelemetry/core";
-import {
-  defaultResource,
-  detectResources,
-  envDetector,
-  resourceFromAttributes,
-} from "@opentelemetry/resources";
-import {
-  AlwaysOffSampler,
-  AlwaysOnSampler,
-  BatchSpanProcessor,
-  ParentBasedSampler,
-  type Sampler,
-  type SpanExporter,
-  TraceIdRatioBasedSampler,
-  TracerProvider,
-} from "@opentelemetry/sdk-trace";
+import * as otel from "@opentelemetry/api";
+import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from "@opentelemetry/core";
+import * as resources from "@opentelemetry/resources";
+import * as sdk from "@opentelemetry/sdk-trace";
 import type { CallSpan, PartName, Span, SpanAttributes, TraceParent, Tracer } from "../core/span.ts";
-import type { OtelSettings, Sampling } from "./otel-settings.ts";
+import { type Logger, Seldom } from "../log/log.ts";
+
+export type Protocol = "grpc" | "http/protobuf";
+
+/** Which calls are traced, of those whose caller does not say so. */
+export interface Sampling {
+  readonly kind: "always_on" | "always_off" | "traceidratio";
+  /** Whether the decision of a caller that sends its trace context counts more. */
+  readonly parentBased: boolean;
+  readonly ratio: number;
+}
+
+/** Bounds of the buffer of spans that have ended; unset: OpenTelemetry's defaults. */
+export type Buffering = {
+  readonly [Key in
+    | "maxQueueSize"
+    | "maxExportBatchSize"
+    | "scheduledDelayMillis"
+    | "exportTimeoutMillis"]?: number;
+};
+
+export interface OtelSettings {
+  readonly protocol: Protocol;
+  readonly sampling: Sampling;
+  readonly buffering: Buffering;
+  readonly warnings: readonly string[];
+}
 
 /** What the traces say of the server, unless the environment says otherwise. */
 export interface Origin {
   readonly version: string;
-  /** Distinguishes this server from others over the same database. */
   readonly instance: string;
 }
 
-const KIND: Readonly<Record<PartName, SpanKind>> = {
-  queue: SpanKind.INTERNAL,
-  transaction: SpanKind.INTERNAL,
-  statement: SpanKind.CLIENT,
+const KIND: Readonly<Record<PartName, otel.SpanKind>> = {
+  queue: otel.SpanKind.INTERNAL,
+  transaction: otel.SpanKind.INTERNAL,
+  statement: otel.SpanKind.CLIENT,
 };
 
 const HEADERS = {
@@ -49,32 +52,37 @@ const HEADERS = {
 };
 
 export class OpenTelemetryTracer implements Tracer {
-  readonly #provider: TracerProvider;
-  readonly #tracer: OtelTracer;
+  readonly #provider: sdk.TracerProvider;
+  readonly #tracer: otel.Tracer;
   readonly #propagator = new W3CTraceContextPropagator();
 
-  constructor(exporter: SpanExporter, settings: OtelSettings, { version, instance }: Origin) {
-    const own = resourceFromAttributes({
+  constructor(exporter: sdk.SpanExporter, settings: OtelSettings, { version, instance }: Origin) {
+    const own = resources.resourceFromAttributes({
       "service.name": "rowlock",
       "service.version": version,
       "service.instance.id": instance,
     });
-    this.#provider = new TracerProvider({
-      resource: defaultResource()
+    this.#provider = new sdk.TracerProvider({
+      resource: resources
+        .defaultResource()
         .merge(own)
-        .merge(detectResources({ detectors: [envDetector] })),
+        .merge(resources.detectResources({ detectors: [resources.envDetector] })),
       sampler: samplerOf(settings.sampling),
-      spanProcessors: [new BatchSpanProcessor({ ...settings.buffering, exporter })],
+      spanProcessors: [new sdk.BatchSpanProcessor({ ...settings.buffering, exporter })],
     });
     this.#tracer = this.#provider.getTracer("rowlock", version);
   }
 
   call(method: string, parent: TraceParent): CallSpan | undefined {
-    const context = this.#propagator.extract(ROOT_CONTEXT, parent, HEADERS);
+    const context = this.#propagator.extract(otel.ROOT_CONTEXT, parent, HEADERS);
     const attributes = { "rpc.system.name": "grpc", "rpc.method": method };
     const zeroMs = Date.now() - performance.now();
     const startTime = zeroMs + performance.now();
-    const span = this.#tracer.startSpan(method, { kind: SpanKind.SERVER, attributes, startTime }, context);
+    const span = this.#tracer.startSpan(
+      method,
+      { kind: otel.SpanKind.SERVER, attributes, startTime },
+      context,
+    );
     return span.isRecording() ? new TracedCall(this.#tracer, span, context, zeroMs) : undefined;
   }
 
@@ -87,20 +95,17 @@ export class OpenTelemetryTracer implements Tracer {
 class TracedPart implements Span {
   readonly traceId: string;
   readonly spanId: string;
-  readonly #tracer: OtelTracer;
-  readonly #span: OtelSpan;
-  readonly #context: Context;
-  /**
-   * The time at which performance.now() was 0. All parts of a call have the same, so that they do not seem to begin
-   * before the call, or to end after it: by itself, each span would begin at a whole millisecond.
-   */
+  readonly #tracer: otel.Tracer;
+  readonly #span: otel.Span;
+  readonly #context: otel.Context;
+  /** When performance.now() was 0; the same for all parts of a call. Each alone would begin at a whole millisecond. */
   readonly #zeroMs: number;
 
-  constructor(tracer: OtelTracer, span: OtelSpan, parent: Context, zeroMs: number) {
+  constructor(tracer: otel.Tracer, span: otel.Span, parent: otel.Context, zeroMs: number) {
     this.#tracer = tracer;
     this.#zeroMs = zeroMs;
     this.#span = span;
-    this.#context = trace.setSpan(parent, span);
+    this.#context = otel.trace.setSpan(parent, span);
     const { traceId, spanId } = span.spanContext();
     this.traceId = traceId;
     this.spanId = spanId;
@@ -122,7 +127,7 @@ class TracedPart implements Span {
     this.#span.setAttributes(attributes);
     if (error !== undefined) {
       this.#span.setAttribute("error.type", error);
-      this.#span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+      this.#span.setStatus({ code: otel.SpanStatusCode.ERROR, message: error });
     }
     this.#span.end(this.#zeroMs + atMs);
   }
@@ -147,12 +152,72 @@ class TracedCall extends TracedPart implements CallSpan {
   }
 }
 
-function samplerOf({ kind, parentBased, ratio }: Sampling): Sampler {
-  const root =
-    kind === "always_on"
-      ? new AlwaysOnSampler()
-      : kind === "always_off"
-        ? new AlwaysOffSampler()
-        : new TraceIdRatioBasedSampler(ratio);
-  return parentBased ? new ParentBasedSampler({ root }) : root;
+function samplerOf({ kind, parentBased, ratio }: Sampling): sdk.Sampler {
+  const share = kind === "traceidratio" ? new sdk.TraceIdRatioBasedSampler(ratio) : null;
+  const root = share ?? (kind === "always_on" ? new sdk.AlwaysOnSampler() : new sdk.AlwaysOffSampler());
+  return parentBased ? new sdk.ParentBasedSampler({ root }) : root;
+}
+
+export type TracingLog = Pick<Logger, "info" | "warn">;
+
+/** What the packages warn of again and again, such as spans for which the buffer has no room. */
+const WARNED_EVERY_MS = 10_000;
+
+export async function otlpExporter(protocol: Protocol): Promise<sdk.SpanExporter> {
+  const { OTLPTraceExporter } =
+    protocol === "grpc"
+      ? await import("@opentelemetry/exporter-trace-otlp-grpc")
+      : await import("@opentelemetry/exporter-trace-otlp-proto");
+  return new OTLPTraceExporter();
+}
+
+/** Sets the logger that the packages have for the whole process. It leaves out failed exports: see LoggedExporter. */
+export function logWarnings(log: TracingLog): void {
+  const seldom = new Seldom(WARNED_EVERY_MS);
+  const warn = (message: string) => {
+    const suppressed = seldom.suppressed(message.replace(/\d+/g, ""));
+    if (suppressed !== null) log.warn({ suppressed }, `OpenTelemetry warns: ${withoutHeader(message)}`);
+  };
+  const silent = () => {};
+  const logger = { error: silent, warn, info: silent, debug: silent, verbose: silent };
+  otel.diag.setLogger(logger, { logLevel: otel.DiagLogLevel.WARN, suppressOverrideMessage: true });
+}
+
+/** A header may be what opens a collector. */
+function withoutHeader(message: string): string {
+  return message.replace(/invalid value \(.*\)/s, "an invalid value");
+}
+
+export class LoggedExporter implements sdk.SpanExporter {
+  readonly #exporter: sdk.SpanExporter;
+  readonly #log: TracingLog;
+  /** Spans lost since the collector has taken some; 0: it took the last ones. */
+  #lost = 0;
+
+  constructor(exporter: sdk.SpanExporter, log: TracingLog) {
+    this.#exporter = exporter;
+    this.#log = log;
+  }
+
+  export(spans: sdk.ReadableSpan[], done: (result: ExportResult) => void): void {
+    this.#exporter.export(spans, (result) => {
+      this.#note(spans.length, result);
+      done(result);
+    });
+  }
+
+  shutdown(): Promise<void> {
+    return this.#exporter.shutdown();
+  }
+
+  #note(spans: number, { code, error }: ExportResult): void {
+    if (code === ExportResultCode.SUCCESS) {
+      if (this.#lost > 0) this.#log.info({ lost: this.#lost }, "the collector takes traces again");
+      this.#lost = 0;
+      return;
+    }
+    if (this.#lost === 0)
+      this.#log.warn({ cause: error?.message }, "the collector takes no traces: they are lost until it does");
+    this.#lost += spans;
+  }
 }

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { credentialsWrong, rightMissing } from "../../server/access/access-error.ts";
-import { DeniedCalls } from "../../server/grpc/denied-calls.ts";
+import { DeniedCalls } from "../../server/grpc/call-observer.ts";
 import {
   AUDITED_DENIALS_EACH,
   DENIED_ADDRESSES_MAX,

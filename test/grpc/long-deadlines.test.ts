@@ -3,7 +3,7 @@
 import { Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { decoder, encode, pathOf } from "../../clients/typescript/src/bare/methods.ts";
-import { mendHeaders } from "../../server/grpc/mended-headers.ts";
+import { mendHeaders } from "../../server/grpc/front-door.ts";
 import { serverOfTest, type TestServer } from "../support/harness.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 // What renewals and releases cost their client, and when it has to come back.
 
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import {
   RENEWALS_DEBT_MAX,
   RENEWALS_PER_SECOND,
@@ -11,9 +11,12 @@ import {
 import { CallError } from "../../server/grpc/messages/call-error.ts";
 import { costOfRenewal, RenewalBounds } from "../../server/grpc/renewal-bounds.ts";
 
+afterEach(() => void vi.restoreAllMocks());
+
 function stage() {
   const clock = { nowMs: 0 };
-  const bounds = new RenewalBounds(() => clock.nowMs);
+  vi.spyOn(performance, "now").mockImplementation(() => clock.nowMs);
+  const bounds = new RenewalBounds();
   /** A call for a lease; undefined: it was refused. */
   const begin = (lease: number, client: unknown = "token:a") => {
     try {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { RetryTimes } from "../../server/grpc/admission.ts";
 import { RETRY_AFTER_MAX_MS, RETRY_AFTER_MIN_MS } from "../../server/grpc/grpc-bounds.ts";
-import { RetryTimes } from "../../server/grpc/retry-times.ts";
 
 /** The calls that wait have come in the last second, in which as many were served. */
 const PER_SECOND = 500;

@@ -5,15 +5,21 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FAILED_CALLS, LEAVES_MS } from "../../server/grpc/grpc-bounds.ts";
 import { Standing } from "../../server/grpc/standing.ts";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-afterEach(() => void vi.useRealTimers());
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 let nowMs = 0;
 const PEER = "10.0.0.1:4711";
 
 function stage() {
   const [onEnded, onLeaving] = [vi.fn(), vi.fn()];
-  const standing = new Standing({ openMax: 1_000, onEnded, onLeaving, nowMs: () => nowMs });
+  const standing = new Standing({ openMax: 1_000, onEnded, onLeaving });
   const session = Object.assign(new EventEmitter(), {
     socket: { remoteAddress: "10.0.0.1", remotePort: 4711 },
     ...{ destroyed: false, closed: false },

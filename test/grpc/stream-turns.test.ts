@@ -1,15 +1,18 @@
 // How many new calls a connection begins in a tick of the event loop, without a server.
 
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { CALLS_AT_ONCE, CALLS_TURN_MS, LATE_MS } from "../../server/grpc/grpc-bounds.ts";
 import { StreamTurns } from "../../server/grpc/stream-turns.ts";
+
+afterEach(() => void vi.restoreAllMocks());
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 function stage() {
   const begun: string[] = [];
   const time = { ms: 0, perCallMs: 0 };
-  const turns = new StreamTurns(() => time.ms);
+  vi.spyOn(performance, "now").mockImplementation(() => time.ms);
+  const turns = new StreamTurns();
   const [one, other] = [{}, {}];
   const refused: string[] = [];
   const add = (connection: object, name: string, isUrgent = false) => {

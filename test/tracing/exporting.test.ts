@@ -4,7 +4,7 @@ import { diag } from "@opentelemetry/api";
 import { type ExportResult, ExportResultCode } from "@opentelemetry/core";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 import { afterEach, expect, test } from "vitest";
-import { LoggedExporter, logWarnings } from "../../server/tracing/exporting.ts";
+import { LoggedExporter, logWarnings } from "../../server/tracing/otel-tracer.ts";
 
 afterEach(() => diag.disable());
 

@@ -18,7 +18,7 @@ import {
 } from "../../../server/grpc/call-frame.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
 import type { Failure } from "../../../server/grpc/messages/status.ts";
-import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
+import { PlaceTurns } from "../../../server/grpc/methods/wait-in-queue.ts";
 import { OpenWaits } from "../../../server/grpc/open-waits.ts";
 import { Sessions } from "../../../server/grpc/session/sessions.ts";
 import { ROWS } from "../../../server/grpc/verbs.ts";

@@ -4,12 +4,7 @@
 import { status } from "@grpc/grpc-js";
 import type { ErrorReason } from "#proto/rowlock/v1/errors_pb.js";
 import type { Claim } from "../../core/claim.ts";
-import {
-  RENEWALS_RETRY_AFTER_MS_MAX,
-  RENEWALS_RETRY_AFTER_MS_MIN,
-  SHUTTING_DOWN_RETRY_AFTER_MS,
-  WAITS_RETRY_AFTER_MS,
-} from "../grpc-bounds.ts";
+import * as bounds from "../grpc-bounds.ts";
 
 /** Every reason that an ErrorInfo of domain `rowlock` can have, with its status code. */
 export const CODE_OF_REASON = {
@@ -48,10 +43,8 @@ export interface Violation {
 }
 
 export interface CallErrorDetails {
-  /** For programs, beside the reason. Keys are snake_case, and listed in errors.proto. */
   readonly metadata?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation[];
-  /** The claim that has ended. */
   readonly ended?: Claim;
   readonly retryAfterMs?: number;
 }
@@ -68,6 +61,10 @@ export class CallError extends Error {
   }
 }
 
+function errorOf(reason: Reason, message: string): () => CallError {
+  return () => new CallError(reason, message);
+}
+
 /** Reports all violations; there must be at least one. */
 export function badRequest(violations: readonly Violation[]): CallError {
   const [first] = violations;
@@ -75,116 +72,96 @@ export function badRequest(violations: readonly Violation[]): CallError {
   return new CallError("BAD_REQUEST", `${first?.field}: ${first?.description}${more}`, { violations });
 }
 
-export function unknownClaim(): CallError {
-  return new CallError(
-    "UNKNOWN_CLAIM",
-    "There is no ticket or lease with this id, or it ended so long ago that the server has forgotten it.",
-  );
-}
+export const unknownClaim = errorOf(
+  "UNKNOWN_CLAIM",
+  "There is no ticket or lease with this id, or it ended so long ago that the server has forgotten it.",
+);
 
-export function notWaiting(): CallError {
-  return new CallError(
-    "UNKNOWN_CLAIM",
-    "No claim with this id or number waits: it was granted, it has ended, or there is none.",
-  );
-}
+export const notWaiting = errorOf(
+  "UNKNOWN_CLAIM",
+  "No claim with this id or number waits: it was granted, it has ended, or there is none.",
+);
 
-export function unknownLock(name: string): CallError {
-  return new CallError(
+export const unknownLock = (name: string) =>
+  new CallError(
     "UNKNOWN_LOCK",
     `There is no lock "${name}": nobody has used this name yet, or the server has forgotten the idle lock.`,
   );
-}
 
-/** For an ended claim; the details say how it ended. */
-export function leaseLost(ended: Claim): CallError {
-  return new CallError(
+export const leaseLost = (ended: Claim) =>
+  new CallError(
     "LEASE_LOST",
     `The claim has ended (${ended.endReason}) and is never revived: stop what the lock protects, and acquire it anew.`,
     { ended },
   );
-}
 
-export function notGrantedYet(): CallError {
-  return new CallError(
-    "NOT_GRANTED_YET",
-    "The ticket still waits: follow it with WaitInQueue until it is granted.",
-  );
-}
+export const notGrantedYet = errorOf(
+  "NOT_GRANTED_YET",
+  "The ticket still waits: follow it with WaitInQueue until it is granted.",
+);
 
-export function requestIdReused(): CallError {
-  return new CallError(
-    "REQUEST_ID_REUSED",
-    "The request id belongs to a claim for another lock, mode or number of permits: use a new id for each new request.",
-  );
-}
+export const requestIdReused = errorOf(
+  "REQUEST_ID_REUSED",
+  "The request id belongs to a claim for another lock, mode or number of permits: use a new id for each new request.",
+);
 
-export function versionMismatch(version: bigint): CallError {
-  return new CallError(
+export const versionMismatch = (version: bigint) =>
+  new CallError(
     "VERSION_MISMATCH",
     `The setting has version ${version}: read it again, and repeat the change with that as expected_version.`,
     { metadata: { version: String(version) } },
   );
-}
 
-export function recordVersionMismatch(version: bigint): CallError {
-  return new CallError(
+export const recordVersionMismatch = (version: bigint) =>
+  new CallError(
     "VERSION_MISMATCH",
     version === 0n
       ? "The lock has no record: read the lock again, and repeat the change with 0 as expected_version."
       : `The record has version ${version}: read the lock again, and repeat the change with that as expected_version.`,
     { metadata: { version: String(version) } },
   );
-}
 
-export function lockInUse(name: string): CallError {
-  return new CallError(
+export const lockInUse = (name: string) =>
+  new CallError(
     "LOCK_IN_USE",
     `Somebody holds "${name}" or waits for it: delete it when nobody does, or end their claims by ForceRelease.`,
   );
-}
 
 /** `bound`: its name in the table of errors. */
-function overloaded(bound: string, message: string, retryAfterMs = WAITS_RETRY_AFTER_MS): CallError {
+function overloaded(bound: string, message: string, retryAfterMs = bounds.WAITS_RETRY_AFTER_MS): CallError {
   return new CallError("OVERLOADED", message, { metadata: { bound }, retryAfterMs });
 }
 
-/** `waitsMax`: the waits that one connection may have. */
-export function tooManyWaits(waitsMax: number): CallError {
-  return overloaded(
+export const tooManyWaits = (waitsMax: number) =>
+  overloaded(
     "waits_on_connection",
     `This connection has ${waitsMax} open waits, which is as many as it may have: open another connection.`,
   );
-}
 
-export function tooManySessionWaits(waitsMax: number): CallError {
-  return overloaded(
+export const tooManySessionWaits = (waitsMax: number) =>
+  overloaded(
     "session_waits",
     `This session has ${waitsMax} open waits, which is as many as it may have: cancel some, or open another session.`,
   );
-}
 
 /** `bound`: the name of a bound of one connection or of one session, as errors.proto lists it. */
-export function tooMuchUnderWay(bound: string, retryAfterMs?: number): CallError {
-  return overloaded(
+export const tooMuchUnderWay = (bound: string, retryAfterMs?: number) =>
+  overloaded(
     bound,
     "This client has too many calls under way, including cancelled ones that are not over yet: wait until some of them end.",
     retryAfterMs,
   );
-}
 
-/** `waitsMax`: the waits that one principal may have. */
-export function tooManyWaitsOfPrincipal(waitsMax: number): CallError {
-  return overloaded(
+export const tooManyWaitsOfPrincipal = (waitsMax: number) =>
+  overloaded(
     "principal_waits",
     `This caller has as many open waits as it may have (${waitsMax}, or fewer while few are left for others): cancel some, or try again later.`,
   );
-}
 
 /** `soonestMs`: when the client may renew again. */
 export function tooManyRenewals(soonestMs: number): CallError {
   const retryAfterMs = Math.ceil(
-    Math.min(RENEWALS_RETRY_AFTER_MS_MAX, Math.max(RENEWALS_RETRY_AFTER_MS_MIN, soonestMs)),
+    Math.min(bounds.RENEWALS_RETRY_AFTER_MS_MAX, Math.max(bounds.RENEWALS_RETRY_AFTER_MS_MIN, soonestMs)),
   );
   return overloaded(
     "client_renewals",
@@ -193,13 +170,11 @@ export function tooManyRenewals(soonestMs: number): CallError {
   );
 }
 
-/** `what`: for which the server has no more room. */
-export function serverIsFull(what: "waits" | "sessions"): CallError {
-  return overloaded(
+export const serverIsFull = (what: "waits" | "sessions") =>
+  overloaded(
     `server_${what}`,
     `This server has no room for more ${what}: try again later, or use another server.`,
   );
-}
 
 /** `what`: of pages at this server; `whose`: what has as many as it may have. */
 export function tooManyOfPages(
@@ -215,46 +190,40 @@ export function tooManyOfPages(
 }
 
 /** A call counts as a wait until its request is there. */
-export function tooManyUnfinished(): CallError {
-  return overloaded(
+export const tooManyUnfinished = () =>
+  overloaded(
     "server_waits",
     "This server has no room for more requests that have not arrived completely: send the request again, in one go.",
   );
-}
 
 /** Open calls with their headers take all the memory that the server has for them. */
-export function tooManyStreams(): CallError {
-  return overloaded(
+export const tooManyStreams = () =>
+  overloaded(
     "server_waits",
     "This server has no room for more open calls: try again later, or use another server.",
   );
-}
 
 /** Of services for which nobody is asked who they are. */
-export function tooManyOfOtherServices(): CallError {
-  return overloaded(
+export const tooManyOfOtherServices = () =>
+  overloaded(
     "calls_on_connection",
     "This connection makes too many calls for health and reflection: make fewer, or wait.",
   );
-}
 
-export function requestLate(arrivesMs: number): CallError {
-  return new CallError(
+export const requestLate = (arrivesMs: number) =>
+  new CallError(
     "TIMEOUT",
     `The request did not arrive within ${arrivesMs} ms. Nothing was done: send it again, in one go.`,
   );
-}
 
-export function tooManyCommands(commandsMax: number): CallError {
-  return overloaded(
+export const tooManyCommands = (commandsMax: number) =>
+  overloaded(
     "session_commands",
     `This session has ${commandsMax} commands under way, which is as many as it may have: wait for some to be answered.`,
   );
-}
 
-export function unreadResults(): CallError {
-  return overloaded("results_unread", "Too many results are unread: read the session's responses.");
-}
+export const unreadResults = () =>
+  overloaded("results_unread", "Too many results are unread: read the session's responses.");
 
 /** `number`: 0, or that of an open call of the session. */
 export function callNumberTaken(number: bigint): CallError {
@@ -265,58 +234,41 @@ export function callNumberTaken(number: bigint): CallError {
   return badRequest([{ field: "call", description }]);
 }
 
-export function noCommand(): CallError {
-  return badRequest([{ field: "command", description: "is required: say what this call asks for" }]);
-}
+export const noCommand = () =>
+  badRequest([{ field: "command", description: "is required: say what this call asks for" }]);
 
-export function sessionSilent(silentMs: number): CallError {
-  return new CallError(
+export const sessionSilent = (silentMs: number) =>
+  new CallError(
     "SESSION_SILENT",
     `The client sent nothing in this session for ${silentMs} ms: open a new one, and use its tickets and leases there.`,
-    { retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS },
+    { retryAfterMs: bounds.SHUTTING_DOWN_RETRY_AFTER_MS },
   );
-}
 
-export function timedOut(): CallError {
-  return new CallError("TIMEOUT", "The command's timeout has passed. It may have taken effect.");
-}
+export const timedOut = errorOf("TIMEOUT", "The command's timeout has passed. It may have taken effect.");
 
-export function cancelled(): CallError {
-  return new CallError("CANCELLED", "The client cancelled the call. It may have taken effect.");
-}
+export const cancelled = errorOf("CANCELLED", "The client cancelled the call. It may have taken effect.");
 
 /** Has the reason of `shuttingDown`, because the client has to do the same. */
-export function servedElsewhere(): CallError {
-  return shuttingDown(
-    "This server has lost its database, but another server reaches it: repeat the call there.",
-  );
-}
+export const servedElsewhere = () =>
+  shuttingDown("This server has lost its database, but another server reaches it: repeat the call there.");
 
 /** The same reason again: only this connection ends, but clients that know this reason open another one. */
-export function connectionTooOld(): CallError {
-  return shuttingDown("This connection has reached its greatest age: call again, over a new one.");
-}
+export const connectionTooOld = () =>
+  shuttingDown("This connection has reached its greatest age: call again, over a new one.");
 
-export function shuttingDown(
-  message = "This server is stopping: call again, through another one.",
-): CallError {
-  return new CallError("SHUTTING_DOWN", message, { retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS });
-}
+export const shuttingDown = (message = "This server is stopping: call again, through another one.") =>
+  new CallError("SHUTTING_DOWN", message, { retryAfterMs: bounds.SHUTTING_DOWN_RETRY_AFTER_MS });
 
-/** The headers of a call are larger than the server accepts. */
-export function headersTooLarge(bytesMax: number): CallError {
-  return new CallError(
+export const headersTooLarge = (bytesMax: number) =>
+  new CallError(
     "MESSAGE_TOO_LARGE",
     `The headers of the call are larger than the ${bytesMax} bytes that this server accepts (ROWLOCK_HEADER_BYTES_MAX).`,
     { metadata: { bytes_max: String(bytesMax) } },
   );
-}
 
-/** A request is larger than the server accepts. */
-export function messageTooLarge(bytesMax: number): CallError {
-  return new CallError(
+export const messageTooLarge = (bytesMax: number) =>
+  new CallError(
     "MESSAGE_TOO_LARGE",
     `The message is larger than the ${bytesMax} bytes that this server accepts.`,
     { metadata: { bytes_max: String(bytesMax) } },
   );
-}

@@ -1,14 +1,12 @@
 // Why a claim waits, as a message that a program acts on and in one line that a person understands. Pure.
 
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
-import { type WaitCause as WaitCauseMessage, WaitCauseSchema } from "#proto/rowlock/v1/lock_pb.js";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { WaitCauseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { ExplainWaitResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim } from "../../core/claim.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import type { Explanation, KeptChange, WaitCause } from "../../engine/history.ts";
-import { claimMessage, limitMessage, lockMessage } from "./messages.ts";
-import { durationMessage, instantText, spanText, timestampMessage } from "./times.ts";
+import * as messages from "./messages.ts";
 
 type CauseOf<Kind extends WaitCause["kind"]> = Extract<WaitCause, { kind: Kind }>;
 
@@ -17,52 +15,48 @@ export function explanationMessage(
 ): MessageInitShape<typeof ExplainWaitResponseSchema> {
   const { lock, limit, claim, causes, estimate } = explained;
   return {
-    lock: lockMessage({ lock: { ...lock, record: null }, limit, holders: [], waiters: [] }),
-    ...(claim && { claim: claimMessage(claim, lock.name) }),
-    causes: causes.map((cause) => causeMessage(cause, lock.name)),
+    lock: messages.lockMessage({ lock: { ...lock, record: null }, limit, holders: [], waiters: [] }),
+    ...(claim && { claim: messages.claimMessage(claim, lock.name) }),
+    causes: causes.map((cause) => create(WaitCauseSchema, { cause: fieldOf(cause, lock.name) })),
     summary: summaryOf(explained),
     ...(estimate && {
       estimate: {
-        median: durationMessage(estimate.medianUs),
-        low: durationMessage(estimate.lowUs),
-        high: durationMessage(estimate.highUs),
+        median: messages.durationMessage(estimate.medianUs),
+        low: messages.durationMessage(estimate.lowUs),
+        high: messages.durationMessage(estimate.highUs),
         leases: estimate.leases,
       },
     }),
   };
 }
 
-function causeMessage(cause: WaitCause, lockName: string): WaitCauseMessage {
-  return create(WaitCauseSchema, { cause: fieldOf(cause, lockName) });
-}
-
 function fieldOf(
   cause: WaitCause,
   lockName: string,
 ): NonNullable<MessageInitShape<typeof WaitCauseSchema>["cause"]> {
-  const shown = (claims: readonly Claim[]) => claims.map((claim) => claimMessage(claim, lockName));
+  const shown = (claims: readonly Claim[]) => claims.map((claim) => messages.claimMessage(claim, lockName));
   switch (cause.kind) {
     case "failed_over":
-      return { case: "failedOverUntil", value: timestampMessage(cause.untilUs) };
+      return { case: "failedOverUntil", value: messages.timestampMessage(cause.untilUs) };
     case "rows_held": {
       const { holder, forUs } = cause;
-      const value = { ...holder, ...(forUs !== null && { heldFor: durationMessage(forUs) }) };
+      const value = { ...holder, ...(forUs !== null && { heldFor: messages.durationMessage(forUs) }) };
       return { case: "rows", value };
     }
     case "limit": {
       const { set } = cause;
-      const setBy = set && { setAt: timestampMessage(set.atUs), setBy: set.by };
-      return { case: "limit", value: { limit: limitMessage(cause.limit), ...setBy } };
+      const setBy = set && { setAt: messages.timestampMessage(set.atUs), setBy: set.by };
+      return { case: "limit", value: { limit: messages.limitMessage(cause.limit), ...setBy } };
     }
     case "not_before":
-      return { case: "notBefore", value: timestampMessage(cause.untilUs) };
+      return { case: "notBefore", value: messages.timestampMessage(cause.untilUs) };
     case "exhausted":
       return { case: "exhausted", value: true };
     case "status":
       return { case: "status", value: cause.status };
     case "held": {
       const { holders, holderCount, firstEndsAtUs } = cause;
-      const ends = firstEndsAtUs == null ? {} : { firstEndsAt: timestampMessage(firstEndsAtUs) };
+      const ends = firstEndsAtUs == null ? {} : { firstEndsAt: messages.timestampMessage(firstEndsAtUs) };
       return { case: "held", value: { holders: shown(holders), holderCount, ...ends } };
     }
     case "queued": {
@@ -80,26 +74,22 @@ export function summaryOf(explained: Explanation): string {
   const others = causes.filter(({ kind }) => kind !== "queued");
   const isHeld = others.some(({ kind }) => kind === "held");
   const namesLimit = others.some(({ kind }) => kind === "limit");
-  const parts = [
-    ...queueText(claim, place.ahead),
-    ...others.map((cause) => causeText(cause, explained)),
-    ...(isHeld && !namesLimit && limit.source !== "default"
-      ? [`limit ${limitText(limit, limitSet, nowUs)}`]
-      : []),
-    ...(estimate
-      ? [
-          `likely to last ${spanText(estimate.medianUs)} ` +
-            `(${spanText(estimate.lowUs)} to ${spanText(estimate.highUs)})`,
-        ]
-      : []),
-  ];
-  return parts.join("; ");
+  const parts = [queueText(claim, place.ahead), ...others.map((cause) => causeText(cause, explained))];
+  if (isHeld && !namesLimit && limit.source !== "default")
+    parts.push(`limit ${limitText(limit, limitSet, nowUs)}`);
+  if (estimate) {
+    const { medianUs, lowUs, highUs } = estimate;
+    parts.push(
+      `likely to last ${messages.spanText(medianUs)} (${messages.spanText(lowUs)} to ${messages.spanText(highUs)})`,
+    );
+  }
+  return parts.filter((part) => part !== "").join("; ");
 }
 
-function queueText(claim: Claim | null, ahead: number): string[] {
-  if (claim) return [`${ordinal(ahead + 1)} in the queue`];
-  if (ahead === 0) return [];
-  return [ahead === 1 ? "1 waits for it" : `${ahead} wait for it`];
+function queueText(claim: Claim | null, ahead: number): string {
+  if (claim) return `${ordinal(ahead + 1)} in the queue`;
+  if (ahead === 0) return "";
+  return ahead === 1 ? "1 waits for it" : `${ahead} wait for it`;
 }
 
 function causeText(cause: WaitCause, { nowUs, claim, limitSet }: Explanation): string {
@@ -125,7 +115,7 @@ function causeText(cause: WaitCause, { nowUs, claim, limitSet }: Explanation): s
 
 function rowsText({ holder, forUs }: CauseOf<"rows_held">): string {
   const who = holder ? ` (connection ${holder.connectionId} of ${quoted(holder.user)})` : "";
-  const since = forUs === null ? "" : ` for ${spanText(forUs)}`;
+  const since = forUs === null ? "" : ` for ${messages.spanText(forUs)}`;
   return `another transaction of the database holds its rows${since}${who}`;
 }
 
@@ -143,7 +133,7 @@ function limitText(
 ): string {
   const from = pattern === "" ? "" : ` from ${pattern}`;
   const why = reason === "" ? "" : `: ${quoted(reason)}`;
-  if (set) return `${limit}${from} (set ${instantText(set.atUs, nowUs)} by ${set.by}${why})`;
+  if (set) return `${limit}${from} (set ${messages.instantText(set.atUs, nowUs)} by ${set.by}${why})`;
   return reason === "" ? `${limit}${from}` : `${limit}${from} (${quoted(reason)})`;
 }
 
@@ -154,14 +144,14 @@ function heldText({ holders: [first], holderCount, firstEndsAtUs }: CauseOf<"hel
   const who = name ? `${name}${more}` : holderCount === 1 ? "somebody" : `${holderCount} holders`;
   if (firstEndsAtUs === undefined) return `held by ${who}`;
   if (firstEndsAtUs === null) return `held by ${who} without an end`;
-  const left = `about ${spanText(firstEndsAtUs - nowUs)} left`;
+  const left = `about ${messages.spanText(firstEndsAtUs - nowUs)} left`;
   const whose = others > 0 ? "the first lease ends" : "until";
-  const at = `${instantText(firstEndsAtUs, nowUs)} unless renewed (${left})`;
+  const at = `${messages.instantText(firstEndsAtUs, nowUs)} unless renewed (${left})`;
   return others > 0 ? `held by ${who}, ${whose} ${at}` : `held by ${who} ${whose} ${at}`;
 }
 
 function untilText(untilUs: number, nowUs: number): string {
-  return `${instantText(untilUs, nowUs)} (in ${spanText(untilUs - nowUs)})`;
+  return `${messages.instantText(untilUs, nowUs)} (in ${messages.spanText(untilUs - nowUs)})`;
 }
 
 function ordinal(place: number): string {

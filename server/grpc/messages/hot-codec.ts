@@ -3,130 +3,64 @@
 // messages, and reads and writes whatever this code gives up.
 
 import type { DescMessage, Message, MessageInitShape } from "@bufbuild/protobuf";
-import {
-  type Duration,
-  DurationSchema,
-  type Empty,
-  EmptySchema,
-  TimestampSchema,
-} from "@bufbuild/protobuf/wkt";
-import { LeaseSchema, type LeaseTerms, LeaseTermsSchema } from "#proto/rowlock/v1/lock_pb.js";
-import {
-  type AcquireRequest,
-  AcquireRequestSchema,
-  AcquireResponseSchema,
-  type ReleaseRequest,
-  ReleaseRequestSchema,
-  ReleaseResponseSchema,
-  RenewedLeaseSchema,
-  RenewedLeasesSchema,
-  type RenewLeases,
-  RenewLeasesSchema,
-  type RenewRequest,
-  RenewRequestSchema,
-  RenewResponseSchema,
-  type SessionCommand,
-  SessionCommandSchema,
-  type SessionRequest,
-  SessionRequestSchema,
-  type Wait,
-  WaitSchema,
-} from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Reader } from "./reader.ts";
-import type { Writer } from "./writer.ts";
+import * as wkt from "@bufbuild/protobuf/wkt";
+import * as lock from "#proto/rowlock/v1/lock_pb.js";
+import * as service from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Reader, Writer } from "./wire.ts";
 
-function readDuration(r: Reader, end: number): Duration {
-  let seconds: Duration["seconds"] = 0n;
-  let nanos: Duration["nanos"] = 0;
+function readDuration(r: Reader, end: number): wkt.Duration {
+  let seconds: wkt.Duration["seconds"] = 0n;
+  let nanos: wkt.Duration["nanos"] = 0;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 8:
-        seconds = r.int64();
-        break;
-      case 16:
-        nanos = r.int32();
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 8) seconds = r.int64();
+    else if (tag === 16) nanos = r.int32();
+    else r.giveUp();
   }
   r.close(end);
   return { $typeName: "google.protobuf.Duration", seconds, nanos };
 }
 
-function readEmpty(r: Reader, end: number): Empty {
-  while (r.at < end) {
-    switch (r.tag()) {
-      default:
-        r.giveUp();
-    }
-  }
+function readEmpty(r: Reader, end: number): wkt.Empty {
   r.close(end);
   return { $typeName: "google.protobuf.Empty" };
 }
 
-function readWait(r: Reader, end: number): Wait {
-  let maxWait: Wait["maxWait"] | undefined;
+function readWait(r: Reader, end: number): service.Wait {
+  let maxWait: service.Wait["maxWait"] | undefined;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 10:
-        if (maxWait !== undefined) r.giveUp();
-        maxWait = readDuration(r, r.end());
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 10) maxWait = readDuration(r, r.end(maxWait));
+    else r.giveUp();
   }
   r.close(end);
-  const message: Wait = { $typeName: "rowlock.v1.Wait" };
+  const message: service.Wait = { $typeName: "rowlock.v1.Wait" };
   if (maxWait !== undefined) message.maxWait = maxWait;
   return message;
 }
 
-function readLeaseTerms(r: Reader, end: number): LeaseTerms {
-  let lasting: LeaseTerms["lasting"] | undefined;
-  let owner: LeaseTerms["owner"] = "";
-  const labels: LeaseTerms["labels"] = {};
-  let minInterval: LeaseTerms["minInterval"] | undefined;
-  let lockDelay: LeaseTerms["lockDelay"] | undefined;
-  let statusIfLost: LeaseTerms["statusIfLost"] | undefined;
-  const ifStatus: LeaseTerms["ifStatus"] = [];
+function readLeaseTerms(r: Reader, end: number): lock.LeaseTerms {
+  let lasting: lock.LeaseTerms["lasting"] | undefined;
+  let owner: lock.LeaseTerms["owner"] = "";
+  const labels: lock.LeaseTerms["labels"] = {};
+  let minInterval: lock.LeaseTerms["minInterval"] | undefined;
+  let lockDelay: lock.LeaseTerms["lockDelay"] | undefined;
+  let statusIfLost: lock.LeaseTerms["statusIfLost"] | undefined;
+  const ifStatus: lock.LeaseTerms["ifStatus"] = [];
   while (r.at < end) {
-    switch (r.tag()) {
-      case 10:
-        if (lasting !== undefined) r.giveUp();
-        lasting = { case: "ttl", value: readDuration(r, r.end()) };
-        break;
-      case 18:
-        if (lasting !== undefined) r.giveUp();
-        lasting = { case: "noExpiry", value: readEmpty(r, r.end()) };
-        break;
-      case 26:
-        owner = r.text();
-        break;
-      case 34:
-        r.entry(labels);
-        break;
-      case 42:
-        if (minInterval !== undefined) r.giveUp();
-        minInterval = readDuration(r, r.end());
-        break;
-      case 50:
-        if (lockDelay !== undefined) r.giveUp();
-        lockDelay = readDuration(r, r.end());
-        break;
-      case 58:
-        statusIfLost = r.text();
-        break;
-      case 66:
-        ifStatus.push(r.text());
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 10) lasting = { case: "ttl", value: readDuration(r, r.end(lasting)) };
+    else if (tag === 18) lasting = { case: "noExpiry", value: readEmpty(r, r.end(lasting)) };
+    else if (tag === 26) owner = r.text();
+    else if (tag === 34) r.entry(labels);
+    else if (tag === 42) minInterval = readDuration(r, r.end(minInterval));
+    else if (tag === 50) lockDelay = readDuration(r, r.end(lockDelay));
+    else if (tag === 58) statusIfLost = r.text();
+    else if (tag === 66) ifStatus.push(r.text());
+    else r.giveUp();
   }
   r.close(end);
-  const message: LeaseTerms = {
+  const message: lock.LeaseTerms = {
     $typeName: "rowlock.v1.LeaseTerms",
     lasting: lasting ?? { case: undefined },
     owner,
@@ -139,45 +73,26 @@ function readLeaseTerms(r: Reader, end: number): LeaseTerms {
   return message;
 }
 
-function readAcquireRequest(r: Reader, end: number): AcquireRequest {
-  let name: AcquireRequest["name"] = "";
-  let mode: AcquireRequest["mode"] = 0;
-  let permits: AcquireRequest["permits"] = 0;
-  let terms: AcquireRequest["terms"] | undefined;
-  let requestId: AcquireRequest["requestId"] = "";
-  let whenBusy: AcquireRequest["whenBusy"] | undefined;
+function readAcquireRequest(r: Reader, end: number): service.AcquireRequest {
+  let name: service.AcquireRequest["name"] = "";
+  let mode: service.AcquireRequest["mode"] = 0;
+  let permits: service.AcquireRequest["permits"] = 0;
+  let terms: service.AcquireRequest["terms"] | undefined;
+  let requestId: service.AcquireRequest["requestId"] = "";
+  let whenBusy: service.AcquireRequest["whenBusy"] | undefined;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 10:
-        name = r.text();
-        break;
-      case 16:
-        mode = r.int32();
-        break;
-      case 24:
-        permits = r.uint32();
-        break;
-      case 34:
-        if (terms !== undefined) r.giveUp();
-        terms = readLeaseTerms(r, r.end());
-        break;
-      case 42:
-        requestId = r.text();
-        break;
-      case 50:
-        if (whenBusy !== undefined) r.giveUp();
-        whenBusy = { case: "wait", value: readWait(r, r.end()) };
-        break;
-      case 58:
-        if (whenBusy !== undefined) r.giveUp();
-        whenBusy = { case: "enqueue", value: readWait(r, r.end()) };
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 10) name = r.text();
+    else if (tag === 16) mode = r.int32();
+    else if (tag === 24) permits = r.uint32();
+    else if (tag === 34) terms = readLeaseTerms(r, r.end(terms));
+    else if (tag === 42) requestId = r.text();
+    else if (tag === 50) whenBusy = { case: "wait", value: readWait(r, r.end(whenBusy)) };
+    else if (tag === 58) whenBusy = { case: "enqueue", value: readWait(r, r.end(whenBusy)) };
+    else r.giveUp();
   }
   r.close(end);
-  const message: AcquireRequest = {
+  const message: service.AcquireRequest = {
     $typeName: "rowlock.v1.AcquireRequest",
     name,
     mode,
@@ -189,118 +104,74 @@ function readAcquireRequest(r: Reader, end: number): AcquireRequest {
   return message;
 }
 
-function readRenewRequest(r: Reader, end: number): RenewRequest {
-  let leaseId: RenewRequest["leaseId"] = "";
-  let ttl: RenewRequest["ttl"] | undefined;
+function readRenewRequest(r: Reader, end: number): service.RenewRequest {
+  let leaseId: service.RenewRequest["leaseId"] = "";
+  let ttl: service.RenewRequest["ttl"] | undefined;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 10:
-        leaseId = r.text();
-        break;
-      case 18:
-        if (ttl !== undefined) r.giveUp();
-        ttl = readDuration(r, r.end());
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 10) leaseId = r.text();
+    else if (tag === 18) ttl = readDuration(r, r.end(ttl));
+    else r.giveUp();
   }
   r.close(end);
-  const message: RenewRequest = { $typeName: "rowlock.v1.RenewRequest", leaseId };
+  const message: service.RenewRequest = { $typeName: "rowlock.v1.RenewRequest", leaseId };
   if (ttl !== undefined) message.ttl = ttl;
   return message;
 }
 
-function readRenewLeases(r: Reader, end: number): RenewLeases {
-  const leases: RenewLeases["leases"] = [];
+function readRenewLeases(r: Reader, end: number): service.RenewLeases {
+  const leases: service.RenewLeases["leases"] = [];
   while (r.at < end) {
-    switch (r.tag()) {
-      case 10:
-        leases.push(readRenewRequest(r, r.end()));
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 10) leases.push(readRenewRequest(r, r.end()));
+    else r.giveUp();
   }
   r.close(end);
   return { $typeName: "rowlock.v1.RenewLeases", leases };
 }
 
-function readReleaseRequest(r: Reader, end: number): ReleaseRequest {
-  let leaseId: ReleaseRequest["leaseId"] = "";
-  let coolDown: ReleaseRequest["coolDown"] | undefined;
-  let status: ReleaseRequest["status"] | undefined;
-  let attemptsLeft: ReleaseRequest["attemptsLeft"] | undefined;
+function readReleaseRequest(r: Reader, end: number): service.ReleaseRequest {
+  let leaseId: service.ReleaseRequest["leaseId"] = "";
+  let coolDown: service.ReleaseRequest["coolDown"] | undefined;
+  let status: service.ReleaseRequest["status"] | undefined;
+  let attemptsLeft: service.ReleaseRequest["attemptsLeft"] | undefined;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 10:
-        leaseId = r.text();
-        break;
-      case 18:
-        if (coolDown !== undefined) r.giveUp();
-        coolDown = readDuration(r, r.end());
-        break;
-      case 26:
-        status = r.text();
-        break;
-      case 32:
-        attemptsLeft = r.uint32();
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 10) leaseId = r.text();
+    else if (tag === 18) coolDown = readDuration(r, r.end(coolDown));
+    else if (tag === 26) status = r.text();
+    else if (tag === 32) attemptsLeft = r.uint32();
+    else r.giveUp();
   }
   r.close(end);
-  const message: ReleaseRequest = { $typeName: "rowlock.v1.ReleaseRequest", leaseId };
+  const message: service.ReleaseRequest = { $typeName: "rowlock.v1.ReleaseRequest", leaseId };
   if (coolDown !== undefined) message.coolDown = coolDown;
   if (status !== undefined) message.status = status;
   if (attemptsLeft !== undefined) message.attemptsLeft = attemptsLeft;
   return message;
 }
 
-function readSessionCommand(r: Reader, end: number): SessionCommand {
-  let call: SessionCommand["call"] = 0n;
-  let timeout: SessionCommand["timeout"] | undefined;
-  let traceparent: SessionCommand["traceparent"] = "";
-  let command: SessionCommand["command"] | undefined;
+function readSessionCommand(r: Reader, end: number): service.SessionCommand {
+  let call: service.SessionCommand["call"] = 0n;
+  let timeout: service.SessionCommand["timeout"] | undefined;
+  let traceparent: service.SessionCommand["traceparent"] = "";
+  let command: service.SessionCommand["command"] | undefined;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 8:
-        call = r.uint64();
-        break;
-      case 18:
-        if (timeout !== undefined) r.giveUp();
-        timeout = readDuration(r, r.end());
-        break;
-      case 26:
-        traceparent = r.text();
-        break;
-      case 32:
-        if (command !== undefined) r.giveUp();
-        command = { case: "cancel", value: r.uint64() };
-        break;
-      case 82:
-        if (command !== undefined) r.giveUp();
-        command = { case: "acquire", value: readAcquireRequest(r, r.end()) };
-        break;
-      case 98:
-        if (command !== undefined) r.giveUp();
-        command = { case: "renew", value: readRenewRequest(r, r.end()) };
-        break;
-      case 106:
-        if (command !== undefined) r.giveUp();
-        command = { case: "renewLeases", value: readRenewLeases(r, r.end()) };
-        break;
-      case 114:
-        if (command !== undefined) r.giveUp();
-        command = { case: "release", value: readReleaseRequest(r, r.end()) };
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 8) call = r.uint64();
+    else if (tag === 18) timeout = readDuration(r, r.end(timeout));
+    else if (tag === 26) traceparent = r.text();
+    else if (tag === 32) {
+      if (command !== undefined) r.giveUp();
+      command = { case: "cancel", value: r.uint64() };
+    } else if (tag === 82) command = { case: "acquire", value: readAcquireRequest(r, r.end(command)) };
+    else if (tag === 98) command = { case: "renew", value: readRenewRequest(r, r.end(command)) };
+    else if (tag === 106) command = { case: "renewLeases", value: readRenewLeases(r, r.end(command)) };
+    else if (tag === 114) command = { case: "release", value: readReleaseRequest(r, r.end(command)) };
+    else r.giveUp();
   }
   r.close(end);
-  const message: SessionCommand = {
+  const message: service.SessionCommand = {
     $typeName: "rowlock.v1.SessionCommand",
     call,
     traceparent,
@@ -310,36 +181,30 @@ function readSessionCommand(r: Reader, end: number): SessionCommand {
   return message;
 }
 
-function readSessionRequest(r: Reader, end: number): SessionRequest {
-  const commands: SessionRequest["commands"] = [];
-  let received: SessionRequest["received"] = 0n;
+function readSessionRequest(r: Reader, end: number): service.SessionRequest {
+  const commands: service.SessionRequest["commands"] = [];
+  let received: service.SessionRequest["received"] = 0n;
   while (r.at < end) {
-    switch (r.tag()) {
-      case 18:
-        commands.push(readSessionCommand(r, r.end()));
-        break;
-      case 24:
-        received = r.uint64();
-        break;
-      default:
-        r.giveUp();
-    }
+    const tag = r.tag();
+    if (tag === 18) commands.push(readSessionCommand(r, r.end()));
+    else if (tag === 24) received = r.uint64();
+    else r.giveUp();
   }
   r.close(end);
   return { $typeName: "rowlock.v1.SessionRequest", commands, received };
 }
 
-function writeDuration(w: Writer, m: MessageInitShape<typeof DurationSchema>): void {
+function writeDuration(w: Writer, m: MessageInitShape<typeof wkt.DurationSchema>): void {
   w.int64(8, m.seconds);
   w.int32(16, m.nanos);
 }
 
-function writeTimestamp(w: Writer, m: MessageInitShape<typeof TimestampSchema>): void {
+function writeTimestamp(w: Writer, m: MessageInitShape<typeof wkt.TimestampSchema>): void {
   w.int64(8, m.seconds);
   w.int32(16, m.nanos);
 }
 
-function writeLease(w: Writer, m: MessageInitShape<typeof LeaseSchema>): void {
+function writeLease(w: Writer, m: MessageInitShape<typeof lock.LeaseSchema>): void {
   w.text(10, m.leaseId);
   w.text(18, m.lockName);
   w.int32(24, m.mode);
@@ -364,7 +229,7 @@ function writeLease(w: Writer, m: MessageInitShape<typeof LeaseSchema>): void {
   w.bool(80, m.provisional);
 }
 
-function writeAcquireResponse(w: Writer, m: MessageInitShape<typeof AcquireResponseSchema>): void {
+function writeAcquireResponse(w: Writer, m: MessageInitShape<typeof service.AcquireResponseSchema>): void {
   switch (m.outcome?.case) {
     case "lease": {
       const from = w.open(10);
@@ -379,7 +244,7 @@ function writeAcquireResponse(w: Writer, m: MessageInitShape<typeof AcquireRespo
   }
 }
 
-function writeRenewResponse(w: Writer, m: MessageInitShape<typeof RenewResponseSchema>): void {
+function writeRenewResponse(w: Writer, m: MessageInitShape<typeof service.RenewResponseSchema>): void {
   if (m.lease !== undefined) {
     const from = w.open(10);
     writeLease(w, m.lease);
@@ -387,7 +252,7 @@ function writeRenewResponse(w: Writer, m: MessageInitShape<typeof RenewResponseS
   }
 }
 
-function writeRenewedLease(w: Writer, m: MessageInitShape<typeof RenewedLeaseSchema>): void {
+function writeRenewedLease(w: Writer, m: MessageInitShape<typeof service.RenewedLeaseSchema>): void {
   switch (m.outcome?.case) {
     case "lease": {
       const from = w.open(10);
@@ -402,7 +267,7 @@ function writeRenewedLease(w: Writer, m: MessageInitShape<typeof RenewedLeaseSch
   }
 }
 
-function writeRenewedLeases(w: Writer, m: MessageInitShape<typeof RenewedLeasesSchema>): void {
+function writeRenewedLeases(w: Writer, m: MessageInitShape<typeof service.RenewedLeasesSchema>): void {
   for (const item of m.leases ?? []) {
     const from = w.open(10);
     writeRenewedLease(w, item);
@@ -410,7 +275,7 @@ function writeRenewedLeases(w: Writer, m: MessageInitShape<typeof RenewedLeasesS
   }
 }
 
-function writeReleaseResponse(w: Writer, m: MessageInitShape<typeof ReleaseResponseSchema>): void {
+function writeReleaseResponse(w: Writer, m: MessageInitShape<typeof service.ReleaseResponseSchema>): void {
   w.bool(8, m.released);
 }
 
@@ -418,28 +283,28 @@ function writeReleaseResponse(w: Writer, m: MessageInitShape<typeof ReleaseRespo
 export type Read = (r: Reader, end: number) => Message;
 
 export const READERS: ReadonlyMap<DescMessage, Read> = new Map<DescMessage, Read>([
-  [DurationSchema, readDuration],
-  [EmptySchema, readEmpty],
-  [WaitSchema, readWait],
-  [LeaseTermsSchema, readLeaseTerms],
-  [AcquireRequestSchema, readAcquireRequest],
-  [RenewRequestSchema, readRenewRequest],
-  [RenewLeasesSchema, readRenewLeases],
-  [ReleaseRequestSchema, readReleaseRequest],
-  [SessionCommandSchema, readSessionCommand],
-  [SessionRequestSchema, readSessionRequest],
+  [wkt.DurationSchema, readDuration],
+  [wkt.EmptySchema, readEmpty],
+  [service.WaitSchema, readWait],
+  [lock.LeaseTermsSchema, readLeaseTerms],
+  [service.AcquireRequestSchema, readAcquireRequest],
+  [service.RenewRequestSchema, readRenewRequest],
+  [service.RenewLeasesSchema, readRenewLeases],
+  [service.ReleaseRequestSchema, readReleaseRequest],
+  [service.SessionCommandSchema, readSessionCommand],
+  [service.SessionRequestSchema, readSessionRequest],
 ]);
 
 /** Writes a message, or the values that `create` would take. The result is valid only if the writer has not given up. */
 export type Write = (w: Writer, m: MessageInitShape<DescMessage>) => void;
 
 export const WRITERS: ReadonlyMap<DescMessage, Write> = new Map<DescMessage, Write>([
-  [DurationSchema, writeDuration],
-  [TimestampSchema, writeTimestamp],
-  [LeaseSchema, writeLease],
-  [AcquireResponseSchema, writeAcquireResponse],
-  [RenewResponseSchema, writeRenewResponse],
-  [RenewedLeaseSchema, writeRenewedLease],
-  [RenewedLeasesSchema, writeRenewedLeases],
-  [ReleaseResponseSchema, writeReleaseResponse],
+  [wkt.DurationSchema, writeDuration],
+  [wkt.TimestampSchema, writeTimestamp],
+  [lock.LeaseSchema, writeLease],
+  [service.AcquireResponseSchema, writeAcquireResponse],
+  [service.RenewResponseSchema, writeRenewResponse],
+  [service.RenewedLeaseSchema, writeRenewedLease],
+  [service.RenewedLeasesSchema, writeRenewedLeases],
+  [service.ReleaseResponseSchema, writeReleaseResponse],
 ]);

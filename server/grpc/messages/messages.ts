@@ -1,4 +1,4 @@
-// Messages from and to bytes, without a copy if none is needed, and claims, places and locks as messages. Pure. Only a
+// Messages from and to bytes, without a copy if none is needed; claims, places, locks and times as messages. Pure. Only a
 // Lease and a Ticket contain a secret id: they go to the client that asked for them.
 
 import {
@@ -10,33 +10,9 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import {
-  type Change as ChangeMessage,
-  ChangeSchema,
-  type ClaimEnd,
-  ClaimEndSchema,
-  type Claim as ClaimMessage,
-  ClaimSchema,
-  type LastRun as LastRunMessage,
-  LastRunSchema,
-  type Lease,
-  type Limit,
-  LimitSchema,
-  LimitSource,
-  type Lock as LockMessage,
-  type LockRecord as LockRecordMessage,
-  LockRecordSchema,
-  LockSchema,
-  type Ticket,
-  TicketSchema,
-  ClaimState as WireClaimState,
-  EndReason as WireEndReason,
-  Mode as WireMode,
-} from "#proto/rowlock/v1/lock_pb.js";
-import {
-  type LimitSetting as LimitSettingMessage,
-  LimitSettingSchema,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import * as pb from "#proto/rowlock/v1/lock_pb.js";
+import * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import {
   type Claim,
   type ClaimState,
@@ -51,51 +27,45 @@ import { isDraining, type LastRun, type LockRecord, totalHeld } from "../../core
 import { releasedOf } from "../../core/noted-change.ts";
 import type { LimitSetting, ViewedLock } from "../../engine/answers.ts";
 import type { KeptChange } from "../../engine/history.ts";
+import type { Answer } from "../call.ts";
 import { CallError } from "./call-error.ts";
 import { READERS, WRITERS } from "./hot-codec.ts";
-import { Reader } from "./reader.ts";
-import { durationMessage, leaseLeftUs, timestampMessage } from "./times.ts";
-import { Writer } from "./writer.ts";
+import { Reader, Writer } from "./wire.ts";
 
-const MODES: Record<Mode, WireMode> = {
-  permit: WireMode.PERMIT,
-  shared: WireMode.SHARED,
-  exclusive: WireMode.EXCLUSIVE,
+const MODES: Record<Mode, pb.Mode> = {
+  permit: pb.Mode.PERMIT,
+  shared: pb.Mode.SHARED,
+  exclusive: pb.Mode.EXCLUSIVE,
 };
 
-export const STATES: Readonly<Record<ClaimState, WireClaimState>> = {
-  waiting: WireClaimState.WAITING,
-  held: WireClaimState.HELD,
-  ended: WireClaimState.ENDED,
+export const STATES: Readonly<Record<ClaimState, pb.ClaimState>> = {
+  waiting: pb.ClaimState.WAITING,
+  held: pb.ClaimState.HELD,
+  ended: pb.ClaimState.ENDED,
 };
 
-const SOURCES: Record<EffectiveLimit["source"], LimitSource> = {
-  default: LimitSource.DEFAULT,
-  pattern: LimitSource.PATTERN,
-  name: LimitSource.NAME,
+const SOURCES: Record<EffectiveLimit["source"], pb.LimitSource> = {
+  default: pb.LimitSource.DEFAULT,
+  pattern: pb.LimitSource.PATTERN,
+  name: pb.LimitSource.NAME,
 };
 
 /** What most answers fit into. */
 const ANSWER_BYTES = 256;
 
+/** For grpc-js, which passes messages on as bytes. */
+export function asItIs(bytes: Buffer): Buffer {
+  return bytes;
+}
+
 /** Throws a CallError (MALFORMED_MESSAGE) if the bytes are not that message. */
 export function decode<Schema extends DescMessage>(schema: Schema, bytes: Buffer): MessageShape<Schema> {
-  return decodeHot(schema, bytes) ?? decodeAny(schema, bytes);
-}
-
-/** undefined: there is no generated code for this message, or it gives these bytes up. */
-function decodeHot<Schema extends DescMessage>(
-  schema: Schema,
-  bytes: Buffer,
-): MessageShape<Schema> | undefined {
   const read = READERS.get(schema);
-  if (!read) return undefined;
-  const reader = new Reader(bytes);
-  const message = read(reader, bytes.length);
-  return reader.at === bytes.length ? (message as MessageShape<Schema>) : undefined;
-}
-
-function decodeAny<Schema extends DescMessage>(schema: Schema, bytes: Buffer): MessageShape<Schema> {
+  if (read) {
+    const reader = new Reader(bytes);
+    const message = read(reader, bytes.length);
+    if (reader.at === bytes.length) return message as MessageShape<Schema>;
+  }
   try {
     return fromBinary(schema, bytes, { readUnknownFields: false });
   } catch {
@@ -108,24 +78,19 @@ function decodeAny<Schema extends DescMessage>(schema: Schema, bytes: Buffer): M
 }
 
 /** Encodes an answer, or returns it if it already consists of bytes. */
-export function encode(schema: DescMessage, answer: MessageInitShape<DescMessage> | Buffer): Buffer {
+export function encode(schema: DescMessage, answer: Answer | Buffer): Buffer {
   if (Buffer.isBuffer(answer)) return answer;
   const writer = new Writer(ANSWER_BYTES);
   return encodeHot(writer, schema, answer) ? writer.finish() : encodeAny(schema, answer);
 }
 
-/** Encodes an answer, or bytes that are one, straight into a message. */
-export function encodeInto(
-  writer: Writer,
-  schema: DescMessage,
-  answer: MessageInitShape<DescMessage> | Buffer,
-): void {
+export function encodeInto(writer: Writer, schema: DescMessage, answer: Answer | Buffer): void {
   if (Buffer.isBuffer(answer)) writer.raw(answer);
   else if (!encodeHot(writer, schema, answer)) writer.raw(encodeAny(schema, answer));
 }
 
 /** false: it has written nothing, because there is no generated code for this answer, or it gives the answer up. */
-function encodeHot(writer: Writer, schema: DescMessage, answer: MessageInitShape<DescMessage>): boolean {
+function encodeHot(writer: Writer, schema: DescMessage, answer: Answer): boolean {
   const write = WRITERS.get(schema);
   if (!write) return false;
   const from = writer.length;
@@ -133,17 +98,17 @@ function encodeHot(writer: Writer, schema: DescMessage, answer: MessageInitShape
   return writer.keep(from);
 }
 
-function encodeAny(schema: DescMessage, answer: MessageInitShape<DescMessage>): Buffer {
+function encodeAny(schema: DescMessage, answer: Answer): Buffer {
   const bytes = toBinary(schema, create(schema, answer), { writeUnknownFields: false });
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** A held claim. `nowUs`: when its remaining time counts from, by the database's clock. */
-export function leaseMessage(claim: Claim, lockName: string, nowUs: number): Lease {
+export function leaseMessage(claim: Claim, lockName: string, nowUs: number): pb.Lease {
   const { deadlineUs, grantedAtUs } = claim;
   const leftUs = leaseLeftUs(claim, nowUs);
   // As `create` would make it, at a fraction of its cost.
-  const lease: Lease = {
+  const lease: pb.Lease = {
     $typeName: "rowlock.v1.Lease",
     leaseId: formatClaimId(claim),
     lockName,
@@ -159,20 +124,19 @@ export function leaseMessage(claim: Claim, lockName: string, nowUs: number): Lea
   return lease;
 }
 
-/** A waiting claim and its place. */
 export function ticketMessage(
   claim: Claim,
   lockName: string,
   place: Place,
   nowUs: number,
   graceUs: number,
-): Ticket {
+): pb.Ticket {
   const { waitUntilUs, requestedAtUs } = claim;
   const waitUs =
     waitUntilUs === null
       ? Number.POSITIVE_INFINITY
       : Math.min(waitUntilUs - nowUs, waitUntilUs - requestedAtUs);
-  return create(TicketSchema, {
+  return create(pb.TicketSchema, {
     ticketId: formatClaimId(claim),
     lockName,
     ahead: place.ahead,
@@ -184,10 +148,10 @@ export function ticketMessage(
 }
 
 /** A claim as everybody may see it: without its secret id. */
-export function claimMessage(claim: Claim, lockName: string): ClaimMessage {
+export function claimMessage(claim: Claim, lockName: string): pb.Claim {
   const { grantedAtUs, deadlineUs } = claim;
   const isLive = claim.state !== "ended";
-  return create(ClaimSchema, {
+  return create(pb.ClaimSchema, {
     lockName,
     ticketNumber: claim.ticketNumber,
     state: STATES[claim.state],
@@ -206,9 +170,8 @@ export function claimMessage(claim: Claim, lockName: string): ClaimMessage {
   });
 }
 
-/** How a claim ended. */
-export function endMessage({ endedAtUs, endReason, endNote, endedBy }: Claim): ClaimEnd {
-  return create(ClaimEndSchema, {
+export function endMessage({ endedAtUs, endReason, endNote, endedBy }: Claim): pb.ClaimEnd {
+  return create(pb.ClaimEndSchema, {
     ...(endReason !== null && { reason: END_REASONS[endReason] }),
     ...(endedAtUs !== null && { endedAt: timestampMessage(endedAtUs) }),
     endedBy,
@@ -216,10 +179,10 @@ export function endMessage({ endedAtUs, endReason, endNote, endedBy }: Claim): C
   });
 }
 
-export function changeMessage(change: KeptChange): ChangeMessage {
+export function changeMessage(change: KeptChange): pb.Change {
   const { atUs, kind, target, isPattern, by, reason } = change;
   const ofLock = { case: isPattern ? ("pattern" as const) : ("lockName" as const), value: target };
-  return create(ChangeSchema, {
+  return create(pb.ChangeSchema, {
     changedAt: timestampMessage(atUs),
     ...(kind !== "policy" && { target: ofLock }),
     changedBy: by,
@@ -228,13 +191,10 @@ export function changeMessage(change: KeptChange): ChangeMessage {
   });
 }
 
+type What = NonNullable<MessageInitShape<typeof pb.ChangeSchema>["what"]>;
+
 /** The history keeps it as text. */
-function whatChanged({
-  kind,
-  target,
-  from,
-  to,
-}: KeptChange): NonNullable<MessageInitShape<typeof ChangeSchema>["what"]> {
+function whatChanged({ kind, target, from, to }: KeptChange): What {
   switch (kind) {
     case "limit":
       return {
@@ -258,16 +218,16 @@ function whatChanged({
   }
 }
 
-function keptRecord(text: string): LockRecordMessage {
-  return fromJsonString(LockRecordSchema, text);
+function keptRecord(text: string): pb.LockRecord {
+  return fromJsonString(pb.LockRecordSchema, text);
 }
 
-export function limitSettingMessage({ kind, target, ...setting }: LimitSetting): LimitSettingMessage {
-  return create(LimitSettingSchema, { target: { case: kind, value: target }, ...setting });
+export function limitSettingMessage({ kind, target, ...setting }: LimitSetting): service.LimitSetting {
+  return create(service.LimitSettingSchema, { target: { case: kind, value: target }, ...setting });
 }
 
-export function lockMessage({ lock, limit, holders, waiters }: ViewedLock): LockMessage {
-  return create(LockSchema, {
+export function lockMessage({ lock, limit, holders, waiters }: ViewedLock): pb.Lock {
+  return create(pb.LockSchema, {
     name: lock.name,
     limit: limitMessage(limit),
     heldPermits: BigInt(totalHeld(lock)),
@@ -281,8 +241,8 @@ export function lockMessage({ lock, limit, holders, waiters }: ViewedLock): Lock
   });
 }
 
-export function limitMessage(limit: EffectiveLimit): Limit {
-  return create(LimitSchema, {
+export function limitMessage(limit: EffectiveLimit): pb.Limit {
+  return create(pb.LimitSchema, {
     permits: limit.limit,
     source: SOURCES[limit.source],
     pattern: limit.pattern,
@@ -291,9 +251,9 @@ export function limitMessage(limit: EffectiveLimit): Limit {
   });
 }
 
-export function recordMessage(record: LockRecord): LockRecordMessage {
+export function recordMessage(record: LockRecord): pb.LockRecord {
   const { notBeforeUs, attemptsLeft, status, lastRun, version } = record;
-  return create(LockRecordSchema, {
+  return create(pb.LockRecordSchema, {
     ...(notBeforeUs !== null && { notBefore: timestampMessage(notBeforeUs) }),
     ...(attemptsLeft !== null && { attemptsLeft }),
     status,
@@ -302,8 +262,8 @@ export function recordMessage(record: LockRecord): LockRecordMessage {
   });
 }
 
-function lastRunMessage(run: LastRun): LastRunMessage {
-  return create(LastRunSchema, {
+function lastRunMessage(run: LastRun): pb.LastRun {
+  return create(pb.LastRunSchema, {
     owner: run.owner,
     fencingToken: run.fencingToken,
     grantedAt: timestampMessage(run.grantedAtUs),
@@ -313,14 +273,79 @@ function lastRunMessage(run: LastRun): LastRunMessage {
   });
 }
 
-export const END_REASONS: Readonly<Record<EndReason, WireEndReason>> = {
-  released: WireEndReason.RELEASED,
-  expired: WireEndReason.EXPIRED,
-  force_released: WireEndReason.FORCE_RELEASED,
-  lapsed: WireEndReason.LAPSED,
-  cancelled: WireEndReason.CANCELLED,
-  timed_out: WireEndReason.TIMED_OUT,
-  never_fits: WireEndReason.NEVER_FITS,
-  exhausted: WireEndReason.EXHAUSTED,
-  status_mismatch: WireEndReason.STATUS_MISMATCH,
+export const END_REASONS: Readonly<Record<EndReason, pb.EndReason>> = {
+  released: pb.EndReason.RELEASED,
+  expired: pb.EndReason.EXPIRED,
+  force_released: pb.EndReason.FORCE_RELEASED,
+  lapsed: pb.EndReason.LAPSED,
+  cancelled: pb.EndReason.CANCELLED,
+  timed_out: pb.EndReason.TIMED_OUT,
+  never_fits: pb.EndReason.NEVER_FITS,
+  exhausted: pb.EndReason.EXHAUSTED,
+  status_mismatch: pb.EndReason.STATUS_MISMATCH,
 };
+
+const SECOND_US = 1_000_000;
+
+/** A span of time; a negative one becomes 0. */
+export function durationMessage(spanUs: number): Duration {
+  const us = Math.max(0, spanUs);
+  const seconds = Math.floor(us / SECOND_US);
+  return {
+    $typeName: "google.protobuf.Duration",
+    seconds: BigInt(seconds),
+    nanos: Math.round(us - seconds * SECOND_US) * 1_000,
+  };
+}
+
+/**
+ * The remaining time of a lease, as every client gets it; null: it has no end. Never more than the lease was given for:
+ * the clock may be read before the reading by which the lease was given, or be set back.
+ */
+export function leaseLeftUs(
+  { deadlineUs, grantedAtUs, ttlUs, provisional }: Claim,
+  nowUs: number,
+): number | null {
+  if (deadlineUs === null) return null;
+  const givenUs = provisional && grantedAtUs !== null ? deadlineUs - grantedAtUs : ttlUs;
+  return Math.max(0, Math.min(deadlineUs - nowUs, givenUs ?? Number.POSITIVE_INFINITY));
+}
+
+/** A span of time, or an instant as the time since 1970, in microseconds. */
+export function spanUs({ seconds = 0n, nanos = 0 }: { seconds?: bigint; nanos?: number }): number {
+  return Number(seconds) * 1e6 + nanos / 1e3;
+}
+
+export function timestampMessage(us: number): Timestamp {
+  const seconds = Math.floor(us / SECOND_US);
+  return {
+    $typeName: "google.protobuf.Timestamp",
+    seconds: BigInt(seconds),
+    nanos: (us - seconds * SECOND_US) * 1_000,
+  };
+}
+
+/** For a person: `14:03:20 UTC`, `yesterday at 14:03:20 UTC`, `2026-11-20 14:03:20 UTC`. */
+export function instantText(us: number, nowUs: number): string {
+  const [day = "", time = ""] = isoOf(us).split("T");
+  const [today] = isoOf(nowUs).split("T");
+  const at = `${time.slice(0, "14:03:20".length)} UTC`;
+  if (day === today) return at;
+  const [yesterday] = isoOf(nowUs - 86_400 * SECOND_US).split("T");
+  return day === yesterday ? `yesterday at ${at}` : `${day} ${at}`;
+}
+
+/** Instants beyond what a Date can hold are as late as it can. */
+function isoOf(us: number): string {
+  return new Date(Math.min(us / 1_000, 8.64e15)).toISOString();
+}
+
+/** For a person: `450 ms`, `12 s`, `3 min`, `5 h`, `24 days`. */
+export function spanText(spanUs: number): string {
+  const seconds = Math.max(0, spanUs) / SECOND_US;
+  if (seconds < 1) return `${Math.round(seconds * 1_000)} ms`;
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
+}

@@ -7,16 +7,13 @@ import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim, EndReason } from "../../core/claim.ts";
 import type { OutcomeNamed, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
-import { claimMessage, endMessage, limitMessage } from "./messages.ts";
-import { durationMessage, leaseLeftUs, spanText } from "./times.ts";
+import * as messages from "./messages.ts";
 
-/** The first holders of a lock, and when they were read. */
 export interface Holders {
   readonly nowUs: number;
   readonly claims: readonly Claim[];
 }
 
-/** Whether a refusal or an end with this reason shows who holds the lock. */
 export function showsHolders(reason: Refused | EndReason): boolean {
   return reason === "busy" || reason === "timed_out";
 }
@@ -34,7 +31,7 @@ export function refusedMessage(
     message: refusedText(lockName, refused, permits, holders),
     status: refused.status ?? "",
     ...shownHolders(lockName, holders, refused.forUs),
-    ...(byLimit && { limit: limitMessage(refused.limit) }),
+    ...(byLimit && { limit: messages.limitMessage(refused.limit) }),
   });
 }
 
@@ -49,10 +46,10 @@ export function endedMessage(
   limit: EffectiveLimit | null = null,
 ): ClaimEnd {
   return {
-    ...endMessage(claim),
+    ...messages.endMessage(claim),
     message: `${quoted(lockName)}: ${endedText(claim, claim.endReason as EndReason, limit)}`,
     ...shownHolders(lockName, holders),
-    ...(limit && { limit: limitMessage(limit) }),
+    ...(limit && { limit: messages.limitMessage(limit) }),
   };
 }
 
@@ -71,8 +68,8 @@ const REASONS: Readonly<Record<Refused, RefusalReason>> = {
 function shownHolders(lockName: string, holders: Holders | null, forUs?: number) {
   const retryUs = forUs ?? (holders && nextEndUs(holders));
   return {
-    holders: holders?.claims.map((claim) => claimMessage(claim, lockName)) ?? [],
-    ...(retryUs !== null && { retryAfter: durationMessage(retryUs) }),
+    holders: holders?.claims.map((claim) => messages.claimMessage(claim, lockName)) ?? [],
+    ...(retryUs !== null && { retryAfter: messages.durationMessage(retryUs) }),
   };
 }
 
@@ -91,14 +88,14 @@ function refusedText(
     case "failed_over":
       return (
         `${name} is paused: the database has failed over, and leases that it may have lost must end first. ` +
-        `Wait in its queue, or try again in ${spanText(forUs ?? 0)}.`
+        `Wait in its queue, or try again in ${messages.spanText(forUs ?? 0)}.`
       );
     case "queue_full":
       return `The queue of ${name} is full. Try again later.`;
     case "never_fits":
       return `${permits} permits of ${name} can never be granted: ${limitText(limit)}.`;
     case "not_before":
-      return `${name} is not due yet. Wait in its queue, or try again in ${spanText(forUs ?? 0)}.`;
+      return `${name} is not due yet. Wait in its queue, or try again in ${messages.spanText(forUs ?? 0)}.`;
     case "exhausted":
       return `${name} has no attempts left: set new ones with UpdateRecord, or with the Release of a holder.`;
     case "status_mismatch":
@@ -131,12 +128,11 @@ function untilText(holders: Holders): string {
   const endUs = nextEndUs(holders);
   return endUs === null
     ? "; none of their leases has an end"
-    : `; the next lease ends in ${spanText(endUs)} unless renewed`;
+    : `; the next lease ends in ${messages.spanText(endUs)} unless renewed`;
 }
 
-/** Time until the first of these leases ends; null if none has an end. */
 function nextEndUs({ nowUs, claims }: Holders): number | null {
-  const left = claims.map((claim) => leaseLeftUs(claim, nowUs)).filter((leftUs) => leftUs !== null);
+  const left = claims.map((claim) => messages.leaseLeftUs(claim, nowUs)).filter((leftUs) => leftUs !== null);
   return left.length === 0 ? null : Math.min(...left);
 }
 

@@ -3,8 +3,7 @@
 
 import { randomBytes } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
-import type { Any } from "@bufbuild/protobuf/wkt";
-import { anyPack } from "@bufbuild/protobuf/wkt";
+import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
 import { Metadata, type StatusObject } from "@grpc/grpc-js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import { type Status, StatusSchema } from "#proto/google/rpc/status_pb.js";
@@ -12,8 +11,7 @@ import { ClaimEndSchema } from "#proto/rowlock/v1/lock_pb.js";
 import { AccessError } from "../../access/access-error.ts";
 import { Fault, type FaultKind } from "../../engine/faults.ts";
 import { CallError, type CallErrorDetails, CODE_OF_REASON, type Reason } from "./call-error.ts";
-import { endMessage } from "./messages.ts";
-import { durationMessage } from "./times.ts";
+import { durationMessage, endMessage } from "./messages.ts";
 
 const DOMAIN = "rowlock";
 const DETAILS_KEY = "grpc-status-details-bin";
@@ -27,7 +25,6 @@ const REASON_OF_FAULT: Record<FaultKind, Reason> = {
 
 /** A failed call: what the client receives, and what the log needs. */
 export interface Failure {
-  /** `status` as a google.rpc.Status. */
   readonly packed: Status;
   readonly status: StatusObject;
   readonly reason: Reason;

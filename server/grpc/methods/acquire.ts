@@ -11,17 +11,8 @@ import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import { requestIdReused } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
-import { asking, endOf, giveBackUnheard, keepRoom, refusalOf, Wait } from "./claims.ts";
-import {
-  checkDuration,
-  checkEnum,
-  checkLeaseTerms,
-  checkName,
-  checkRequestId,
-  type Violations,
-  WAIT,
-} from "./fields.ts";
-import { OneDecision } from "./one-decision.ts";
+import { asking, endOf, giveBackUnheard, keepRoom, OneDecision, refusalOf, Wait } from "./claims.ts";
+import { type Check, WAIT } from "./fields.ts";
 
 type AcquireAnswer = AnswerTo<"acquire">;
 type Outcome = AcquireResponse["outcome"];
@@ -69,95 +60,85 @@ class OneAcquire extends OneDecision<AcquireAnswer, AcquireMessage> {
     const { outcome, lockName } = answer;
     if (this.#wait && outcome.kind === "waiting")
       return this.#untilGranted(this.#wait, outcome.claim, lockName);
-    const known = answeredNow(this.#context, answer, this.#ask, this.call);
-    return known ? { outcome: known } : this.#afterReading(answer);
+    const known = this.#answeredNow(answer);
+    return known ? { outcome: known } : this.#answeredAfterReading(answer);
   }
 
   async #untilGranted(wait: Wait, waiting: Claim, lockName: string): Promise<AcquireMessage> {
     const { engine } = this.#context;
     try {
-      const { claim, nowUs } = await wait.untilSettled(waiting, () => canReturn(this.#ask));
+      const { claim, nowUs } = await wait.untilSettled(waiting, () => this.#canReturn);
       if (claim.state !== "held")
         return { outcome: { case: "ended", value: await endOf(engine, claim, lockName, this.call) } };
-      giveBackUnheard(engine, claim, this.call, canReturn(this.#ask));
+      giveBackUnheard(engine, claim, this.call, this.#canReturn);
       return { outcome: { case: "lease", value: leaseMessage(claim, lockName, nowUs) } };
     } finally {
       wait.close();
     }
   }
 
-  async #afterReading(answer: AcquireAnswer): Promise<AcquireMessage> {
-    return { outcome: await answeredAfterReading(this.#context, answer, this.#ask, this.call) };
-  }
-
   protected ended(answer: AcquireAnswer | null): void {
     this.#decided?.();
     if (answer?.outcome.kind !== "waiting") this.#wait?.close();
   }
-}
 
-/** The outcome as the answer says it; null: the answer needs a further read. */
-function answeredNow(
-  { engine, graceUs }: MethodContext,
-  { outcome, lockName, nowUs }: AcquireAnswer,
-  ask: AcquireInput,
-  call: Call,
-): Outcome | null {
-  switch (outcome.kind) {
-    case "held":
-      giveBackUnheard(engine, outcome.claim, call, canReturn(ask));
-      return { case: "lease", value: leaseMessage(outcome.claim, lockName, nowUs) };
-    case "waiting": {
-      const { claim, place } = outcome;
-      if (!place) return null;
-      giveBackUnheard(engine, claim, call, canReturn(ask));
-      return { case: "ticket", value: ticketMessage(claim, lockName, place, nowUs, graceUs) };
-    }
-    case "request_id_reused":
-      throw requestIdReused();
-    case "refused":
-    case "ended":
-      return null;
+  /** Whether a client that received no answer can ask for the same claim again. */
+  get #canReturn(): boolean {
+    return this.#ask.requestId !== "";
   }
-}
 
-async function answeredAfterReading(
-  context: MethodContext,
-  first: AcquireAnswer,
-  ask: AcquireInput,
-  call: Call,
-): Promise<Outcome> {
-  const { engine } = context;
-  let answer = first;
-  for (let tries = 1; ; tries++) {
-    const { outcome, lockName } = answer;
-    const known = answeredNow(context, answer, ask, call);
-    if (known) return known;
+  /** null: the answer needs a further read. */
+  #answeredNow({ outcome, lockName, nowUs }: AcquireAnswer): Outcome | null {
+    const { engine, graceUs } = this.#context;
     switch (outcome.kind) {
-      case "refused":
-        return { case: "refusal", value: await refusalOf(engine, { ...answer, outcome }, ask.permits, call) };
-      case "ended":
-        return { case: "ended", value: await endOf(engine, outcome.claim, lockName, call) };
+      case "held":
+        giveBackUnheard(engine, outcome.claim, this.call, this.#canReturn);
+        return { case: "lease", value: leaseMessage(outcome.claim, lockName, nowUs) };
       case "waiting": {
-        // The place is missing only if the claim existed before: the request id is used again, or the answer of a COMMIT
-        // was lost. In the second case, asking again without a request id would make another claim.
-        const mayAskAgain = tries < PLACE_TRIES_MAX && ask.requestId !== "";
-        const place = (await engine.place(outcome.claim, call)) ?? (mayAskAgain ? null : FIRST);
-        if (place) answer = { ...answer, outcome: { ...outcome, place } };
-        else answer = await asking(call, askedFor(ask), () => engine.acquire(ask, null, call));
+        const { claim, place } = outcome;
+        if (!place) return null;
+        giveBackUnheard(engine, claim, this.call, this.#canReturn);
+        return { case: "ticket", value: ticketMessage(claim, lockName, place, nowUs, graceUs) };
+      }
+      case "request_id_reused":
+        throw requestIdReused();
+      case "refused":
+      case "ended":
+        return null;
+    }
+  }
+
+  async #answeredAfterReading(first: AcquireAnswer): Promise<AcquireMessage> {
+    const { engine } = this.#context;
+    const { call } = this;
+    const ask = this.#ask;
+    let answer = first;
+    for (let tries = 1; ; tries++) {
+      const { outcome, lockName } = answer;
+      const known = this.#answeredNow(answer);
+      if (known) return { outcome: known };
+      switch (outcome.kind) {
+        case "refused": {
+          const value = await refusalOf(engine, { ...answer, outcome }, ask.permits, call);
+          return { outcome: { case: "refusal", value } };
+        }
+        case "ended":
+          return { outcome: { case: "ended", value: await endOf(engine, outcome.claim, lockName, call) } };
+        case "waiting": {
+          // The place is missing only if the claim existed before: the request id is used again, or the answer of a COMMIT
+          // was lost. In the second case, asking again without a request id would make another claim.
+          const mayAskAgain = tries < PLACE_TRIES_MAX && this.#canReturn;
+          const place = (await engine.place(outcome.claim, call)) ?? (mayAskAgain ? null : FIRST);
+          if (place) answer = { ...answer, outcome: { ...outcome, place } };
+          else answer = await asking(call, askedFor(ask), () => engine.acquire(ask, null, call));
+        }
       }
     }
   }
 }
 
-/** What an Acquire may add to the claims of its caller. */
 export function askedFor({ mayWait }: AcquireInput) {
   return { claims: 1, waiters: mayWait ? 1 : 0 };
-}
-
-/** Whether a client that received no answer can ask for the same claim again. */
-function canReturn(ask: AcquireInput): boolean {
-  return ask.requestId !== "";
 }
 
 type WhenBusy = "refuse" | "enqueue" | "wait";
@@ -174,46 +155,45 @@ const MODES: Record<WireMode, Mode> = {
   [WireMode.EXCLUSIVE]: "exclusive",
 };
 
-export function checkAcquire(message: AcquireRequest, violations: Violations): CheckedAcquire {
+export function checkAcquire(message: AcquireRequest, check: Check): CheckedAcquire {
   const { whenBusy } = message;
-  if (whenBusy.case === undefined) return { ask: checkAsk(message, null, violations), whenBusy: "refuse" };
-  const maxWaitUs = checkMaxWait(whenBusy.value.maxWait, violations.within(whenBusy.case));
-  return { ask: checkAsk(message, { maxWaitUs }, violations), whenBusy: whenBusy.case };
+  if (whenBusy.case === undefined) return { ask: checkAsk(message, null, check), whenBusy: "refuse" };
+  const maxWaitUs = checkMaxWait(whenBusy.value.maxWait, check.within(whenBusy.case));
+  return { ask: checkAsk(message, { maxWaitUs }, check), whenBusy: whenBusy.case };
 }
 
-/** Checks a request that waits in a stream. */
-export function checkQueueRequest(message: QueueRequest, violations: Violations): AcquireInput {
-  return checkAsk(message, { maxWaitUs: checkMaxWait(message.maxWait, violations) }, violations);
+export function checkQueueRequest(message: QueueRequest, check: Check): AcquireInput {
+  return checkAsk(message, { maxWaitUs: checkMaxWait(message.maxWait, check) }, check);
 }
 
-function checkMaxWait(maxWait: Duration | undefined, violations: Violations): number | null {
-  return checkDuration(maxWait, WAIT, "max_wait", violations) ?? null;
+function checkMaxWait(maxWait: Duration | undefined, check: Check): number | null {
+  return check.duration(maxWait, WAIT, "max_wait") ?? null;
 }
 
 /** `wait`: how long the request waits; null: not at all. */
 function checkAsk(
   message: AcquireRequest | QueueRequest,
   wait: { readonly maxWaitUs: number | null } | null,
-  violations: Violations,
+  check: Check,
 ): AcquireInput {
   const modes = "MODE_PERMIT, MODE_SHARED or MODE_EXCLUSIVE";
-  const mode = checkEnum(message.mode, MODES, "mode", modes, violations) ?? "permit";
+  const mode = check.enum(message.mode, MODES, "mode", modes) ?? "permit";
   return {
-    name: checkName(message.name, "name", violations),
+    name: check.name(message.name, "name"),
     mode,
-    permits: checkPermits(message.permits, mode, violations),
-    requestId: checkRequestId(message.requestId, violations),
-    ...checkLeaseTerms(message.terms, violations.within("terms")),
+    permits: checkPermits(message.permits, mode, check),
+    requestId: check.requestId(message.requestId),
+    ...check.within("terms").leaseTerms(message.terms),
     mayWait: wait !== null,
     maxWaitUs: wait?.maxWaitUs ?? null,
   };
 }
 
-function checkPermits(permits: number, mode: Mode, violations: Violations): number {
+function checkPermits(permits: number, mode: Mode, check: Check): number {
   if (mode !== "permit" && permits > 1) {
-    violations.add("permits", `is ${permits}; readers and writers are not counted, so leave it unset`);
+    check.add("permits", `is ${permits}; readers and writers are not counted, so leave it unset`);
   } else if (permits > PERMITS_MAX) {
-    violations.add("permits", `is ${permits}; take at most ${PERMITS_MAX}`);
+    check.add("permits", `is ${permits}; take at most ${PERMITS_MAX}`);
   }
   return permits === 0 ? 1 : permits;
 }

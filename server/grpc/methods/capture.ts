@@ -8,23 +8,11 @@ import type { LockEngine } from "../../engine/engine.ts";
 import { isGivenUp } from "../../engine/faults.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { VIOLATIONS_OF_NAMES_MAX } from "../grpc-bounds.ts";
-import { leaseMessage } from "../messages/messages.ts";
-import { durationMessage } from "../messages/times.ts";
+import { durationMessage, leaseMessage } from "../messages/messages.ts";
 import { asking, giveBackUnheard } from "./claims.ts";
-import {
-  checkDuration,
-  checkLeaseTerms,
-  checkName,
-  checkRequestId,
-  checkText,
-  type Violations,
-  WAIT,
-} from "./fields.ts";
+import { type Check, WAIT } from "./fields.ts";
 
-/**
- * Answers without leases if there is nothing to take, within max_wait if that is set. Throws BAD_REQUEST or a Fault of the
- * engine.
- */
+/** Answers without leases if there is nothing to take, within max_wait if that is set. */
 export async function capture({ engine }: MethodContext, { ask, maxWaitUs }: CheckedCapture, call: Call) {
   const captured =
     maxWaitUs === null
@@ -84,37 +72,37 @@ interface CheckedCapture {
   readonly maxWaitUs: number | null;
 }
 
-export function checkCapture(message: CaptureRequest, violations: Violations): CheckedCapture {
+export function checkCapture(message: CaptureRequest, check: Check): CheckedCapture {
   const ask = {
-    target: checkFrom(message, violations),
-    max: checkMax(message, violations),
-    requestId: checkRequestId(message.requestId, violations),
-    ...checkLeaseTerms(message.terms, violations.within("terms")),
+    target: checkFrom(message, check),
+    max: checkMax(message, check),
+    requestId: check.requestId(message.requestId),
+    ...check.within("terms").leaseTerms(message.terms),
   };
-  return { ask, maxWaitUs: checkDuration(message.maxWait, WAIT, "max_wait", violations) ?? null };
+  return { ask, maxWaitUs: check.duration(message.maxWait, WAIT, "max_wait") ?? null };
 }
 
-function checkMax({ maxLeases }: CaptureRequest, violations: Violations): number {
+function checkMax({ maxLeases }: CaptureRequest, check: Check): number {
   if (maxLeases < 1 || maxLeases > CAPTURE_MAX)
-    violations.add("max_leases", `is ${maxLeases}; take 1 to ${CAPTURE_MAX}`);
+    check.add("max_leases", `is ${maxLeases}; take 1 to ${CAPTURE_MAX}`);
   return maxLeases;
 }
 
-function checkFrom({ from }: CaptureRequest, violations: Violations): CaptureTarget {
+function checkFrom({ from }: CaptureRequest, check: Check): CaptureTarget {
   switch (from.case) {
     case "prefix":
-      return { kind: "prefix", prefix: checkText(from.value, NAME_BYTES_MAX, "prefix", violations) };
+      return { kind: "prefix", prefix: check.text(from.value, NAME_BYTES_MAX, "prefix") };
     case "names":
-      return { kind: "names", names: checkNames(from.value.names, violations) };
+      return { kind: "names", names: checkNames(from.value.names, check) };
     case undefined:
-      violations.add("from", "is required: set prefix (empty for all locks) or names");
+      check.add("from", "is required: set prefix (empty for all locks) or names");
       return { kind: "names", names: [] };
   }
 }
 
-function checkNames(names: readonly string[], violations: Violations): readonly string[] {
+function checkNames(names: readonly string[], check: Check): readonly string[] {
   if (names.length < 1 || names.length > CAPTURE_NAMES_MAX) {
-    violations.add("names.names", `has ${names.length} entries; use 1 to ${CAPTURE_NAMES_MAX}`);
+    check.add("names.names", `has ${names.length} entries; use 1 to ${CAPTURE_NAMES_MAX}`);
     return names;
   }
   const own: [index: number, check: () => void][] = [];
@@ -123,13 +111,10 @@ function checkNames(names: readonly string[], violations: Violations): readonly 
     const field = `names.names[${index}]`;
     const first = seen.get(name);
     if (first !== undefined)
-      own.push([
-        index,
-        () => violations.add(field, `is the same as names.names[${first}]: name each lock once`),
-      ]);
+      own.push([index, () => check.add(field, `is the same as names.names[${first}]: name each lock once`)]);
     else seen.set(name, index);
     if (name === "" || isOwnName(name) || Buffer.byteLength(name) > NAME_BYTES_MAX)
-      own.push([index, () => void checkName(name, field, violations)]);
+      own.push([index, () => void check.name(name, field)]);
   });
   // The violations of a thousand names would not fit into the trailer.
   for (const [, report] of own.slice(0, VIOLATIONS_OF_NAMES_MAX)) report();

@@ -1,17 +1,17 @@
-// What the methods that ask for locks do with claims: follow one until it is granted or ends, say why there is no
-// lease, with the holders that the engine's answer leaves out, and end claims whose answer nobody receives.
+// What the methods that ask for locks or keep them have in common: one decision of the engine, a wait for one claim, why
+// there is no lease, with the holders that the engine's answer leaves out, and the end of claims whose answer nobody receives.
 
-import type { ClaimEnd, Refusal } from "#proto/rowlock/v1/lock_pb.js";
+import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import { NOBODY } from "../../access/access.ts";
 import type { AskedFor } from "../../access/usage.ts";
 import type { Claim } from "../../core/claim.ts";
 import type { OutcomeNamed, Place } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
-import type { Answer, Follower } from "../../engine/answers.ts";
+import type { Answer, Asker, Follower } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
-import { admitted } from "../admission.ts";
+import { admitted, type Turn } from "../admission.ts";
 import { maySeeHolders, shownEnd, shownLimit } from "../authorize.ts";
-import type { Call } from "../call.ts";
+import type { Call, Reply } from "../call.ts";
 import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
 
 /** A claim as it was when it was granted or ended, and the time of that by the database's clock. */
@@ -20,10 +20,7 @@ export interface Settled {
   readonly nowUs: number;
 }
 
-/**
- * One call that follows one claim: a blocked Acquire or a WaitInQueue. The engine knows it as a follower; it detaches if
- * the call ends before the claim does.
- */
+/** A blocked Acquire or a WaitInQueue. It detaches from the engine if the call ends before the claim does. */
 export class Wait implements Follower {
   readonly placed?: (place: Place, nowUs: number) => void;
   readonly #engine: Pick<LockEngine, "detach">;
@@ -31,16 +28,10 @@ export class Wait implements Follower {
   readonly #over: () => void;
   #settled: Settled | undefined;
   #stopped: Error | undefined;
-  /**
-   * Called when #settled or #stopped is set. Not a promise for each wait, because there may be tens of thousands of
-   * waits.
-   */
+  /** Called when #settled or #stopped is set. Not a promise each: there may be tens of thousands of waits. */
   #wake: (() => void) | undefined;
 
-  /**
-   * Must be closed. Throws OVERLOADED if there is no room for the wait. Without `placed`, the engine works out no
-   * places for it.
-   */
+  /** Must be closed. Throws OVERLOADED. Without `placed`, the engine works out no places for it. */
   constructor(
     engine: Pick<LockEngine, "detach">,
     call: Call,
@@ -67,15 +58,9 @@ export class Wait implements Follower {
 
   /**
    * Call this once the engine has answered `waiting`. Throws what ended the call early, after detaching from the
-   * engine. `canReturn`, asked at that time: whether the client is able to come back.
-   *
-   * @param begin runs first; if it fails, so does the wait.
+   * engine. `canReturn`, asked then: whether the client can come back. `begin` runs first; if it fails, so does the wait.
    */
-  async untilSettled(
-    waiting: Claim,
-    canReturn: () => boolean,
-    begin?: () => Promise<void>,
-  ): Promise<Settled> {
+  async untilSettled(waiting: Claim, canReturn: () => boolean, begin?: () => Promise<void>) {
     try {
       await begin?.();
       if (!this.#settled && !this.#stopped) {
@@ -102,10 +87,7 @@ export function keepRoom({ client: { identity, usage } }: Call, asked: AskedFor)
   return identity === NOBODY ? null : usage.ask(identity, asked);
 }
 
-/**
- * Runs a command that asks for leases or places. Throws OVERLOADED beyond the quota of its caller; until the command is
- * decided, its room in the quota is kept.
- */
+/** Runs a command that asks for leases or places, with room for it in its caller's quota. Throws OVERLOADED beyond that. */
 export function asking<Answer>(call: Call, asked: AskedFor, command: () => Promise<Answer>): Promise<Answer> {
   const { admission } = call.client;
   const done = keepRoom(call, asked);
@@ -113,7 +95,6 @@ export function asking<Answer>(call: Call, asked: AskedFor, command: () => Promi
   return (async () => admitted(admission, call, command))().finally(done);
 }
 
-/** Says why a request for `permits` gets no lease. */
 export async function refusalOf(
   engine: LockEngine,
   answer: Answer<OutcomeNamed<"refused">>,
@@ -127,13 +108,7 @@ export async function refusalOf(
   return refusedMessage(lockName, shown, permits, holders);
 }
 
-/** Says how a claim ended. */
-export async function endOf(
-  engine: LockEngine,
-  claim: Claim,
-  lockName: string,
-  call: Call,
-): Promise<ClaimEnd> {
+export async function endOf(engine: LockEngine, claim: Claim, lockName: string, call: Call) {
   const { endReason, lockId } = claim;
   const holders = endReason && (await holdersFor(engine, { lockId, lockName }, endReason, call));
   const ended = shownEnd(call, claim, lockName);
@@ -170,4 +145,69 @@ async function holdersFor(
  */
 export function giveBackUnheard(engine: LockEngine, claim: Claim, call: Call, canReturn: boolean): void {
   if (!canReturn && call.isCancelled) engine.detach(claim, null, false);
+}
+
+export type To<Message> = Pick<Reply<Message>, "answer" | "fail">;
+
+export abstract class OneDecision<Given, Message> implements Turn, Asker<Given> {
+  readonly call: Call;
+  readonly #reply: To<Message>;
+  #over = () => {};
+
+  /** `reply`: the call itself, or the part of it that this decision is for. */
+  constructor(call: Call, reply: To<Message>) {
+    this.call = call;
+    this.#reply = reply;
+  }
+
+  /** Throws OVERLOADED. */
+  enter(): void {
+    try {
+      this.call.client.admission.enter(this);
+    } catch (error) {
+      this.ended(null);
+      throw error;
+    }
+  }
+
+  begin(over: () => void): void {
+    this.#over = over;
+    this.ask();
+  }
+
+  drop(why: unknown): void {
+    this.fail(why);
+  }
+
+  settle(given: Given): void {
+    try {
+      const message = this.messageOf(given);
+      if (message instanceof Promise) this.#answerLater(message);
+      else this.#reply.answer(message);
+    } catch (error) {
+      this.#reply.fail(error);
+    }
+    this.ended(given);
+    this.#over();
+  }
+
+  fail(error: unknown): void {
+    this.#reply.fail(error);
+    this.ended(null);
+    this.#over();
+  }
+
+  #answerLater(message: Promise<Message>): void {
+    message.then(
+      (found) => this.#reply.answer(found),
+      (error: unknown) => this.#reply.fail(error),
+    );
+  }
+
+  /** Asks the engine. Throws nothing. */
+  protected abstract ask(): void;
+  /** The answer; a promise if it needs a further read. Throws what the call fails with. */
+  protected abstract messageOf(given: Given): Message | Promise<Message>;
+  /** The decision is over; null: it was not made. */
+  protected abstract ended(given: Given | null): void;
 }

@@ -2,35 +2,17 @@
 // policies, and forced releases, for people and tools.
 
 import { ChangeKind as WireChangeKind } from "#proto/rowlock/v1/lock_pb.js";
-import {
-  type HeldAt,
-  type ListChangesRequest,
-  ListChangesRequestSchema,
-  ListChangesResponseSchema,
-  type ListClaimsRequest,
-  ListClaimsRequestSchema,
-  ListClaimsResponseSchema,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import type { ClaimState, EndReason } from "../../core/claim.ts";
 import type { ChangeKind, NotedChange } from "../../core/noted-change.ts";
 import type { ChangePosition, ChangesQuery, ClaimPosition, ClaimsQuery } from "../../engine/history.ts";
 import { maySeeAllUnder, seenUnder } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
-import { changeMessage, claimMessage, END_REASONS, STATES } from "../messages/messages.ts";
-import { timestampMessage } from "../messages/times.ts";
-import {
-  checkEnums,
-  checkInstant,
-  checkLabels,
-  checkListedLocks,
-  checkName,
-  checkText,
-  type Violations,
-} from "./fields.ts";
+import { changeMessage, claimMessage, END_REASONS, STATES, timestampMessage } from "../messages/messages.ts";
+import type { Check } from "./fields.ts";
 import { checkPageSize, type PageAsked, pageOf, placeOfToken, requestMark, tokenAfter } from "./page.ts";
 
-/** Answers with one page. Throws ClientGone if the client hangs up. */
 export async function listClaims(
   { engine }: MethodContext,
   { query, pageSize, mark }: PageAsked<ClaimsQuery>,
@@ -41,7 +23,7 @@ export async function listClaims(
   const { claimsUs } = await engine.historyBegins(query, call);
   return await pageOf(
     {
-      schema: ListClaimsResponseSchema,
+      schema: service.ListClaimsResponseSchema,
       pageSize,
       items: engine.claims({ ...query, ...seen }, call),
       shown: ({ claim, lockName }) => ({ claims: [claimMessage(claim, lockName)] }),
@@ -52,35 +34,35 @@ export async function listClaims(
   );
 }
 
-export function checkListClaims(message: ListClaimsRequest, violations: Violations): PageAsked<ClaimsQuery> {
+export function checkListClaims(message: service.ListClaimsRequest, check: Check): PageAsked<ClaimsQuery> {
   const { locks, from, until } = message;
-  const mark = requestMark(ListClaimsRequestSchema, message);
+  const mark = requestMark(service.ListClaimsRequestSchema, message);
   return {
     query: {
       ...(locks.case === "heldAt"
-        ? checkHeldAt(locks.value, violations.within("held_at"))
-        : { ...checkListedLocks(locks, violations), heldAtUs: null }),
+        ? checkHeldAt(locks.value, check.within("held_at"))
+        : { ...check.listedLocks(locks), heldAtUs: null }),
       isSeen: null,
-      owner: checkText(message.owner, TEXT_BYTES_MAX, "owner", violations),
-      principal: checkText(message.principal, TEXT_BYTES_MAX, "principal", violations),
-      labels: checkLabels(message.labels, violations),
-      states: checkEnums(message.states, STATE_OF, "states", STATE_NAMES, violations),
-      endReasons: checkEnums(message.endReasons, END_OF, "end_reasons", END_NAMES, violations),
-      fromUs: checkInstant(from, "from", violations),
-      untilUs: checkInstant(until, "until", violations),
-      after: placeOfToken(message.pageToken, mark, claimPositionOf, violations),
+      owner: check.text(message.owner, TEXT_BYTES_MAX, "owner"),
+      principal: check.text(message.principal, TEXT_BYTES_MAX, "principal"),
+      labels: check.labels(message.labels),
+      states: check.enums(message.states, STATE_OF, "states", STATE_NAMES),
+      endReasons: check.enums(message.endReasons, END_OF, "end_reasons", END_NAMES),
+      fromUs: check.instant(from, "from"),
+      untilUs: check.instant(until, "until"),
+      after: placeOfToken(message.pageToken, mark, claimPositionOf, check),
     },
-    pageSize: checkPageSize(message.pageSize, violations),
+    pageSize: checkPageSize(message.pageSize, check),
     mark,
   };
 }
 
-function checkHeldAt({ lockName, at }: HeldAt, violations: Violations) {
-  if (!at) violations.add("at", "is required: the instant at which a claim held the lock");
+function checkHeldAt({ lockName, at }: service.HeldAt, check: Check) {
+  if (!at) check.add("at", "is required: the instant at which a claim held the lock");
   return {
-    lockName: checkName(lockName, "lock_name", violations),
+    lockName: check.name(lockName, "lock_name"),
     prefix: "",
-    heldAtUs: checkInstant(at, "at", violations),
+    heldAtUs: check.instant(at, "at"),
   };
 }
 
@@ -121,7 +103,6 @@ function claimPositionOf(text: string): ClaimPosition | null {
 
 const VERB = "ListChanges";
 
-/** Answers with one page. Throws ClientGone if the client hangs up. */
 export async function listChanges(
   { engine }: MethodContext,
   { query, pageSize, mark }: PageAsked<ChangesQuery>,
@@ -131,7 +112,7 @@ export async function listChanges(
   const { changesUs } = await engine.historyBegins(query, call);
   return await pageOf(
     {
-      schema: ListChangesResponseSchema,
+      schema: service.ListChangesResponseSchema,
       pageSize,
       items: engine.changes({ ...query, isSeen }, call),
       shown: (change) => ({ changes: [changeMessage(change)] }),
@@ -155,22 +136,19 @@ function seenBy(call: Call, { lockName, prefix }: ChangesQuery): (change: NotedC
   };
 }
 
-export function checkListChanges(
-  message: ListChangesRequest,
-  violations: Violations,
-): PageAsked<ChangesQuery> {
-  const mark = requestMark(ListChangesRequestSchema, message);
+export function checkListChanges(message: service.ListChangesRequest, check: Check): PageAsked<ChangesQuery> {
+  const mark = requestMark(service.ListChangesRequestSchema, message);
   return {
     query: {
-      ...checkListedLocks(message.locks, violations),
+      ...check.listedLocks(message.locks),
       isSeen: null,
-      kinds: checkEnums(message.kinds, KIND_OF, "kinds", KIND_NAMES, violations),
-      fromUs: checkInstant(message.from, "from", violations),
-      untilUs: checkInstant(message.until, "until", violations),
-      changedBy: checkText(message.changedBy, TEXT_BYTES_MAX, "changed_by", violations),
-      after: placeOfToken(message.pageToken, mark, changePositionOf, violations),
+      kinds: check.enums(message.kinds, KIND_OF, "kinds", KIND_NAMES),
+      fromUs: check.instant(message.from, "from"),
+      untilUs: check.instant(message.until, "until"),
+      changedBy: check.text(message.changedBy, TEXT_BYTES_MAX, "changed_by"),
+      after: placeOfToken(message.pageToken, mark, changePositionOf, check),
     },
-    pageSize: checkPageSize(message.pageSize, violations),
+    pageSize: checkPageSize(message.pageSize, check),
     mark,
   };
 }

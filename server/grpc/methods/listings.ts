@@ -1,14 +1,6 @@
 // GetLock, ListLocks, ListLimits and ExplainWait: reads for people and tools. They never show secret ids.
 
-import {
-  type ExplainWaitRequest,
-  type GetLockRequest,
-  type ListLimitsRequest,
-  ListLimitsResponseSchema,
-  type ListLocksRequest,
-  ListLocksResponseSchema,
-  ListOrder,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery } from "../../engine/answers.ts";
 import type { Listed, WaitTarget } from "../../engine/history.ts";
@@ -17,15 +9,7 @@ import type { Call, MethodContext } from "../call.ts";
 import { notWaiting } from "../messages/call-error.ts";
 import { explanationMessage } from "../messages/explanation.ts";
 import { limitSettingMessage, lockMessage } from "../messages/messages.ts";
-import {
-  checkClaimId,
-  checkClaimReference,
-  checkEnum,
-  checkName,
-  checkText,
-  NO_CLAIM,
-  type Violations,
-} from "./fields.ts";
+import { type Check, NO_CLAIM } from "./fields.ts";
 import { checkPageSize, FOREIGN_TOKEN, pageOf } from "./page.ts";
 
 /** Describes a lock, even if nobody has used the name. */
@@ -42,7 +26,7 @@ export function listLocks(
   const asked = { ...query, ...seenUnder(call, "ListLocks", query.prefix), max: pageSize + 1 };
   return pageOf(
     {
-      ...{ schema: ListLocksResponseSchema, pageSize, looksAhead: true },
+      ...{ schema: service.ListLocksResponseSchema, pageSize, looksAhead: true },
       items: found(engine.views(asked, call)),
       shown: (view) => ({ locks: [lockMessage(shownLock(call, view))] }),
       token: ({ lock }) => (query.order === "name" ? pageTokenAfter(lock.name) : ""),
@@ -59,7 +43,7 @@ export function listLimits(
   const asked = { ...query, ...seenUnder(call, "ListLimits", query.prefix), max: pageSize + 1 };
   return pageOf(
     {
-      ...{ schema: ListLimitsResponseSchema, pageSize, looksAhead: true },
+      ...{ schema: service.ListLimitsResponseSchema, pageSize, looksAhead: true },
       items: found(engine.limits(asked, call)),
       shown: (setting) => ({ limits: [limitSettingMessage(setting)] }),
       token: limitsTokenAfter,
@@ -68,101 +52,90 @@ export function listLimits(
   );
 }
 
-/** The items of a listing, each of which is a place. */
 async function* found<Item>(items: AsyncIterable<Item>): AsyncGenerator<Listed<Item, Item>, void, void> {
   for await (const item of items) yield { kind: "found", item, at: item };
 }
 
-const ORDERS: Record<ListOrder, LocksQuery["order"]> = {
-  [ListOrder.UNSPECIFIED]: "name",
-  [ListOrder.NAME]: "name",
-  [ListOrder.LONGEST_WAIT]: "longest_wait",
-  [ListOrder.MOST_WAITERS]: "most_waiters",
+const ORDERS: Record<service.ListOrder, LocksQuery["order"]> = {
+  [service.ListOrder.UNSPECIFIED]: "name",
+  [service.ListOrder.NAME]: "name",
+  [service.ListOrder.LONGEST_WAIT]: "longest_wait",
+  [service.ListOrder.MOST_WAITERS]: "most_waiters",
 };
 
 type Paged<Query> = Omit<Query, "max" | "isSeen"> & { readonly pageSize: number };
 
-/** The fields that all requests for a page share. */
-type PageRequest = Pick<ListLocksRequest, "prefix" | "pageSize" | "pageToken">;
+type PageRequest = Pick<service.ListLocksRequest, "prefix" | "pageSize" | "pageToken">;
 
-export function checkGetLock({ name }: GetLockRequest, violations: Violations): string {
-  return checkName(name, "name", violations);
+export function checkGetLock({ name }: service.GetLockRequest, check: Check): string {
+  return check.name(name, "name");
 }
 
-export function checkListLocks(message: ListLocksRequest, violations: Violations): Paged<LocksQuery> {
-  const order = checkOrder(message, violations);
+export function checkListLocks(message: service.ListLocksRequest, check: Check): Paged<LocksQuery> {
+  const order = checkOrder(message, check);
   return {
-    ...checkPage(message, violations),
-    afterName: checkAfterName(message, order, violations),
+    ...checkPage(message, check),
+    afterName: checkAfterName(message, order, check),
     busyOnly: message.busyOnly,
     order,
   };
 }
 
-export function checkListLimits(message: ListLimitsRequest, violations: Violations): Paged<LimitsQuery> {
-  const page = checkPage(message, violations);
+export function checkListLimits(message: service.ListLimitsRequest, check: Check): Paged<LimitsQuery> {
+  const page = checkPage(message, check);
   const { pageToken } = message;
   if (pageToken === "") return { ...page, after: null };
   const after = settingOfPageToken(pageToken);
-  checkPlace(after?.target ?? null, message, violations);
+  checkPlace(after?.target ?? null, message, check);
   return { ...page, after };
 }
 
-function checkPage({ prefix, pageSize }: PageRequest, violations: Violations) {
+function checkPage({ prefix, pageSize }: PageRequest, check: Check) {
   return {
-    prefix: checkText(prefix, NAME_BYTES_MAX, "prefix", violations),
-    pageSize: checkPageSize(pageSize, violations),
+    prefix: check.text(prefix, NAME_BYTES_MAX, "prefix"),
+    pageSize: checkPageSize(pageSize, check),
   };
 }
 
-function checkOrder({ order }: ListLocksRequest, violations: Violations): LocksQuery["order"] {
+function checkOrder({ order }: service.ListLocksRequest, check: Check): LocksQuery["order"] {
   const names = "LIST_ORDER_NAME, LIST_ORDER_LONGEST_WAIT or LIST_ORDER_MOST_WAITERS";
-  return checkEnum(order, ORDERS, "order", names, violations) ?? "name";
+  return check.enum(order, ORDERS, "order", names) ?? "name";
 }
 
 function checkAfterName(
-  message: ListLocksRequest,
+  message: service.ListLocksRequest,
   order: LocksQuery["order"],
-  violations: Violations,
+  check: Check,
 ): string | null {
   const { pageToken } = message;
   if (pageToken === "") return null;
   if (order !== "name") {
-    violations.add(
-      "page_token",
-      "cannot be used with an order by waiters, which has one page: leave it unset",
-    );
+    check.add("page_token", "cannot be used with an order by waiters, which has one page: leave it unset");
     return null;
   }
   const name = nameOfPageToken(pageToken);
-  checkPlace(name, message, violations);
+  checkPlace(name, message, check);
   return name;
 }
 
-/**
- * Checks that the token was made for such a request. `last`: the name or pattern that it stands for; null: it is no
- * token of this server.
- */
-function checkPlace(last: string | null, { prefix }: PageRequest, violations: Violations): void {
+/** Checks that the token is of such a request. `last`: what it stands for; null: it is none of this server. */
+function checkPlace(last: string | null, { prefix }: PageRequest, check: Check): void {
   if (last === null || Buffer.byteLength(last) > NAME_BYTES_MAX) {
-    violations.add("page_token", FOREIGN_TOKEN);
+    check.add("page_token", FOREIGN_TOKEN);
   } else if (!last.startsWith(prefix)) {
-    violations.add(
+    check.add(
       "page_token",
       "belongs to a listing with another prefix: keep the prefix, or begin without a token",
     );
   }
 }
 
-/** The first letter distinguishes names from patterns. */
 const LETTERS = { pattern: "p", name: "n" } as const;
 
-/** The token of the page of locks that begins after `lastName`. */
 export function pageTokenAfter(lastName: string): string {
   return Buffer.from(lastName).toString("base64url");
 }
 
-/** The token of the page of limits that begins after `last`. */
 export function limitsTokenAfter({ kind, target }: Pick<LimitSetting, "kind" | "target">): string {
   return pageTokenAfter(LETTERS[kind] + target);
 }
@@ -194,16 +167,16 @@ export function touchedByExplainWait(target: WaitTarget): Touched {
   return target.kind === "ticket" ? { lockId: target.ref.lockId, right: "use" } : { names: [target.name] };
 }
 
-export function checkExplainWait({ target }: ExplainWaitRequest, violations: Violations): WaitTarget {
+export function checkExplainWait({ target }: service.ExplainWaitRequest, check: Check): WaitTarget {
   switch (target.case) {
     case "name":
-      return { kind: "name", name: checkName(target.value, "name", violations) };
+      return { kind: "name", name: check.name(target.value, "name") };
     case "ticketId":
-      return { kind: "ticket", ref: checkClaimId(target.value, "ticket_id", violations) };
+      return { kind: "ticket", ref: check.claimId(target.value, "ticket_id") };
     case "claim":
-      return { kind: "claim", ...checkClaimReference(target.value, "claim", violations) };
+      return { kind: "claim", ...check.claimReference(target.value, "claim") };
     case undefined:
-      violations.add(
+      check.add(
         "target",
         "is required: set name for a request that would come now, ticket_id or claim for a waiter",
       );

@@ -1,12 +1,7 @@
 // SetLimit, UpdateRecord, DeleteRecord and ForceRelease: what operators and schedulers change.
 
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type {
-  DeleteRecordRequest,
-  ForceReleaseRequest,
-  SetLimitRequest,
-  UpdateRecordRequest,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import type * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import { DELAY_US_MAX, NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
 import type { Asked, DeleteRecord, ForceRelease, SetLimit, UpdateRecord } from "../../core/command.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
@@ -17,18 +12,7 @@ import { shownClaim, shownRecord } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { lockInUse, recordVersionMismatch, unknownLock, versionMismatch } from "../messages/call-error.ts";
 import { claimMessage, recordMessage } from "../messages/messages.ts";
-import {
-  checkAttempts,
-  checkClaimReference,
-  checkDuration,
-  checkName,
-  checkReason,
-  checkStatus,
-  checkText,
-  DELAY,
-  NANOS_MAX,
-  type Violations,
-} from "./fields.ts";
+import { type Check, DELAY, NANOS_MAX } from "./fields.ts";
 
 /** Has a command of the call decided, in its turn. */
 async function decided<Command extends Asked>(
@@ -71,30 +55,29 @@ const STAR = "*";
 
 type LimitTarget =
   | { readonly kind: "name"; readonly name: string }
-  /** All names with a prefix, which may be empty. */
   | { readonly kind: "pattern"; readonly prefix: string };
 
 interface CheckedSetLimit extends Pick<SetLimit, "limit" | "expectedVersion" | "reason"> {
   readonly target: LimitTarget;
 }
 
-export function checkSetLimit(message: SetLimitRequest, violations: Violations): CheckedSetLimit {
+export function checkSetLimit(message: service.SetLimitRequest, check: Check): CheckedSetLimit {
   return {
-    target: checkTarget(message.target, violations),
-    limit: checkLimit(message, violations),
+    target: checkTarget(message.target, check),
+    limit: checkLimit(message, check),
     expectedVersion: message.expectedVersion,
-    reason: checkReason(message.reason, false, violations),
+    reason: check.reason(message.reason, false),
   };
 }
 
-function checkTarget(target: SetLimitRequest["target"], violations: Violations): LimitTarget {
+function checkTarget(target: service.SetLimitRequest["target"], check: Check): LimitTarget {
   switch (target.case) {
     case "name":
-      return { kind: "name", name: checkName(target.value, "name", violations) };
+      return { kind: "name", name: check.name(target.value, "name") };
     case "pattern":
-      return { kind: "pattern", prefix: checkPattern(target.value, violations) };
+      return { kind: "pattern", prefix: checkPattern(target.value, check) };
     case undefined:
-      violations.add(
+      check.add(
         "target",
         "is required: set name for one lock, or pattern for all locks whose names begin alike",
       );
@@ -102,35 +85,28 @@ function checkTarget(target: SetLimitRequest["target"], violations: Violations):
   }
 }
 
-function checkPattern(pattern: string, violations: Violations): string {
-  checkText(pattern, NAME_BYTES_MAX, "pattern", violations);
+function checkPattern(pattern: string, check: Check): string {
+  check.text(pattern, NAME_BYTES_MAX, "pattern");
   if (!pattern.endsWith(STAR) || pattern.indexOf(STAR) < pattern.length - 1) {
-    violations.add("pattern", "must have one star, at its end, such as etl/* (for one lock, set name)");
+    check.add("pattern", "must have one star, at its end, such as etl/* (for one lock, set name)");
   }
   return pattern.slice(0, -1);
 }
 
-function checkLimit({ newLimit }: SetLimitRequest, violations: Violations): number | null {
+function checkLimit({ newLimit }: service.SetLimitRequest, check: Check): number | null {
   switch (newLimit.case) {
     case "limit":
-      if (newLimit.value > PERMITS_MAX)
-        violations.add("limit", `is ${newLimit.value}; use 0 to ${PERMITS_MAX}`);
+      if (newLimit.value > PERMITS_MAX) check.add("limit", `is ${newLimit.value}; use 0 to ${PERMITS_MAX}`);
       return newLimit.value;
     case "unsetLimit":
       return null;
     case undefined:
-      violations.add(
-        "limit",
-        "is required: set it (0 pauses the lock), or unset_limit to delete the setting",
-      );
+      check.add("limit", "is required: set it (0 pauses the lock), or unset_limit to delete the setting");
       return null;
   }
 }
 
-/**
- * Throws VERSION_MISMATCH if the record does not have the expected version, and OVERLOADED if there is none and its
- * caller has as many records as its quota allows.
- */
+/** Throws VERSION_MISMATCH, or OVERLOADED for one record more than the quota of its caller. */
 export async function updateRecord(context: MethodContext, update: CheckedUpdateRecord, call: Call) {
   const { identity, usage } = call.client;
   const room = usage.roomForRecord(identity);
@@ -145,10 +121,7 @@ export async function updateRecord(context: MethodContext, update: CheckedUpdate
   }
 }
 
-/**
- * Answers whether this call deleted the record. Throws LOCK_IN_USE, or VERSION_MISMATCH if the record does not have the
- * expected version.
- */
+/** Answers whether this call deleted the record. Throws LOCK_IN_USE or VERSION_MISMATCH. */
 export async function deleteRecord(context: MethodContext, asked: CheckedDeleteRecord, call: Call) {
   const { name, expectedVersion } = asked;
   const outcome = await decided(context, call, { verb: "delete_record", ...asked });
@@ -165,10 +138,7 @@ export async function deleteRecord(context: MethodContext, asked: CheckedDeleteR
   }
 }
 
-/**
- * Ends one claim, or the first holders of a lock; `remaining`: holders that are left for further calls. Throws
- * UNKNOWN_LOCK.
- */
+/** Ends one claim, or the first holders of a lock; `remaining`: holders left for further calls. Throws UNKNOWN_LOCK. */
 export async function forceRelease(context: MethodContext, asked: CheckedForceRelease, call: Call) {
   const { name, ticketNumber } = asked;
   const outcome = await decided(context, call, { verb: "force_release", ...asked });
@@ -183,24 +153,24 @@ type CheckedUpdateRecord = Omit<UpdateRecord, "verb" | "caller" | "mayMakeRecord
 type CheckedDeleteRecord = Required<Pick<DeleteRecord, "name" | "expectedVersion" | "reason">>;
 
 export function checkUpdateRecord(
-  message: UpdateRecordRequest,
-  violations: Violations,
+  message: service.UpdateRecordRequest,
+  check: Check,
   { engine }: { readonly engine: Pick<LockEngine, "nowUs"> },
 ): CheckedUpdateRecord {
   // The engine may not have read the database's clock yet, so the local clock stands in: this time only bounds
   // not_before, to catch mistakes in a unit.
   const nowUs = Math.max(engine.nowUs(), Date.now() * 1_000);
   const update = {
-    name: checkName(message.name, "name", violations),
-    notBefore: checkNotBefore(message, nowUs, violations),
-    attemptsLeft: checkNewAttempts(message, violations),
-    status: checkStatus(message.status, "status", violations),
+    name: check.name(message.name, "name"),
+    notBefore: checkNotBefore(message, nowUs, check),
+    attemptsLeft: checkNewAttempts(message, check),
+    status: check.status(message.status, "status"),
     expectedVersion: message.expectedVersion,
-    reason: checkReason(message.reason, false, violations),
+    reason: check.reason(message.reason, false),
   };
   const { notBefore, attemptsLeft, status } = update;
   if (notBefore === undefined && attemptsLeft === undefined && status === undefined) {
-    violations.add(
+    check.add(
       "status",
       "or another field must be set: not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left",
     );
@@ -209,15 +179,15 @@ export function checkUpdateRecord(
 }
 
 function checkNotBefore(
-  { newNotBefore }: UpdateRecordRequest,
+  { newNotBefore }: service.UpdateRecordRequest,
   nowUs: number,
-  violations: Violations,
+  check: Check,
 ): UpdateRecord["notBefore"] {
   switch (newNotBefore.case) {
     case "notBefore":
-      return { atUs: checkInstant(newNotBefore.value, nowUs, violations) };
+      return { atUs: checkInstant(newNotBefore.value, nowUs, check) };
     case "notBeforeIn":
-      return { inUs: checkDuration(newNotBefore.value, DELAY, "not_before_in", violations) ?? 0 };
+      return { inUs: check.duration(newNotBefore.value, DELAY, "not_before_in") ?? 0 };
     case "unsetNotBefore":
       return null;
     case undefined:
@@ -225,61 +195,58 @@ function checkNotBefore(
   }
 }
 
-/**
- * Returns an instant in microseconds since 1970. Rounds parts of a microsecond up, so that nothing is granted before
- * it.
- */
-function checkInstant(instant: Timestamp, nowUs: number, violations: Violations): number {
+/** In microseconds since 1970. Rounds parts of one up, so that nothing is granted before it. */
+function checkInstant(instant: Timestamp, nowUs: number, check: Check): number {
   const { seconds, nanos } = instant;
   if (nanos < 0 || nanos > NANOS_MAX) {
-    violations.add("not_before", "is not a valid Timestamp: nanos are 0 to 999,999,999");
+    check.add("not_before", "is not a valid Timestamp: nanos are 0 to 999,999,999");
     return 0;
   }
   // Rounded before the sum, because a sum with parts of a microsecond would not be exact.
   const us = Number(seconds) * 1e6 + Math.ceil(nanos / 1_000);
   if (seconds < 0n || us > nowUs + DELAY_US_MAX)
-    violations.add("not_before", "is out of range; use an instant from 1970 to at most 10 years ahead");
+    check.add("not_before", "is out of range; use an instant from 1970 to at most 10 years ahead");
   return us;
 }
 
 function checkNewAttempts(
-  { newAttemptsLeft }: UpdateRecordRequest,
-  violations: Violations,
+  { newAttemptsLeft }: service.UpdateRecordRequest,
+  check: Check,
 ): number | null | undefined {
   if (newAttemptsLeft.case === "unsetAttemptsLeft") return null;
-  return checkAttempts(newAttemptsLeft.value, violations);
+  return check.attempts(newAttemptsLeft.value);
 }
 
 export function checkDeleteRecord(
-  { name, expectedVersion, reason }: DeleteRecordRequest,
-  violations: Violations,
+  { name, expectedVersion, reason }: service.DeleteRecordRequest,
+  check: Check,
 ): CheckedDeleteRecord {
   return {
-    name: checkName(name, "name", violations),
+    name: check.name(name, "name"),
     expectedVersion,
-    reason: checkReason(reason, false, violations),
+    reason: check.reason(reason, false),
   };
 }
 
 export function checkForceRelease(
-  { target, reason }: ForceReleaseRequest,
-  violations: Violations,
+  { target, reason }: service.ForceReleaseRequest,
+  check: Check,
 ): CheckedForceRelease {
-  return { ...checkForced(target, violations), reason: checkReason(reason, true, violations) };
+  return { ...checkForced(target, check), reason: check.reason(reason, true) };
 }
 
 function checkForced(
-  target: ForceReleaseRequest["target"],
-  violations: Violations,
+  target: service.ForceReleaseRequest["target"],
+  check: Check,
 ): Pick<CheckedForceRelease, "name" | "ticketNumber"> {
   switch (target.case) {
     case "name":
-      return { name: checkName(target.value, "name", violations), ticketNumber: null };
+      return { name: check.name(target.value, "name"), ticketNumber: null };
     case "claim": {
-      return checkClaimReference(target.value, "claim", violations);
+      return check.claimReference(target.value, "claim");
     }
     case undefined:
-      violations.add("target", "is required: set name for all holders of a lock, or claim for one");
+      check.add("target", "is required: set name for all holders of a lock, or claim for one");
       return { name: "", ticketNumber: null };
   }
 }

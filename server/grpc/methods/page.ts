@@ -8,8 +8,8 @@ import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/bounds.ts";
 import type { Listed } from "../../engine/history.ts";
 import type { Call } from "../call.ts";
 import { PAGE_BYTES_MAX } from "../grpc-bounds.ts";
-import { timestampMessage } from "../messages/times.ts";
-import type { Violations } from "./fields.ts";
+import { timestampMessage } from "../messages/messages.ts";
+import type { Check } from "./fields.ts";
 
 /** A checked request for a page; `mark`: for the tokens of further pages. */
 export interface PageAsked<Query> {
@@ -22,17 +22,13 @@ export interface Listing<Answer extends DescMessage, Item, Position> {
   readonly schema: Answer;
   readonly pageSize: number;
   readonly items: AsyncIterable<Listed<Item, Position>>;
-  /** An answer with the item alone. */
   readonly shown: (item: Item) => MessageInitShape<Answer>;
-  /** The token of the page that begins after this place. */
   readonly token: (at: Position) => string;
-  /** The fields that every answer has beside its items. */
   readonly rest?: MessageInitShape<Answer>;
   /** Looks whether anything follows a full page. Otherwise that may take a long search, and is left to the next call. */
   readonly looksAhead?: boolean;
 }
 
-/** Answers with one page. Throws ClientGone if the client hangs up. */
 export async function pageOf<Answer extends DescMessage, Item, Position>(
   { schema, pageSize, items, shown, token, rest, looksAhead = false }: Listing<Answer, Item, Position>,
   { signal }: Pick<Call, "signal">,
@@ -63,9 +59,9 @@ export async function pageOf<Answer extends DescMessage, Item, Position>(
   return answer({});
 }
 
-export function checkPageSize(pageSize: number, violations: Violations): number {
+export function checkPageSize(pageSize: number, check: Check): number {
   if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) {
-    violations.add(
+    check.add(
       "page_size",
       `is ${pageSize}; use 1 to ${PAGE_SIZE_MAX}, or leave it unset for ${PAGE_SIZE_DEFAULT}`,
     );
@@ -73,7 +69,6 @@ export function checkPageSize(pageSize: number, violations: Violations): number 
   return pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize;
 }
 
-/** Why a page token is refused that no server made. */
 export const FOREIGN_TOKEN = "is not one of this server: pass next_page_token of the page before, unchanged";
 
 interface PageRequest {
@@ -110,16 +105,16 @@ export function placeOfToken<Place>(
   token: string,
   mark: string,
   read: (place: string) => Place | null,
-  violations: Violations,
+  check: Check,
 ): Place | null {
   if (token === "") return null;
   const text = Buffer.from(token.slice(MARK_CHARS), "base64url").toString();
   // The decoder is not strict, so a token counts only if encoding its place gives the same token again.
   const isOurs = tokenAfter(token.slice(0, MARK_CHARS), text) === token;
   const place = isOurs ? read(text) : null;
-  if (place === null) violations.add("page_token", FOREIGN_TOKEN);
+  if (place === null) check.add("page_token", FOREIGN_TOKEN);
   if (isOurs && text !== "" && !token.startsWith(mark)) {
-    violations.add(
+    check.add(
       "page_token",
       "belongs to another request: change nothing else in it, or begin without a token",
     );

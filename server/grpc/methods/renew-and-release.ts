@@ -12,31 +12,22 @@ import type { LockEngine } from "../../engine/engine.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "../../engine/engine-bounds.ts";
 import { Fault } from "../../engine/faults.ts";
 import { authorize, shownEnd } from "../authorize.ts";
-import type { Call, MethodContext, Reply } from "../call.ts";
+import type { Call, MethodContext } from "../call.ts";
 import { RENEWED_AT_ONCE_MAX, RENEWED_LATER_MS_MAX } from "../grpc-bounds.ts";
 import { CallError, leaseLost, notGrantedYet, unknownClaim } from "../messages/call-error.ts";
 import { leaseMessage } from "../messages/messages.ts";
 import { failureOf } from "../messages/status.ts";
 import { costOfRenewal } from "../renewal-bounds.ts";
-import {
-  checkAttempts,
-  checkClaimId,
-  checkDuration,
-  checkStatus,
-  DELAY,
-  TTL,
-  type Violations,
-} from "./fields.ts";
-import { OneDecision } from "./one-decision.ts";
+import { OneDecision, type To } from "./claims.ts";
+import { type Check, DELAY, TTL } from "./fields.ts";
 
 /** Fails with LEASE_LOST, NOT_GRANTED_YET or UNKNOWN_CLAIM. */
 export function renew({ engine }: MethodContext, asked: CheckedRenew, call: Call<RenewMessage>): void {
-  new Renewal(engine, asked, call, call).enter();
+  new Renewal(engine, { verb: "renew", ...asked, caller: call }, call, call).enter();
 }
 
 type RenewMessage = { readonly lease: Lease };
 
-/** A decision about a lease, within the client's bound on renewals. */
 abstract class Keeping<Command extends Renew | Release, Message> extends OneDecision<
   AnswerTo<Command["verb"]>,
   Message
@@ -46,12 +37,7 @@ abstract class Keeping<Command extends Renew | Release, Message> extends OneDeci
   readonly #paid: (cost: number | null) => void;
 
   /** Throws OVERLOADED. */
-  constructor(
-    engine: Pick<LockEngine, "beginAsk">,
-    command: Command,
-    call: Call,
-    reply: Pick<Reply<Message>, "answer" | "fail">,
-  ) {
+  constructor(engine: Pick<LockEngine, "beginAsk">, command: Command, call: Call, reply: To<Message>) {
     super(call, reply);
     this.#engine = engine;
     this.#command = command;
@@ -72,7 +58,6 @@ abstract class Keeping<Command extends Renew | Release, Message> extends OneDeci
   }
 }
 
-/** See `RenewalBound`. */
 function costOf(outcome: Outcome): number {
   if (outcome.kind === "released") return outcome.byThisCall ? 0 : 1;
   if (outcome.kind !== "held" || outcome.ranUs === undefined) return 1;
@@ -80,15 +65,6 @@ function costOf(outcome: Outcome): number {
 }
 
 class Renewal extends Keeping<Renew, RenewMessage> {
-  constructor(
-    engine: Pick<LockEngine, "beginAsk">,
-    { ref, ttlUs }: CheckedRenew,
-    call: Call,
-    reply: Pick<Reply<RenewMessage>, "answer" | "fail">,
-  ) {
-    super(engine, { verb: "renew", ref, ttlUs, caller: call }, call, reply);
-  }
-
   protected messageOf({ outcome, lockName, nowUs }: AnswerTo<"renew">): RenewMessage {
     switch (outcome.kind) {
       case "held":
@@ -109,7 +85,7 @@ class Renewal extends Keeping<Renew, RenewMessage> {
  * If a renewal takes much longer than the first one, its answer is an error, though it may still take effect: its lock
  * is held up, and if the others waited for it, their holders would take their leases for lost.
  */
-export async function renewLeases(context: MethodContext, asked: readonly CheckedRenew[], call: Call) {
+export async function renewLeases({ engine }: MethodContext, asked: readonly CheckedRenew[], call: Call) {
   const late = Promise.withResolvers<never>();
   // Avoids an unhandled rejection if nobody waits for it any more.
   late.promise.catch(() => {});
@@ -120,11 +96,14 @@ export async function renewLeases(context: MethodContext, asked: readonly Checke
   const leases = await Promise.all(
     asked.map(async (checked) => {
       try {
-        const authorizing = authorize(call, RENEW, { lockId: checked.ref.lockId }, context.engine);
+        const authorizing = authorize(call, RENEW, { lockId: checked.ref.lockId }, engine);
         if (authorizing) await authorizing;
         const { promise, resolve, reject } = Promise.withResolvers<Lease>();
         const answer = (message?: RenewMessage | Buffer) => resolve((message as RenewMessage).lease);
-        new Renewal(context.engine, checked, call, { answer, fail: reject }).enter();
+        new Renewal(engine, { verb: "renew", ...checked, caller: call }, call, {
+          answer,
+          fail: reject,
+        }).enter();
         const value = await Promise.race([promise, late.promise]);
         first();
         return { outcome: { case: "lease" as const, value } };
@@ -192,31 +171,28 @@ class Releasing extends Keeping<Release, ReleaseMessage> {
 type CheckedRenew = Pick<Renew, "ref" | "ttlUs">;
 type CheckedRelease = Required<Pick<Release, "ref" | "result">>;
 
-export function checkRenew({ leaseId, ttl }: RenewRequest, violations: Violations): CheckedRenew {
-  const ref = checkClaimId(leaseId, "lease_id", violations);
-  return { ref, ttlUs: checkDuration(ttl, TTL, "ttl", violations) };
+export function checkRenew({ leaseId, ttl }: RenewRequest, check: Check): CheckedRenew {
+  const ref = check.claimId(leaseId, "lease_id");
+  return { ref, ttlUs: check.duration(ttl, TTL, "ttl") };
 }
 
-export function checkRenewLeases({ leases }: RenewLeases, violations: Violations): CheckedRenew[] {
+export function checkRenewLeases({ leases }: RenewLeases, check: Check): CheckedRenew[] {
   const isMany = leases.length >= 1 && leases.length <= RENEWED_AT_ONCE_MAX;
-  if (!isMany) violations.add("leases", `has ${leases.length}; name 1 to ${RENEWED_AT_ONCE_MAX} leases`);
-  return (isMany ? leases : []).map((lease, index) =>
-    checkRenew(lease, violations.within(`leases[${index}]`)),
-  );
+  if (!isMany) check.add("leases", `has ${leases.length}; name 1 to ${RENEWED_AT_ONCE_MAX} leases`);
+  return (isMany ? leases : []).map((lease, index) => checkRenew(lease, check.within(`leases[${index}]`)));
 }
 
-export function checkRelease(message: ReleaseRequest, violations: Violations): CheckedRelease {
+export function checkRelease(message: ReleaseRequest, check: Check): CheckedRelease {
   return {
-    ref: checkClaimId(message.leaseId, "lease_id", violations),
-    result: checkResult(message, violations),
+    ref: check.claimId(message.leaseId, "lease_id"),
+    result: checkResult(message, check),
   };
 }
 
-/** null: the request says nothing about the lock's record. */
-function checkResult(message: ReleaseRequest, violations: Violations): RunResult | null {
-  const coolDownUs = checkDuration(message.coolDown, DELAY, "cool_down", violations);
-  const status = checkStatus(message.status, "status", violations);
-  const attemptsLeft = checkAttempts(message.attemptsLeft, violations);
+function checkResult(message: ReleaseRequest, check: Check): RunResult | null {
+  const coolDownUs = check.duration(message.coolDown, DELAY, "cool_down");
+  const status = check.status(message.status, "status");
+  const attemptsLeft = check.attempts(message.attemptsLeft);
   if (coolDownUs === undefined && status === undefined && attemptsLeft === undefined) return null;
   return {
     ...(coolDownUs !== undefined && { coolDownUs }),

@@ -9,12 +9,12 @@ import type { AcquireInput } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { admitted } from "../admission.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
+import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../grpc-bounds.ts";
 import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
 import { askedFor, checkQueueRequest } from "./acquire.ts";
 import { asking, endOf, giveBackUnheard, refusalOf, Wait } from "./claims.ts";
-import { checkClaimId, checkDuration, NO_CLAIM, type Violations } from "./fields.ts";
-import { PlaceUpdates } from "./place-updates.ts";
+import { type Check, NO_CLAIM } from "./fields.ts";
 
 type Update = WaitInQueueResponse["update"];
 type SendUpdate = Send<{ readonly update: Update }>;
@@ -22,12 +22,7 @@ type WaitAnswer = Awaited<ReturnType<LockEngine["acquire"] | LockEngine["attach"
 
 // Not async, and it calls no async function without need: a wait of hours keeps the frames of async functions in
 // memory.
-export function waitInQueue(
-  context: MethodContext,
-  request: CheckedWait,
-  call: Call,
-  send: SendUpdate,
-): Promise<void> {
+export function waitInQueue(context: MethodContext, request: CheckedWait, call: Call, send: SendUpdate) {
   return new QueueStream(context, request, call, send).run();
 }
 
@@ -37,9 +32,7 @@ class QueueStream {
   readonly #call: Call;
   readonly #send: SendUpdate;
   readonly #wait: Wait;
-  /** Set once the claim has a place. */
   #updates: PlaceUpdates | undefined;
-  /** Whether the client has been sent its ticket. */
   #isShown = false;
 
   constructor(context: MethodContext, request: CheckedWait, call: Call, send: SendUpdate) {
@@ -138,7 +131,6 @@ class QueueStream {
   }
 }
 
-/** A new request, or a place taken before. */
 type WaitTarget =
   | { readonly kind: "ask"; readonly ask: AcquireInput }
   | { readonly kind: "ticket"; readonly ref: ClaimRef };
@@ -148,24 +140,127 @@ interface CheckedWait {
   readonly updateIntervalMs: number;
 }
 
-export function checkWaitInQueue(message: WaitInQueueRequest, violations: Violations): CheckedWait {
-  const target = checkTarget(message.target, violations);
+export function checkWaitInQueue(message: WaitInQueueRequest, check: Check): CheckedWait {
+  const target = checkTarget(message.target, check);
   const bounds = { minUs: 0, maxUs: UPDATE_INTERVAL_US_MAX };
-  const intervalUs = checkDuration(message.minUpdateInterval, bounds, "min_update_interval", violations);
+  const intervalUs = check.duration(message.minUpdateInterval, bounds, "min_update_interval");
   return { target, updateIntervalMs: (intervalUs ?? UPDATE_INTERVAL_US_DEFAULT) / 1_000 };
 }
 
-function checkTarget(target: WaitInQueueRequest["target"], violations: Violations): WaitTarget {
+function checkTarget(target: WaitInQueueRequest["target"], check: Check): WaitTarget {
   switch (target.case) {
     case "request":
-      return { kind: "ask", ask: checkQueueRequest(target.value, violations.within("request")) };
+      return { kind: "ask", ask: checkQueueRequest(target.value, check.within("request")) };
     case "ticketId":
-      return { kind: "ticket", ref: checkClaimId(target.value, "ticket_id", violations) };
+      return { kind: "ticket", ref: check.claimId(target.value, "ticket_id") };
     case undefined:
-      violations.add(
+      check.add(
         "target",
         "is required: set request to take a place, or ticket_id to continue with one that was taken before",
       );
       return { kind: "ticket", ref: NO_CLAIM };
+  }
+}
+
+interface PlaceUpdatesOptions {
+  readonly intervalMs: number;
+  readonly turn: (go: () => void) => void;
+  /** Sends a position, and must call `written` when the connection has taken it. */
+  readonly send: (place: Place, nowUs: number, written: () => void) => void;
+}
+
+interface Offered {
+  readonly place: Place;
+  readonly nowUs: number;
+  /** By performance.now(): a place may be held back for a while. */
+  readonly offeredMs: number;
+}
+
+export class PlaceUpdates {
+  readonly #options: PlaceUpdatesOptions;
+  #latest: Offered | undefined;
+  #sent: Place | undefined;
+  #sentMs = Number.NEGATIVE_INFINITY;
+  #isWriting = false;
+  #awaitsTurn = false;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(options: PlaceUpdatesOptions) {
+    this.#options = options;
+  }
+
+  /** As read at `nowUs`. Nobody joins ahead of a waiter, so a worse place was read earlier and is ignored. */
+  offer(place: Place, nowUs: number): void {
+    if (this.#latest && place.ahead > this.#latest.place.ahead) return;
+    this.#latest = { place, nowUs, offeredMs: performance.now() };
+    this.#pump();
+  }
+
+  /** Sends nothing from now on. Can be called twice. */
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #pump(): void {
+    const latest = this.#latest;
+    if (!latest || this.#stopped || this.#isWriting || this.#timer || this.#awaitsTurn) return;
+    if (this.#sent && samePlace(this.#sent, latest.place)) return;
+    const waitMs = this.#sentMs + this.#options.intervalMs - performance.now();
+    if (waitMs > 0) {
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined;
+        this.#pump();
+      }, waitMs);
+    } else if (this.#sent) {
+      this.#awaitsTurn = true;
+      this.#options.turn(() => this.#sendInTurn());
+      // The first place carries the ticket with which the client can come back, so it waits for no turn.
+    } else this.#send(latest);
+  }
+
+  #sendInTurn(): void {
+    this.#awaitsTurn = false;
+    const latest = this.#latest;
+    if (latest && !this.#stopped) this.#send(latest);
+  }
+
+  #send({ place, nowUs, offeredMs }: Offered): void {
+    const sentMs = performance.now();
+    this.#sent = place;
+    this.#sentMs = sentMs;
+    this.#isWriting = true;
+    this.#options.send(place, nowUs + Math.round((sentMs - offeredMs) * 1_000), () => {
+      this.#isWriting = false;
+      this.#pump();
+    });
+  }
+}
+
+function samePlace(a: Place, b: Place): boolean {
+  return a.ahead === b.ahead && a.permitsAhead === b.permitsAhead;
+}
+
+export class PlaceTurns {
+  #queue: (() => void)[] = [];
+  #left = PLACES_AT_ONCE;
+  #pause: NodeJS.Timeout | undefined;
+
+  /** Calls `go` now or later, in the order of the calls to `take`. */
+  take(go: () => void): void {
+    this.#pause ??= setTimeout(() => this.#renew(), PLACES_PAUSE_MS);
+    if (this.#left === 0) this.#queue.push(go);
+    else {
+      this.#left -= 1;
+      go();
+    }
+  }
+
+  #renew(): void {
+    const next = this.#queue.splice(0, PLACES_AT_ONCE);
+    this.#left = PLACES_AT_ONCE - next.length;
+    this.#pause = next.length > 0 ? setTimeout(() => this.#renew(), PLACES_PAUSE_MS) : undefined;
+    for (const go of next) go();
   }
 }

@@ -10,7 +10,7 @@ import { type Seen, seenUnder, shownLock } from "../authorize.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
 import { WATCH_BYTES_MAX } from "../grpc-bounds.ts";
 import { lockMessage } from "../messages/messages.ts";
-import { checkText, type Violations } from "./fields.ts";
+import type { Check } from "./fields.ts";
 
 type Message = Omit<WatchLocksResponse, "$typeName">;
 
@@ -77,6 +77,6 @@ function messagesOf({ beganAnew, locks, deleted, complete }: WatchUpdate): Messa
 }
 
 /** Returns the prefix. */
-export function checkWatchLocks({ prefix }: WatchLocksRequest, violations: Violations): string {
-  return checkText(prefix, NAME_BYTES_MAX, "prefix", violations);
+export function checkWatchLocks({ prefix }: WatchLocksRequest, check: Check): string {
+  return check.text(prefix, NAME_BYTES_MAX, "prefix");
 }

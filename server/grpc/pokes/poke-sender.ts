@@ -6,26 +6,19 @@ import type { TlsMaterial } from "../../config/tls-files.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import type { CallObserver } from "../call-observer.ts";
 import { POKE_REST_MS, POKED_CLAIMS_MAX } from "../grpc-bounds.ts";
-import { type PokeChannel, pokeChannel } from "./poke-channel.ts";
-import { isReachable, type OwnReplica } from "./registered-servers.ts";
+import { isReachable, type OwnReplica, type PokeChannel, pokeChannel } from "./registered-servers.ts";
 
 export interface PokeSenderOptions {
-  /** Reads the register. */
   readonly register: () => Promise<{
     readonly replicas: readonly Pick<OwnReplica, "id" | "address" | "secret">[];
   }>;
-  /**
-   * This server's own TLS material; the other servers are reached in the same way. Read for each connection, because
-   * certificates are renewed.
-   */
+  /** This server's own TLS material, read for each connection; the other servers are reached in the same way. */
   readonly tls: () => TlsMaterial | null;
   readonly observer: Pick<CallObserver, "poke">;
-  /** Opens a connection; default: over the network. */
   readonly connect?: (address: string, tls: TlsMaterial | null) => PokeChannel;
 }
 
 interface Peer {
-  /** null: not found yet, or closed. */
   channel: PokeChannel | null;
   secret: string;
   pending: ClaimKey[];
@@ -33,8 +26,6 @@ interface Peer {
   /** Set while this server gets no pokes; when it fires, the peer is forgotten and will be looked up again. */
   rest: NodeJS.Timeout | undefined;
 }
-
-const NONE: ReadonlySet<bigint> = new Set();
 
 export class PokeSender {
   readonly #options: PokeSenderOptions;
@@ -61,12 +52,12 @@ export class PokeSender {
 
   /** Connects anew to every server it has something to send to: the TLS material is another one. */
   reconnect(): void {
-    this.#forgetAllBut(NONE);
+    for (const replica of this.#peers.keys()) this.#forget(replica);
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#forgetAllBut(NONE);
+    this.reconnect();
   }
 
   async #find(replica: bigint, peer: Peer): Promise<void> {
@@ -74,7 +65,8 @@ export class PokeSender {
       const { replicas } = await this.#options.register();
       // The peer may have been forgotten meanwhile.
       if (this.#peers.get(replica) !== peer) return;
-      this.#forgetAllBut(new Set(replicas.map(({ id }) => id)).add(replica));
+      const there = new Set(replicas.map(({ id }) => id)).add(replica);
+      for (const known of this.#peers.keys()) if (!there.has(known)) this.#forget(known);
       const target = replicas.find(({ id }) => id === replica);
       if (!target || !isReachable(target)) return this.#rest(replica, peer);
       const { connect = pokeChannel, tls } = this.#options;
@@ -107,10 +99,6 @@ export class PokeSender {
     if (this.#peers.get(replica) !== peer) return;
     this.#hangUp(peer);
     peer.rest = setTimeout(() => this.#forget(replica), POKE_REST_MS).unref();
-  }
-
-  #forgetAllBut(there: ReadonlySet<bigint>): void {
-    for (const replica of this.#peers.keys()) if (!there.has(replica)) this.#forget(replica);
   }
 
   /** Also clears the timer, which would otherwise forget the peer that replaces this one. */

@@ -3,11 +3,9 @@
 // read some claims, and make one decision of its own at a time.
 
 import type { MessageShape } from "@bufbuild/protobuf";
-import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
-import { status } from "@grpc/grpc-js";
+import { type ServiceDefinition, status, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
-import type { ClaimKey } from "../../core/claim.ts";
-import { sameSecret } from "../../core/claim.ts";
+import { type ClaimKey, sameSecret } from "../../core/claim.ts";
 import type { CallObserver } from "../call-observer.ts";
 import { POKED_CLAIMS_MAX } from "../grpc-bounds.ts";
 import { definitionOf } from "../lock-service.ts";

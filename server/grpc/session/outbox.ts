@@ -2,13 +2,15 @@
 // at a time. While the client does not read, more collects, up to a bound. Encodes straight into the message: the
 // encodings of a message's parts, one after the other, are the message.
 
-import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
-import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
-import { SessionResponseSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import {
+  type SessionResponse,
+  SessionResponseSchema,
+  SessionResultSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
 import { encodeInto } from "../messages/messages.ts";
-import { Writer } from "../messages/writer.ts";
+import { Writer } from "../messages/wire.ts";
 
 type Part = Partial<Omit<SessionResponse, "$typeName" | "results" | "heard">>;
 
@@ -26,15 +28,15 @@ export interface OutboxOptions {
 }
 
 const RESULTS = part(SessionResponseSchema.field.results.number);
-const HEARD = number(SessionResponseSchema.field.heard.number);
-const CALL = number(SessionResultSchema.field.call.number);
+const HEARD = (SessionResponseSchema.field.heard.number << 3) | WireType.Varint;
+const CALL = (SessionResultSchema.field.call.number << 3) | WireType.Varint;
 /** A message first gets as many bytes as the one before it, within these bounds. */
 const FIRST_BYTES_MIN = 256;
 const FIRST_BYTES_MAX = 16_384;
 
 /**
- * `empty`: it has nothing to send. `gathering`: it sends a message at the end of the tick. `writing`: the connection has
- * not taken the last message yet. `gathering_behind`: the same, and the next message follows.
+ * `gathering`: it sends at the end of the tick. `writing`: the connection has not taken the last message yet.
+ * `gathering_behind`: the same, and the next message follows.
  */
 type State = "empty" | "gathering" | "writing" | "gathering_behind";
 
@@ -55,7 +57,6 @@ export class Outbox {
     this.#options = options;
   }
 
-  /** Bytes that wait for the client to read what came before. */
   get unread(): number {
     return this.#bytes;
   }
@@ -93,7 +94,6 @@ export class Outbox {
     this.#endResult(result, from, written);
   }
 
-  /** Adds other fields to the message. */
   add(part: Part): void {
     const bytes = toBinary(SessionResponseSchema, create(SessionResponseSchema, part));
     this.#writer.raw(bytes);
@@ -166,9 +166,4 @@ export class Outbox {
 /** The tag of a field that has a length: a message, or text. */
 function part(field: number): number {
   return (field << 3) | WireType.LengthDelimited;
-}
-
-/** The tag of a field that is a number. */
-function number(field: number): number {
-  return (field << 3) | WireType.Varint;
 }

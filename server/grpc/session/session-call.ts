@@ -27,10 +27,8 @@ export class SessionCall extends OpenCall {
   readonly number: bigint;
   /** undefined: the command asks for nothing. */
   readonly verb: AnyVerb | undefined;
-  /** Whether its request counts as a wait. */
   readonly isWait: boolean;
   readonly client: SessionClient;
-  /** The lease that it gives back. */
   givenBack: SessionLease | undefined;
   /** Its method has finished. */
   #isOver = false;
@@ -97,7 +95,6 @@ export class SessionCall extends OpenCall {
     this.client.denied(this, why);
   }
 
-  /** Calls `over` after the timeout, unless the call has ended by then. */
   limitTo(timeoutMs: number, over: () => void): void {
     this.#timer = setTimeout(over, timeoutMs);
   }

@@ -1,19 +1,17 @@
-// The leases of one session: reports which of them have ended, and confirms those granted after a wait once the client
-// has acknowledged the grant. It confirms a little later, because the client renews or releases many leases before
-// that: it renews a lease with terms before it relies on it. A lease belongs to the session from the tick of the commit
-// that gave or kept it, so that no end goes unreported while the answer is on its way.
+// The leases of one session: reports which of them have ended, and confirms those granted after a wait once the client has
+// acknowledged the grant; a little later, because the client renews or releases many leases before that. A lease belongs
+// to the session from the tick of the commit that gave or kept it, so that no end goes unreported while the answer is on
+// its way.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Lease, LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Claim, ClaimRef } from "../../core/claim.ts";
-import { formatClaimId, parseClaimId, secretOf } from "../../core/claim.ts";
+import { type Claim, type ClaimRef, formatClaimId, parseClaimId, secretOf } from "../../core/claim.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { Fault } from "../../engine/faults.ts";
 import { LEASE_FORGOTTEN_AFTER_MS } from "../grpc-bounds.ts";
 import { CallError } from "../messages/call-error.ts";
-import { endMessage, leaseMessage } from "../messages/messages.ts";
-import { durationMessage, spanUs } from "../messages/times.ts";
+import { durationMessage, endMessage, leaseMessage, spanUs } from "../messages/messages.ts";
 
 type AnyLease = MessageInitShape<typeof LeaseSchema>;
 
@@ -24,7 +22,6 @@ export interface SessionLeasesOptions {
   readonly say: (part: Partial<Pick<SessionResponse, "lost" | "confirmed">>) => void;
   /** The ended claim, as far as the session's caller may see how it ended. */
   readonly shown: (ended: Claim, lockName: string) => Claim;
-  /** An error that is no Fault, so a bug. */
   readonly onBug: (error: unknown) => void;
   /** This server's own clock; unset: performance.now(). */
   readonly nowMs?: () => number;
@@ -52,17 +49,13 @@ export interface SessionLease {
   readonly ref: ClaimRef;
   lockName: string;
   state: State;
-  /** The ended claim. */
   ended: Claim | undefined;
   /** When it ends unless it is renewed, by this server's own clock; null: never by itself. */
   endsAtMs: number | null;
   /** Answers about it that are decided but not sent yet. */
   answers: number;
-  /** Its releases under way. */
   releases: number;
-  /** Whether the session no longer remembers it. */
   isForgotten: boolean;
-  /** Removes the engine's listener. */
   readonly forget: () => void;
 }
 
@@ -82,15 +75,11 @@ export class SessionLeases {
     this.#nowMs = options.nowMs ?? (() => performance.now());
   }
 
-  /** Leases that this session remembers. */
   get count(): number {
     return this.#held.size;
   }
 
-  /**
-   * An open call was given the lease or has kept it. Called in the tick of the commit. Pass the result to `answered`
-   * when the call is over.
-   */
+  /** An open call was given the lease or has kept it, in the tick of the commit. Pass the result to `answered`. */
   decided(claim: Claim): SessionLease | undefined {
     if (this.#isClosed) return undefined;
     const lease = this.#lease(claim);
@@ -114,7 +103,6 @@ export class SessionLeases {
     }
   }
 
-  /** How the lease has ended, if an answer about it is still to be sent. */
   endOf(ref: ClaimRef): Claim | undefined {
     const lease = this.#held.get(ref.secret);
     return lease?.ended && this.#options.shown(lease.ended, lease.lockName);
@@ -139,17 +127,13 @@ export class SessionLeases {
     if (isUnconfirmed(lease)) this.#unacknowledged.push({ response, lease });
   }
 
-  /**
-   * The client releases the lease: if that ends it, the end is no loss. Pass the result to `gaveBack` when the release is
-   * over; undefined: the session does not know the lease.
-   */
+  /** If that ends it, the end is no loss. Pass the result to `gaveBack`; undefined: the session does not know it. */
   givesBack(leaseId: string): SessionLease | undefined {
     const lease = this.#held.get(secretOf(leaseId));
     if (lease) lease.releases += 1;
     return lease;
   }
 
-  /** `isDone`: the release succeeded. */
   gaveBack(lease: SessionLease, isDone: boolean): void {
     if (lease.isForgotten) return;
     lease.releases -= 1;
@@ -161,7 +145,6 @@ export class SessionLeases {
     if (lease.answers === 0 && (isLost || isGivenBack)) this.#drop(lease);
   }
 
-  /** The client has received this many responses. */
   acknowledged(received: bigint): void {
     const first = this.#unacknowledged[0];
     if (!first || first.response > received) return;
@@ -172,8 +155,8 @@ export class SessionLeases {
   }
 
   /**
-   * Forgets leases whose time was over long ago: another server has ended them. This server's own clock decides, because
-   * no lease ends when the database's clock is set ahead.
+   * Forgets leases that another server has ended. This server's own clock decides: no lease ends when the database's is
+   * set ahead.
    */
   forgetEnded(): void {
     const untilMs = this.#nowMs() - LEASE_FORGOTTEN_AFTER_MS;
@@ -269,8 +252,7 @@ export class SessionLeases {
     } catch (error) {
       const isOverloaded = error instanceof CallError && error.reason === "OVERLOADED";
       if (!(error instanceof Fault || isOverloaded)) return this.#options.onBug(error);
-      // The database is away or overloaded, so this tries again. A provisional lease ends by itself with the grace
-      // period.
+      // The database is away or overloaded. A provisional lease ends by itself with the grace period.
       if (held.isForgotten) return;
       this.#toConfirm.push(held);
       this.#confirmLater();
@@ -288,8 +270,8 @@ export function endNow(lease: AnyLease): void {
 }
 
 /**
- * Lowers the remaining time of a lease to what is left now. Its answer was made at the decision, and may have taken as
- * long as a commit to get here. Meanwhile the session may have heard its client again, and the client counts from then.
+ * Lowers the remaining time of a lease to what is left now. Its answer was made at the decision. Meanwhile the session may
+ * have heard its client again, and the client counts from then.
  */
 export function shorten(lease: AnyLease, nowUs: number): void {
   const { ttl, expiresAt } = lease;

@@ -4,11 +4,9 @@
 
 import { create } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
-import type { ServerDuplexStream } from "@grpc/grpc-js";
-import { status } from "@grpc/grpc-js";
+import { type ServerDuplexStream, status } from "@grpc/grpc-js";
 import { LeaseTermsSchema } from "#proto/rowlock/v1/lock_pb.js";
-import type { SessionCommand, SessionOpen } from "#proto/rowlock/v1/lock_service_pb.js";
-import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Identity } from "../../access/access.ts";
 import type { Usage } from "../../access/usage.ts";
 import { TEXT_BYTES_MAX } from "../../core/bounds.ts";
@@ -18,28 +16,11 @@ import { shownEnd } from "../authorize.ts";
 import type { Answer } from "../call.ts";
 import type { Shared } from "../call-frame.ts";
 import { toComeBack } from "../early-refusal.ts";
-import {
-  COMMANDS_PER_TICK_MAX,
-  CONFIRM_PER_GRACE,
-  HEARTBEAT_PER_GRACE,
-  SESSION_UNREAD_BYTES_MAX,
-  SILENCE_PER_GRACE,
-} from "../grpc-bounds.ts";
-import {
-  callNumberTaken,
-  cancelled,
-  noCommand,
-  type Reason,
-  sessionSilent,
-  shuttingDown,
-  timedOut,
-  tooManyCommands,
-  unreadResults,
-} from "../messages/call-error.ts";
-import { decode } from "../messages/messages.ts";
+import * as bounds from "../grpc-bounds.ts";
+import * as errors from "../messages/call-error.ts";
+import { decode, durationMessage } from "../messages/messages.ts";
 import { failureOf, packedStatus } from "../messages/status.ts";
-import { durationMessage } from "../messages/times.ts";
-import { checkDuration, checkLabels, checkText, Violations, WAIT } from "../methods/fields.ts";
+import { Check, WAIT } from "../methods/fields.ts";
 import type { OpenWaits } from "../open-waits.ts";
 import { inOrder, isRefusable, ROWS, resultField } from "../verbs.ts";
 import { Outbox } from "./outbox.ts";
@@ -50,9 +31,7 @@ export interface SessionContext extends Shared {
   readonly admission: SharedAdmission;
   readonly openWaits: OpenWaits;
   readonly usage: Usage;
-  /** This server's id, as clients get it. */
   readonly replica: string;
-  /** At most, for one session: waits, and other commands under way. */
   readonly waitsMax: number;
   readonly commandsMax: number;
   readonly messageBytesMax: number;
@@ -60,11 +39,10 @@ export interface SessionContext extends Shared {
 
 type Stream = ServerDuplexStream<Buffer, Buffer>;
 
-/** Liveness checks per silence timeout. */
 const LOOKS = 4;
-const ERROR = SessionResultSchema.field.error.number;
-const REJECTED = SessionResultSchema.field.rejected.number;
-const rejection = (number: bigint) => packedStatus(failureOf(callNumberTaken(number)).status);
+const ERROR = service.SessionResultSchema.field.error.number;
+const REJECTED = service.SessionResultSchema.field.rejected.number;
+const rejection = (number: bigint) => packedStatus(failureOf(errors.callNumberTaken(number)).status);
 /** Made once: one request can hold tens of thousands of commands without a number. */
 const UNNUMBERED = rejection(0n);
 
@@ -87,60 +65,54 @@ export class Session {
   readonly #silenceMs: number;
   readonly #silenceTimer: NodeJS.Timeout;
   #state: State = "open";
-  /** Those of commands that bring none: with the owner and the labels that the first request has set. Nobody changes them. */
+  /** Those of commands that bring none: what the first request has set. Nobody changes them. */
   #terms = create(LeaseTermsSchema);
   #hasLabels = false;
   #commandsUnderWay = 0;
-  /** Requests received. */
   #heard = 0;
   /** Liveness checks since the last request, or the first one. */
   #silentLooks = 1;
   /** Commands that may still begin in this tick of the event loop. */
-  #leftOfTick = COMMANDS_PER_TICK_MAX;
+  #leftOfTick = bounds.COMMANDS_PER_TICK_MAX;
   #isTickCounted = false;
-  /** Commands of the last request that have not begun. */
-  #next: readonly SessionCommand[] = [];
+  #next: readonly service.SessionCommand[] = [];
 
   constructor(context: SessionContext, stream: Stream, identity: Identity) {
-    const { methods, admission, openWaits, usage, waitsMax, observer, faultLog } = context;
+    const { methods, admission: sharedAdmission, usage, observer, faultLog } = context;
     const graceMs = methods.graceUs / 1_000;
     const { engine } = methods;
-    const ownAdmission = admissionOf(admission, "session_commands", identity.principal);
+    const admission = admissionOf(sharedAdmission, "session_commands", identity.principal);
+    const waits = context.openWaits.ofSession(context.waitsMax);
     this.#context = context;
     this.#stream = stream;
+    this.#waits = waits;
+    this.#admission = admission;
     this.#outbox = new Outbox({
-      unreadMax: SESSION_UNREAD_BYTES_MAX,
+      unreadMax: bounds.SESSION_UNREAD_BYTES_MAX,
       heard: () => this.#heard,
       write: (message, written) => this.#write(message, written),
       onSent: (results, bytes) => observer.sessionMessage("sent", results, bytes),
-      onUnread: () => this.#end(unreadResults()),
+      onUnread: () => this.#end(errors.unreadResults()),
     });
     this.#leases = new SessionLeases({
       engine,
-      confirm: (ref) => admitted(ownAdmission, { isUrgent: true }, () => engine.confirm(ref)),
-      confirmAfterMs: graceMs * CONFIRM_PER_GRACE,
+      confirm: (ref) => admitted(admission, { isUrgent: true }, () => engine.confirm(ref)),
+      confirmAfterMs: graceMs * bounds.CONFIRM_PER_GRACE,
       say: (part) => this.#outbox.add(part),
       shown: (ended, lockName) => shownEnd({ client: this.#client }, ended, lockName),
       onBug: (error) => faultLog.failed("Session", failureOf(error), error),
     });
-    const waits = openWaits.ofSession(waitsMax);
-    this.#waits = waits;
-    this.#admission = ownAdmission;
     this.#client = {
-      identity,
-      usage,
+      ...{ identity, usage, admission, waits, leases: this.#leases },
       peer: stream.getPeer(),
       frame: context,
-      admission: ownAdmission,
-      waits,
-      renewals: admission.renewals.of(identity.principal || this),
-      leases: this.#leases,
+      renewals: sharedAdmission.renewals.of(identity.principal || this),
       answered: (call, message) => this.#answered(call, message),
       failed: (call, error) => this.#failed(call, error),
       send: (call, message, written) => this.#send(call, message, written),
       denied: ({ method, span }, why) => faultLog.failed(method, failureOf(why), why, span, stream.getPeer()),
     };
-    this.#silenceMs = graceMs * SILENCE_PER_GRACE;
+    this.#silenceMs = graceMs * bounds.SILENCE_PER_GRACE;
     this.#silenceTimer = setInterval(() => this.#listen(), this.#silenceMs / LOOKS);
   }
 
@@ -148,12 +120,10 @@ export class Session {
     return this.#client.identity;
   }
 
-  /** What it uses of what a session may use: open waits, other commands under way, bytes of results. */
   get used(): { readonly waits: number; readonly commands: number; readonly unread: number } {
     return { waits: this.#waits.count, commands: this.#commandsUnderWay, unread: this.#outbox.unread };
   }
 
-  /** Ends the session with an error. Its places and leases stay. */
   end(why: Error): void {
     this.#end(why);
   }
@@ -180,7 +150,6 @@ export class Session {
     return this.#ended.promise;
   }
 
-  /** The client's address and port. */
   get peer(): string {
     return this.#client.peer;
   }
@@ -194,10 +163,7 @@ export class Session {
     setImmediate(() => this.#endIfDone());
   }
 
-  /**
-   * The same while the server goes on: the session's waits end here with the error, and clients come back to their
-   * places through another server or connection.
-   */
+  /** The same while the server goes on: waits end with the error, and clients come back to their places elsewhere. */
   sendElsewhere(why: Error): void {
     if (this.#state === "going_away") return;
     this.drain();
@@ -208,7 +174,7 @@ export class Session {
     if (this.#state === "over") return;
     this.#heard += 1;
     this.#silentLooks = 0;
-    const request = decode(SessionRequestSchema, bytes);
+    const request = decode(service.SessionRequestSchema, bytes);
     const open = checkOpen(request.open, this.#heard === 1);
     if (open) this.#open(open.owner, open.labels);
     this.#context.observer.sessionMessage("received", request.commands.length, bytes.length);
@@ -244,28 +210,25 @@ export class Session {
   };
 
   #open(owner: string, labels: Record<string, string>): void {
-    const { replica, waitsMax, commandsMax, methods } = this.#context;
+    const { replica, waitsMax, commandsMax, messageBytesMax, methods } = this.#context;
     this.#terms = create(LeaseTermsSchema, { owner, labels });
     this.#hasLabels = Object.keys(labels).length > 0;
     this.#outbox.add({
       opened: {
         $typeName: "rowlock.v1.SessionOpened",
-        replica,
-        heartbeatInterval: durationMessage(methods.graceUs * HEARTBEAT_PER_GRACE),
+        ...{ replica, waitsMax, commandsMax, messageBytesMax },
+        heartbeatInterval: durationMessage(methods.graceUs * bounds.HEARTBEAT_PER_GRACE),
         silenceMax: durationMessage(this.#silenceMs * 1_000),
         gracePeriod: durationMessage(methods.graceUs),
-        waitsMax,
-        commandsMax,
-        messageBytesMax: this.#context.messageBytesMax,
       },
     });
   }
 
-  #begin(command: SessionCommand): void {
+  #begin(command: service.SessionCommand): void {
     const { call: number, command: asked } = command;
     if (asked.case === "cancel") {
       const call = this.#calls.get(asked.value);
-      if (call) this.#fail(call, cancelled(), true);
+      if (call) this.#fail(call, errors.cancelled(), true);
       return;
     }
     if (number === 0n || this.#calls.has(number)) {
@@ -286,12 +249,12 @@ export class Session {
     this.#calls.set(number, call);
     if (!call.isWait) this.#commandsUnderWay += 1;
     try {
-      if (!asked.case || !verb) throw noCommand();
-      if (this.#state === "going_away") throw shuttingDown();
+      if (!asked.case || !verb) throw errors.noCommand();
+      if (this.#state === "going_away") throw errors.shuttingDown();
       if (this.#commandsUnderWay > this.#context.commandsMax)
-        throw tooManyCommands(this.#context.commandsMax);
+        throw errors.tooManyCommands(this.#context.commandsMax);
       const timeoutMs = checkTimeout(command.timeout);
-      if (timeoutMs !== undefined) call.limitTo(timeoutMs, () => this.#fail(call, timedOut()));
+      if (timeoutMs !== undefined) call.limitTo(timeoutMs, () => this.#fail(call, errors.timedOut()));
       this.#complete(asked);
       call.begin(verb, asked.value, this.#context.methods, () => {
         if (asked.case === "release") call.givenBack = this.#leases.givesBack(asked.value.leaseId);
@@ -308,7 +271,7 @@ export class Session {
   }
 
   /** Fills in the owner and the labels that the session's first request set for all of its commands. */
-  #complete(asked: SessionCommand["command"]): void {
+  #complete(asked: service.SessionCommand["command"]): void {
     const target = asked.case === "waitInQueue" ? asked.value.target : asked;
     if (target.case !== "acquire" && target.case !== "capture" && target.case !== "request") return;
     const { terms } = target.value;
@@ -349,12 +312,11 @@ export class Session {
     this.#close(call, failure.status.code, isGivenUp, failure.reason);
   }
 
-  /** Whether its client waits for the answer. */
   #isOpen(call: SessionCall): boolean {
     return this.#calls.get(call.number) === call;
   }
 
-  #close(call: SessionCall, code: status, isGivenUp = false, reason?: Reason): void {
+  #close(call: SessionCall, code: status, isGivenUp = false, reason?: errors.Reason): void {
     this.#calls.delete(call.number);
     call.observe(code, reason);
     this.#endIfDone();
@@ -363,7 +325,7 @@ export class Session {
 
   #endIfDone(): void {
     if (this.#calls.size > 0) return;
-    if (this.#state === "going_away") this.#outbox.close(() => this.#end(shuttingDown()));
+    if (this.#state === "going_away") this.#outbox.close(() => this.#end(errors.shuttingDown()));
     else if (this.#state === "finishing") this.#outbox.close(() => this.#end(null));
   }
 
@@ -372,10 +334,9 @@ export class Session {
     this.#leases.forgetEnded();
     // The first check may come just after the last request, so it counts for nothing.
     this.#silentLooks += 1;
-    if (this.#silentLooks > LOOKS) this.#end(sessionSilent(this.#silenceMs));
+    if (this.#silentLooks > LOOKS) this.#end(errors.sessionSilent(this.#silenceMs));
   }
 
-  /** `error` null: the session ends in good order. */
   #end(error: unknown): void {
     if (this.#state === "over") return;
     this.#state = "over";
@@ -401,21 +362,23 @@ export class Session {
   }
 }
 
-/** The first request must have `open`, and later ones must not. Throws a CallError with all violations. */
-export function checkOpen(open: SessionOpen | undefined, isFirst: boolean): SessionOpen | undefined {
-  const violations = new Violations();
-  if (isFirst && !open) violations.add("open", "is required in the first request of a session");
-  if (!isFirst && open) violations.add("open", "may be set only in the first request of a session");
+/** The first request must have `open`, and later ones must not. */
+export function checkOpen(
+  open: service.SessionOpen | undefined,
+  isFirst: boolean,
+): service.SessionOpen | undefined {
+  const check = new Check();
+  if (isFirst && !open) check.add("open", "is required in the first request of a session");
+  if (!isFirst && open) check.add("open", "may be set only in the first request of a session");
   if (open) {
-    checkText(open.owner, TEXT_BYTES_MAX, "open.owner", violations);
-    checkLabels(open.labels, violations.within("open"));
+    check.text(open.owner, TEXT_BYTES_MAX, "open.owner");
+    check.within("open").labels(open.labels);
   }
-  return violations.checked(open);
+  return check.checked(open);
 }
 
-/** Returns milliseconds; undefined: no timeout. Throws a CallError with all violations. */
 export function checkTimeout(timeout: Duration | undefined): number | undefined {
-  const violations = new Violations();
-  const us = checkDuration(timeout, WAIT, "timeout", violations);
-  return violations.checked(us && us / 1_000);
+  const check = new Check();
+  const us = check.duration(timeout, WAIT, "timeout");
+  return check.checked(us && us / 1_000);
 }

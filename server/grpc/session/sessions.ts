@@ -1,7 +1,6 @@
 // The open sessions of this server, and the frame around each: counts it, and ends its stream with a status.
 
-import type { handleBidiStreamingCall, ServerDuplexStream } from "@grpc/grpc-js";
-import { status } from "@grpc/grpc-js";
+import { type handleBidiStreamingCall, type ServerDuplexStream, status } from "@grpc/grpc-js";
 import type { Identity } from "../../access/access.ts";
 import { type BoundUse, mostUsed } from "../../core/bound-use.ts";
 import { ClientGone } from "../../engine/faults.ts";
@@ -17,7 +16,6 @@ type Stream = ServerDuplexStream<Buffer, Buffer>;
 export class Sessions {
   readonly #context: SessionContext;
   readonly #capacity: ServerCapacity;
-  /** Each with what is called when it has ended. */
   readonly #open = new Map<Session, () => void>();
   #isDraining = false;
 
@@ -83,7 +81,6 @@ export class Sessions {
     this.#open.delete(session);
   }
 
-  /** Ends each session for which there is a reason. */
   endEach(whyEnd: (of: Pick<Session, "identity" | "peer">) => Error | null): void {
     for (const session of this.#open.keys()) {
       const why = whyEnd(session);
@@ -96,7 +93,6 @@ export class Sessions {
     for (const session of this.#open.keys()) session.sendElsewhere(servedElsewhere());
   }
 
-  /** Sends the clients of the sessions on one connection to a new connection. */
   leave(peer: string): void {
     for (const session of this.#open.keys())
       if (session.peer === peer) session.sendElsewhere(connectionTooOld());

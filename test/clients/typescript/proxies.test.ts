@@ -7,7 +7,7 @@ import { BareCalls } from "../../../clients/typescript/src/bare/index.ts";
 import { type DiagnosisKind, diagnose } from "../../../clients/typescript/src/diagnosis.ts";
 import type { RowlockClient } from "../../../clients/typescript/src/index.ts";
 import { proxyFor, proxyNamedFor } from "../../../clients/typescript/src/proxy.ts";
-import { pokeChannel } from "../../../server/grpc/pokes/poke-channel.ts";
+import { pokeChannel } from "../../../server/grpc/pokes/registered-servers.ts";
 import { selfSignedCertificate } from "../../process/certificate.ts";
 import { type ConnectProxyOptions, startConnectProxy } from "./connect-proxy.ts";
 import { afterwards, client, start } from "./stage.ts";

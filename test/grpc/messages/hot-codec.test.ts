@@ -12,8 +12,7 @@ import { AcquireRequestSchema, SessionRequestSchema } from "#proto/rowlock/v1/lo
 import { CallError } from "../../../server/grpc/messages/call-error.ts";
 import { READERS, WRITERS } from "../../../server/grpc/messages/hot-codec.ts";
 import { decode, encode, encodeInto } from "../../../server/grpc/messages/messages.ts";
-import { Reader } from "../../../server/grpc/messages/reader.ts";
-import { Writer } from "../../../server/grpc/messages/writer.ts";
+import { Reader, Writer } from "../../../server/grpc/messages/wire.ts";
 import { seed } from "../../support/seed.ts";
 
 const options = { seed, numRuns: Number(process.env.ROWLOCK_TEST_RUNS ?? 100) };

@@ -14,12 +14,14 @@ import type { Claim, EndReason } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import {
   claimMessage,
+  durationMessage,
+  leaseLeftUs,
   leaseMessage,
   lockMessage,
+  spanText,
   ticketMessage,
 } from "../../../server/grpc/messages/messages.ts";
 import { endedMessage, refusedMessage, showsHolders } from "../../../server/grpc/messages/refusal.ts";
-import { durationMessage, leaseLeftUs, spanText } from "../../../server/grpc/messages/times.ts";
 import { CLAIM, FREE_LOCK } from "../../support/claims.ts";
 
 const NOW_US = 1_790_000_000_123_456;

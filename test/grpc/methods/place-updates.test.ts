@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../../../server/grpc/grpc-bounds.ts";
-import { PlaceTurns, PlaceUpdates } from "../../../server/grpc/methods/place-updates.ts";
+import { PlaceTurns, PlaceUpdates } from "../../../server/grpc/methods/wait-in-queue.ts";
 
 const NOW_US = 5_000_000;
 const at = (ahead: number, queueLength = 9) => ({ ahead, permitsAhead: ahead, queueLength });

@@ -8,7 +8,7 @@ import { formatClaimId } from "../../../server/core/claim.ts";
 import type { Renew } from "../../../server/core/command.ts";
 import { Fault, overloaded } from "../../../server/engine/faults.ts";
 import { RENEWED_LATER_MS_MAX } from "../../../server/grpc/grpc-bounds.ts";
-import { Violations } from "../../../server/grpc/methods/fields.ts";
+import { Check } from "../../../server/grpc/methods/fields.ts";
 import { checkRenewLeases, renewLeases } from "../../../server/grpc/methods/renew-and-release.ts";
 import { begunVerbs } from "../../support/begun-verbs.ts";
 import { CLAIM } from "../../support/claims.ts";
@@ -55,7 +55,7 @@ function scene(count: number) {
       void told.push([Number(ref.ticketNumber), how?.endReason ?? undefined]),
   });
   const leases = Array.from({ length: count }, (_, index) => ({ leaseId: formatClaimId(refOf(index + 1)) }));
-  const asked = checkRenewLeases(create(RenewLeasesSchema, { leases }), new Violations());
+  const asked = checkRenewLeases(create(RenewLeasesSchema, { leases }), new Check());
   const answer = renewLeases({ engine: begunVerbs(engine) } as never, asked, call);
   const outcomes = answer.then((message) =>
     message.leases.map(({ outcome }) =>

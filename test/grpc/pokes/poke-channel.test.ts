@@ -3,8 +3,8 @@
 import { Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
 import type { TlsMaterial } from "../../../server/config/tls-files.ts";
-import { pokeChannel } from "../../../server/grpc/pokes/poke-channel.ts";
 import { pokeServiceDefinition } from "../../../server/grpc/pokes/poke-service.ts";
+import { pokeChannel } from "../../../server/grpc/pokes/registered-servers.ts";
 import { type Certificate, certificateAuthority, signedCertificate } from "../../process/certificate.ts";
 
 const stops: (() => void)[] = [];

@@ -10,7 +10,7 @@ import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 import { CallError } from "../../../server/grpc/messages/call-error.ts";
 import { checkAcquire } from "../../../server/grpc/methods/acquire.ts";
 import { checkCapture } from "../../../server/grpc/methods/capture.ts";
-import { Violations } from "../../../server/grpc/methods/fields.ts";
+import { Check as FieldChecks } from "../../../server/grpc/methods/fields.ts";
 import {
   checkListLimits,
   checkListLocks,
@@ -64,7 +64,7 @@ type Row<Schema extends DescMessage> = [
 
 type Check<Schema extends DescMessage, Request = unknown> = (
   message: MessageShape<Schema>,
-  violations: Violations,
+  fields: FieldChecks,
 ) => Request;
 
 /** All violations that a check throws. */
@@ -98,8 +98,8 @@ function accepted<Schema extends DescMessage, Request>(
   check: Check<Schema, Request>,
 ): (request: MessageInitShape<Schema>) => Request {
   return (request) => {
-    const violations = new Violations();
-    return violations.checked(check(create(schema, request), violations));
+    const fields = new FieldChecks();
+    return fields.checked(check(create(schema, request), fields));
   };
 }
 

@@ -1,6 +1,6 @@
-// Writes the parts of protobuf messages, one after the other, into a buffer that grows: for the generated hot-codec.ts, and
-// for the messages of a session. Writes what protobuf-es would write. At a value that it does not know how to write, it
-// gives up, and the caller takes back what was written. Never reuses the bytes that it has handed out.
+// The parts of protobuf messages, one after the other, as bytes: for the generated hot-codec.ts, and for the messages of a
+// session. Knows only what usual messages consist of: at anything else it gives up, and protobuf-es reads the same bytes
+// from the start, or writes the same values, with its rules and its errors.
 
 const NONE = Buffer.alloc(0);
 /** What a tag and a number, or a tag and a length, take at most. */
@@ -12,6 +12,10 @@ const UNIT_BYTES_MAX = 3;
 const INT64_MAX = 2n ** 63n - 1n;
 const UINT64_MAX = 2n ** 64n - 1n;
 
+/**
+ * Writes parts into a buffer that grows, as protobuf-es would write them. If it gives up, the caller takes back what was
+ * written. Never reuses the bytes that it has handed out.
+ */
 export class Writer {
   #bytes: Buffer = NONE;
   #at = 0;
@@ -23,7 +27,6 @@ export class Writer {
     this.#firstBytes = firstBytes;
   }
 
-  /** Bytes written. */
   get length(): number {
     return this.#at;
   }
@@ -40,7 +43,6 @@ export class Writer {
     return false;
   }
 
-  /** Takes back what was written from there on. */
   cut(from: number): void {
     this.#at = from;
   }
@@ -65,7 +67,6 @@ export class Writer {
     return this.#at;
   }
 
-  /** Ends the part that `open` has begun. */
   close(from: number): void {
     const length = this.#at - from;
     if (length > 127) {
@@ -169,9 +170,119 @@ export class Writer {
   }
 }
 
-/** Bytes of a varint. */
 function sizeOf(value: number): number {
   let size = 1;
   for (let rest = value; rest > 127; rest >>>= 7) size += 1;
   return size;
+}
+
+/** Behind the end of all messages: the server receives none of this size. */
+const GONE = 2 ** 30;
+/** What stands for bytes that are no UTF-8, or for itself. */
+const REPLACED = "\ufffd";
+/** Seven bits a byte: longer varints could be beyond what a number holds exactly. */
+const VARINT_MAX = 2 ** 49;
+const UINT32_MAX = 2 ** 32 - 1;
+const INT32_MAX = 2 ** 31 - 1;
+
+/**
+ * Reads parts. To give up, it moves behind every end. So nobody has to check each value: all loops stop, and the caller
+ * drops what was read.
+ */
+export class Reader {
+  readonly #bytes: Buffer;
+  at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  giveUp(): void {
+    this.at = GONE;
+  }
+
+  /** A tag of one byte, or the first byte of a longer one. Only before an end. */
+  tag(): number {
+    return this.#bytes[this.at++] as number;
+  }
+
+  /** Reads the length of a part, and returns where the part ends. Gives up if such a part came `before`. */
+  end(before?: unknown): number {
+    if (before !== undefined) this.giveUp();
+    const length = this.#varint();
+    const end = this.at + length;
+    if (end <= this.#bytes.length) return end;
+    this.giveUp();
+    return GONE;
+  }
+
+  /** Gives up unless a part has been read exactly to its end. */
+  close(end: number): void {
+    if (this.at !== end) this.giveUp();
+  }
+
+  text(): string {
+    const end = this.end();
+    const text = this.#bytes.toString("utf8", this.at, end);
+    this.at = end;
+    if (text.includes(REPLACED)) this.giveUp();
+    return text;
+  }
+
+  bool(): boolean {
+    return this.#varint() !== 0;
+  }
+
+  /** Also for an enum. */
+  int32(): number {
+    return this.#atMost(INT32_MAX);
+  }
+
+  uint32(): number {
+    return this.#atMost(UINT32_MAX);
+  }
+
+  int64(): bigint {
+    return BigInt(this.#varint());
+  }
+
+  uint64(): bigint {
+    return BigInt(this.#varint());
+  }
+
+  entry(map: Record<string, string>): void {
+    const end = this.end();
+    let key = "";
+    let value = "";
+    while (this.at < end) {
+      const tag = this.tag();
+      if (tag === 10) key = this.text();
+      else if (tag === 18) value = this.text();
+      else this.giveUp();
+    }
+    this.close(end);
+    // Would set the prototype.
+    if (key === "__proto__") this.giveUp();
+    else map[key] = value;
+  }
+
+  #atMost(max: number): number {
+    const value = this.#varint();
+    if (value > max) this.giveUp();
+    return value;
+  }
+
+  #varint(): number {
+    const bytes = this.#bytes;
+    let value = 0;
+    let scale = 1;
+    while (this.at < bytes.length && scale < VARINT_MAX) {
+      const byte = bytes[this.at++] as number;
+      if (byte < 128) return value + byte * scale;
+      value += (byte - 128) * scale;
+      scale *= 128;
+    }
+    this.giveUp();
+    return 0;
+  }
 }
