@@ -6,9 +6,8 @@ import type { LimitRule } from "../../core/limit.ts";
 import { newEpochBy, RULE_LIST } from "../rows/columns.ts";
 import { bigintOf, limitRuleFromRow, textOf } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
-import type { FailOverNote, Store } from "../store.ts";
-import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
-import { rowsOf } from "./connection/in-transaction.ts";
+import type { Store } from "../store.ts";
+import { type Connection, query, type Row, rowsOf, Trip } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { NOW_US } from "./statements.ts";
 
@@ -79,24 +78,22 @@ export function isSuccessor(connection: Connection, identity: Row[number] | unde
   return textOf(identity) !== connection.serverIdentity;
 }
 
-export function levels(pool: MysqlPool) {
+export function meta(pool: MysqlPool) {
   return {
     async raiseLevelMin({ level, by }) {
       await pool.write((connection) =>
         query(connection, "raise_level_min", RAISE_LEVEL_MIN, level, bytesOf(by), level),
       );
     },
-  } satisfies Partial<Store>;
-}
 
-/** Store.failOver. If `seenEpoch` is no longer the epoch, changes nothing and returns what is left of the pause. */
-export async function failOver(pool: MysqlPool, note: FailOverNote): Promise<number> {
-  const { seenEpoch, epochMin, pauseUsMin, pauseUsMax } = note;
-  return pool.write(async (connection) => {
-    const identity = connection.serverIdentity === null ? null : bytesOf(connection.serverIdentity);
-    const trip = new Trip("fail_over");
-    trip.add(NOTE, epochMin, pauseUsMax, pauseUsMin, identity, seenEpoch);
-    const pauseAt = trip.add(PAUSE);
-    return Number(rowsOf((await connection.run(trip))[pauseAt])[0]?.[0]);
-  });
+    /** If `seenEpoch` is no longer the epoch, changes nothing and returns what is left of the pause. */
+    failOver: ({ seenEpoch, epochMin, pauseUsMin, pauseUsMax }) =>
+      pool.write(async (connection) => {
+        const identity = connection.serverIdentity === null ? null : bytesOf(connection.serverIdentity);
+        const trip = new Trip("fail_over");
+        trip.add(NOTE, epochMin, pauseUsMax, pauseUsMin, identity, seenEpoch);
+        const pauseAt = trip.add(PAUSE);
+        return Number(rowsOf((await connection.run(trip))[pauseAt])[0]?.[0]);
+      }),
+  } satisfies Partial<Store>;
 }

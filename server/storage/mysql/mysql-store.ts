@@ -16,7 +16,7 @@ import { UNOBSERVED } from "./connection/connect.ts";
 import { MysqlPool } from "./connection/pool.ts";
 import { LockCache } from "./lock-cache.ts";
 import { maintenance } from "./maintenance.ts";
-import { adopt, failOver, levels, RuleCache } from "./meta.ts";
+import { adopt, meta, RuleCache } from "./meta.ts";
 import { names } from "./names.ts";
 import { reads } from "./reads.ts";
 import { rowHolder } from "./row-holder.ts";
@@ -53,8 +53,7 @@ export async function openMysqlStore(options: MysqlAddress & StoreOptions): Prom
     readers: Math.max(1, besides - patientSlots),
     clock,
     transact: (plan, decide) => pool.use((connection) => transactOn(connection, plan, decide, context)),
-    failOver: (note) => failOver(pool, note),
-    ...levels(pool),
+    ...meta(pool),
     ...names(pool),
     ...maintenance(pool, cache, clock),
     ...reads(pool, clock),

@@ -4,7 +4,6 @@
 // floor serves both.
 
 import { NAME_BYTES_MAX, partsOf } from "../../core/bounds.ts";
-import { ROLLED_BACK, retry } from "../retry.ts";
 import { IDLE_LOCK_CONDITION } from "../rows/columns.ts";
 import { IdleScan } from "../rows/decided-order.ts";
 import { bigintOf, textOf } from "../rows/from-rows.ts";
@@ -12,8 +11,8 @@ import { bytesOf } from "../rows/values.ts";
 import { IDLE_SCAN_MAX, NAMES_MAX } from "../storage-bounds.ts";
 import type { Store } from "../store.ts";
 import { StoreError } from "../store.ts";
-import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
-import { inTransaction, rowsOf, writtenBy } from "./connection/in-transaction.ts";
+import { type Connection, query, type Row, rowsOf, Trip, writtenBy } from "./connection/connection.ts";
+import { inTransaction, repeatedly } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { NOW_US } from "./statements.ts";
 import { mustStillBeOpen, WHILE_OPEN } from "./transaction/assertions.ts";
@@ -78,8 +77,8 @@ export function names(pool: MysqlPool) {
       if (!first) return 0;
       const ids = idle.map((row) => row.id);
       const before = first.nowUs - idleUs;
-      return retry(ROLLED_BACK, () =>
-        pool.write((connection) => inTransaction(connection, () => remove(connection, ids, before))),
+      return repeatedly(pool, (connection) =>
+        inTransaction(connection, () => remove(connection, ids, before)),
       );
     },
   } satisfies Partial<Store>;
@@ -104,8 +103,12 @@ function nameBytes(name: string): Buffer {
 }
 
 function oldRow([id, decidedAt, isIdle, now]: Row) {
-  const decidedAtUs = Number(decidedAt);
-  return { id: bigintOf(id), decidedAtUs, isIdle: Number(isIdle) === 1, nowUs: Number(now) };
+  return {
+    id: bigintOf(id),
+    decidedAtUs: Number(decidedAt),
+    isIdle: Number(isIdle) === 1,
+    nowUs: Number(now),
+  };
 }
 
 async function remove(connection: Connection, ids: readonly bigint[], before: number): Promise<number> {
@@ -119,21 +122,19 @@ async function remove(connection: Connection, ids: readonly bigint[], before: nu
   const idle = rowsOf(read[idleAt]).filter(([id]) => locked.has(id as string));
 
   const save = new Trip("purge_locks");
-  if (idle.length > 0) {
-    const highest = idle.map(([, highest]) => bigintOf(highest)).reduce((a, b) => (a > b ? a : b));
-    save.add(RAISE_FLOOR, highest);
-    const removedAt = save.add(
-      REMOVE,
-      idle.map(([id]) => bigintOf(id)),
-    );
+  if (idle.length === 0) {
     save.addCommit();
-    const results = await connection.run(save);
-    mustStillBeOpen(results.slice(0, -1));
-    return writtenBy(results[removedAt]);
+    await connection.run(save);
+    return 0;
   }
+  const highest = idle.map(([, highest]) => bigintOf(highest)).reduce((a, b) => (a > b ? a : b));
+  const idleIds = idle.map(([id]) => bigintOf(id));
+  save.add(RAISE_FLOOR, highest);
+  const removedAt = save.add(REMOVE, idleIds);
   save.addCommit();
-  await connection.run(save);
-  return 0;
+  const results = await connection.run(save);
+  mustStillBeOpen(results.slice(0, -1));
+  return writtenBy(results[removedAt]);
 }
 
 function addIds(ids: Map<string, bigint>, rows: readonly Row[]): void {

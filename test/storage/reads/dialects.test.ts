@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { withValues } from "../../../server/storage/mysql/connection/sql-text.ts";
-import { statementOf } from "../../../server/storage/mysql/dialect.ts";
+import { statementOf } from "../../../server/storage/mysql/steps.ts";
 import type { Query } from "../../../server/storage/reads/steps.ts";
 import { textOf, valuesOf } from "../../../server/storage/sqlite/dialect.ts";
 

@@ -7,7 +7,6 @@ import type { Span } from "../../../core/span.ts";
 import { beginStatement } from "../../statement-span.ts";
 import { CLOSE_MS_MAX, LOCK_WAIT_S, PACKET_BYTES_BESIDE } from "../../storage-bounds.ts";
 import type { StoreObserver } from "../../store.ts";
-import { StoreError } from "../../store.ts";
 import { ACCESS_DENIED, bugOf, classify, deadlineError } from "./errors.ts";
 import { type SqlValue, withValues } from "./sql-text.ts";
 
@@ -22,10 +21,12 @@ export class Trip {
   mayBeDenied = false;
   /** About how many bytes one statement may have; see `withinBytes`. */
   statementBytesMax = Number.POSITIVE_INFINITY;
+  commits = false;
+  /** Whether a read of it catches up. */
+  catchesUp = false;
   readonly #statements: string[] = [];
   /** The values of each statement. */
   readonly #values: (readonly SqlValue[])[] = [];
-  #commits = false;
 
   constructor(name: string) {
     this.name = name;
@@ -38,26 +39,27 @@ export class Trip {
     return this.#statements.length - 1;
   }
 
+  /**
+   * Adds a read that sees everything that the cluster had committed before it began: a node of Galera applies what other
+   * nodes commit a little late. To be sent by `runCaughtUp`.
+   */
+  addCaughtUp({ mayLag }: Connection, sql: string, ...values: readonly SqlValue[]): number {
+    if (!mayLag) return this.add(sql, ...values);
+    this.catchesUp = true;
+    this.add("SET SESSION wsrep_sync_wait = 1");
+    const at = this.add(sql, ...values);
+    this.add("SET SESSION wsrep_sync_wait = DEFAULT");
+    return at;
+  }
+
   /** Adds COMMIT as the last statement. Until the server answers it, the outcome of the transaction is unknown. */
   addCommit(): void {
     this.add("COMMIT");
-    this.#commits = true;
-  }
-
-  get commits(): boolean {
-    return this.#commits;
+    this.commits = true;
   }
 
   get length(): number {
     return this.#statements.length;
-  }
-
-  get sql(): string {
-    return this.#statements.join(SEPARATOR);
-  }
-
-  get values(): readonly SqlValue[] {
-    return this.#values.flat();
   }
 
   /** What is sent. */
@@ -322,14 +324,23 @@ export async function query(
   return rows as readonly Row[];
 }
 
-/** Whether the error means that the connection was gone before the server had done anything for this loan. */
-export function wasGone(connection: Connection, error: unknown): boolean {
-  return (
-    connection.kept &&
-    connection.answered === 0 &&
-    error instanceof StoreError &&
-    // If COMMIT was sent in that trip, the kind is `unknown_outcome`, and the work may have been committed.
-    error.kind === "transient" &&
-    error.reason === "connection_lost"
-  );
+/** Sends a trip that may have reads that catch up. */
+export async function runCaughtUp(connection: Connection, trip: Trip): Promise<readonly unknown[]> {
+  try {
+    return await connection.run(trip);
+  } catch (error) {
+    // After a failure the connection may keep wsrep_sync_wait = 1, and a later decision on it must not wait.
+    if (trip.catchesUp) connection.destroy(error);
+    throw error;
+  }
+}
+
+/** The rows that a statement of a trip returned. */
+export function rowsOf(result: unknown): readonly Row[] {
+  return result as readonly Row[];
+}
+
+/** How many rows a statement of a trip wrote. */
+export function writtenBy(result: unknown): number {
+  return (result as { readonly affectedRows: number }).affectedRows;
 }

@@ -6,9 +6,8 @@ import { bigintOf, textOf } from "../../rows/from-rows.ts";
 import { CATCH_UP_MS_MAX, REFUSED_AGAIN_MS } from "../../storage-bounds.ts";
 import type { StoreObserver } from "../../store.ts";
 import { StoreError } from "../../store.ts";
-import { addCaughtUp, runCaughtUp } from "../caught-up.ts";
 import { type Reached, reach } from "./connect.ts";
-import { type Connection, query, Trip } from "./connection.ts";
+import { type Connection, query, runCaughtUp, Trip } from "./connection.ts";
 import { askWhetherUsable, type Usability, usabilityOf } from "./usable-server.ts";
 
 const ROWS = `SELECT epoch, server_identity, (SELECT MAX(deadline) FROM rowlock_replica)
@@ -80,7 +79,7 @@ export class Lookout {
     connection.begin(CATCH_UP_MS_MAX);
     try {
       const trip = new Trip("look_caught_up");
-      addCaughtUp(connection, trip, ANY_ROW);
+      trip.addCaughtUp(connection, ANY_ROW);
       await runCaughtUp(connection, trip);
     } catch (error) {
       // The node is used all the same: what it has not applied yet makes decisions conflict, not go wrong.

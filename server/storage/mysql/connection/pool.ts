@@ -20,7 +20,7 @@ import type { DatabaseServer, PoolState, StoreObserver } from "../../store.ts";
 import { isInDoubt, StoreError } from "../../store.ts";
 import { ChosenServer, type OpenedAt } from "./chosen-server.ts";
 import type { Server } from "./connect.ts";
-import { type Connection, wasGone } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 import { isUnusable } from "./usable-server.ts";
 
 /** How often a server that is left looks whether its transactions have finished. */
@@ -345,4 +345,16 @@ function exhausted(): StoreError {
 
 function closedError(): StoreError {
   return new StoreError("unavailable", "closed", "The store is closed.");
+}
+
+/** Whether the error means that the connection was gone before the server had done anything for this loan. */
+function wasGone(connection: Connection, error: unknown): boolean {
+  return (
+    connection.kept &&
+    connection.answered === 0 &&
+    error instanceof StoreError &&
+    // If COMMIT was sent in that trip, the kind is `unknown_outcome`, and the work may have been committed.
+    error.kind === "transient" &&
+    error.reason === "connection_lost"
+  );
 }

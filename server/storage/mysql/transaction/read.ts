@@ -30,8 +30,7 @@ import { prefixRange } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
 import type { Loaded, LoadPlan, LockPlan } from "../../store.ts";
 import { LOCKS_PER_RULE_MAX } from "../../store.ts";
-import { type Connection, type Row, Trip } from "../connection/connection.ts";
-import { rowsOf } from "../connection/in-transaction.ts";
+import { type Connection, type Row, rowsOf, Trip } from "../connection/connection.ts";
 import { isSuccessor, type RuleCache } from "../meta.ts";
 import {
   type Branch,

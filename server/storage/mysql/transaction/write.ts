@@ -32,8 +32,7 @@ import {
 import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
 import type { Writes } from "../../store.ts";
 import { DECIDED_AT_STEP_US, StoreError } from "../../store.ts";
-import { type Connection, Trip } from "../connection/connection.ts";
-import { rowsOf } from "../connection/in-transaction.ts";
+import { type Connection, query, type Trip } from "../connection/connection.ts";
 import { literal, type SqlValue } from "../connection/sql-text.ts";
 import { hasKey, hasSecret } from "../statements.ts";
 import { unchanged, VALUE_WHILE_OPEN, WHILE_OPEN, WriteChain } from "./assertions.ts";
@@ -82,14 +81,9 @@ export async function meantBy(failure: unknown, connection: Connection, { added 
   if (added.length === 0) return failure;
   // The transaction is still open, and a statement that finds a duplicate key locks the existing row, so this read
   // sees it.
-  const look = new Trip("duplicate_request");
-  look.add(
-    REQUESTS,
-    added.map(({ requestId }) => requestKeyOf(requestId)),
-  );
+  const keys = added.map(({ requestId }) => requestKeyOf(requestId));
   try {
-    const [requests] = await connection.run(look);
-    if (rowsOf(requests).length > 0) return failure;
+    if ((await query(connection, "duplicate_request", REQUESTS, keys)).length > 0) return failure;
   } catch (error) {
     return error;
   }
