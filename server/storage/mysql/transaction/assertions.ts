@@ -5,14 +5,18 @@
 //   node rolls it back in mid-trip, for another node's writes, MariaDB 10.11 reports success and commits the rest one
 //   by one.
 
+import { partsOf } from "../../../core/bounds.ts";
 import { requestKeyOf } from "../../rows/request-key.ts";
-import { CLOCK_BEHIND_US_MAX } from "../../storage-bounds.ts";
-import type { Writes } from "../../store.ts";
-import { StoreError } from "../../store.ts";
+import {
+  CLOCK_BEHIND_US_MAX,
+  ROW_BYTES_BESIDE,
+  ROW_BYTES_MAX,
+  STATEMENT_BYTES_BESIDE,
+} from "../../storage-bounds.ts";
+import { StoreError, type Writes } from "../../store.ts";
 import type { Trip } from "../connection/connection.ts";
 import { literal, type SqlValue, withValues } from "../connection/sql-text.ts";
-import { NOW_US, SHARED_NOWAIT } from "../statements.ts";
-import { bytesOfValues, withinBytes } from "./long-statements.ts";
+import { NOW_US } from "../statements.ts";
 import type { Assumptions, Read } from "./read.ts";
 
 const ABORT_IF = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
@@ -38,35 +42,6 @@ export interface MetaCondition {
   readonly lock: string;
   /** Whether the condition also reads request ids. */
   readonly readsRequests: boolean;
-}
-
-/** Asserts that the preceding write wrote `rows` rows, and that the condition is met. */
-export function assertAllWritten(trip: Trip, rows: number, condition: MetaCondition | null): void {
-  if (!condition) trip.add(`${ABORT_IF} ROW_COUNT() <> ?`, rows);
-  else
-    trip.add(
-      `${ABORT_IF} NOT (ROW_COUNT() = ? AND ${condition.sql}) ${condition.lock}`,
-      rows,
-      ...condition.values,
-    );
-}
-
-/** An expression for the truth of the condition, for use in a statement. */
-function isMet({ sql, values, lock }: MetaCondition): string {
-  return `(SELECT ${withValues(sql, values)} FROM rowlock_meta WHERE id = 1 ${lock})`;
-}
-
-/**
- * The clause that locks the rules in an assertion that no rule has changed. Needed if the transaction leaves waiters: a
- * server that changes a rule sees only committed claims. Without the lock, a claim that waits under the old rule
- * although the new rule would grant it could wait until some later decision about its lock. So the assertion comes
- * directly before COMMIT, where it collides with a concurrent change; the lock lasts only until that COMMIT, in the
- * same trip. It is not enough that all servers will soon decide by the new rules: a server decides again only about
- * locks whose waiters it serves itself, so a release on another server that grants nothing under the old rule would
- * strand them.
- */
-export function rulesLock(impatient: boolean): string {
-  return impatient ? SHARED_NOWAIT : "LOCK IN SHARE MODE";
 }
 
 /** Asserts that the rules still have this revision, and locks them. */
@@ -166,7 +141,11 @@ export class WriteChain {
   #insert(sql: string, rows: readonly (readonly SqlValue[])[], condition: MetaCondition | null): void {
     const conditions = [
       ...(this.#rows === null ? [] : [this.#isWritten]),
-      ...(condition ? [isMet(condition)] : []),
+      ...(condition
+        ? [
+            `(SELECT ${withValues(condition.sql, condition.values)} FROM rowlock_meta WHERE id = 1 ${condition.lock})`,
+          ]
+        : []),
     ].join(" AND ");
     const [key = null, ...first] = rows[0] ?? [];
     const open = withValues(VALUE_WHILE_OPEN, [key]);
@@ -178,11 +157,51 @@ export class WriteChain {
 
   /** Adds the check of the last write, and so of all writes, and of the condition. Must directly follow that write. */
   check(condition: MetaCondition | null): void {
-    if (this.#rows !== null) assertAllWritten(this.#trip, this.#rows, condition);
+    if (this.#rows === null) return;
+    if (!condition) {
+      this.#trip.add(`${ABORT_IF} ROW_COUNT() <> ?`, this.#rows);
+      return;
+    }
+    const { sql, values, lock } = condition;
+    this.#trip.add(`${ABORT_IF} NOT (ROW_COUNT() = ? AND ${sql}) ${lock}`, this.#rows, ...values);
   }
 
   /** Whether the last write wrote all of its rows. */
   get #isWritten(): string {
     return `ROW_COUNT() = ${this.#rows}`;
   }
+}
+
+/** Parts of at most `countMax` items, whose statements have about `bytesMax` bytes at most; one item at least in each. */
+export function withinBytes<Item>(
+  items: readonly Item[],
+  countMax: number,
+  bytesMax: number,
+  bytesOf: (item: Item) => number,
+): (readonly Item[])[] {
+  // Nearly always so, and then nothing is measured.
+  if (items.length * ROW_BYTES_MAX + STATEMENT_BYTES_BESIDE <= bytesMax) return partsOf(items, countMax);
+  const parts: Item[][] = [];
+  let left = 0;
+  for (const item of items) {
+    const bytes = bytesOf(item);
+    const part = parts.at(-1);
+    if (part && part.length < countMax && bytes <= left) part.push(item);
+    else {
+      parts.push([item]);
+      left = bytesMax - STATEMENT_BYTES_BESIDE;
+    }
+    left -= bytes;
+  }
+  return parts;
+}
+
+/** About how long a row of these values is as text, if all bytes are written in hexadecimal digits. */
+export function bytesOfValues(values: readonly SqlValue[]): number {
+  let bytes = ROW_BYTES_BESIDE;
+  for (const value of values) {
+    if (Buffer.isBuffer(value)) bytes += 2 * value.length;
+    else if (typeof value === "string") bytes += 2 * Buffer.byteLength(value);
+  }
+  return bytes;
 }

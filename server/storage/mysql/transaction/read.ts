@@ -1,9 +1,8 @@
 // What a decision uses, from either source. `load` locks the rows and reads them. `LockCache` returns what this server
 // itself last wrote, which the transaction must then prove to be current.
 //
-// A load locks the guard rows first, exclusively, by primary key in
-// ascending order. Later statements read everything else, including the clock, so that none of it is older than the
-// locks.
+// A load locks the guard rows first, exclusively, by primary key in ascending order. Later statements read everything
+// else, including the clock, so that none of it is older than the locks.
 //
 // Every statement that could lock names its index: on a small table the optimizer would scan all rows and wait for
 // guard rows that other transactions hold.
@@ -28,8 +27,7 @@ import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER } from "../../rows/places.ts";
 import { type KeyOwner, takenBy } from "../../rows/request-key.ts";
 import { prefixRange } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
-import type { Loaded, LoadPlan, LockPlan } from "../../store.ts";
-import { LOCKS_PER_RULE_MAX } from "../../store.ts";
+import { LOCKS_PER_RULE_MAX, type Loaded, type LoadPlan } from "../../store.ts";
 import { type Connection, type Row, rowsOf, Trip } from "../connection/connection.ts";
 import { isSuccessor, type RuleCache } from "../meta.ts";
 import {
@@ -93,16 +91,11 @@ export async function load(
   rules: RuleCache,
   clock: DatabaseClock,
 ): Promise<Read> {
-  if (!plan.rule) {
-    const trip = new Trip("load");
-    trip.add(BEGIN);
-    return read(connection, trip, plan, rules, clock);
-  }
-  const trip = new Trip("load_rule");
-  const { from, below } = prefixRange(plan.rule.prefix);
+  const trip = new Trip(plan.rule ? "load_rule" : "load");
   trip.add(BEGIN);
-  trip.add(RULES_LOCK);
-  if (plan.rule.rulesOnly) return read(connection, trip, plan, rules, clock);
+  if (plan.rule) trip.add(RULES_LOCK);
+  if (!plan.rule || plan.rule.rulesOnly) return read(connection, trip, plan, rules, clock);
+  const { from, below } = prefixRange(plan.rule.prefix);
   const idsAt = trip.add(WAITED_FOR, plan.rule.afterLockId, from, below);
   const results = await connection.run(trip);
   const locks = rowsOf(results[idsAt]).map(([id]) => ({
@@ -174,18 +167,10 @@ function branchesOf(plan: LoadPlan, planned: ReadonlySet<bigint>): Branch[] {
   const isPlanned = ({ lockId }: ClaimKey) => planned.has(lockId);
   // The guard rows of the plan are read anyway, with their holders.
   branches.push(...claimsByKey(LISTS, plan.claims.filter(isPlanned)).slice(1));
-  branches.push(
-    ...claimsByKey(
-      LISTS,
-      plan.claims.filter((key) => !isPlanned(key)),
-    ),
-  );
-  branches.push(
-    ...claimsByRequest(
-      LISTS_BY_REQUEST,
-      plan.requestIds.filter((id) => !isServerMade(id)),
-    ),
-  );
+  const others = plan.claims.filter((key) => !isPlanned(key));
+  branches.push(...claimsByKey(LISTS, others));
+  const ofClients = plan.requestIds.filter((id) => !isServerMade(id));
+  branches.push(...claimsByRequest(LISTS_BY_REQUEST, ofClients));
   const serverMade = plan.requestIds.filter(isServerMade);
   if (serverMade.length > 0 && planned.size > 0)
     branches.push([BY_SERVER_MADE_REQUEST, [...planned], serverMade]);
@@ -209,8 +194,8 @@ function addBranches(trip: Trip, branches: readonly Branch[]): number[] {
  * Reads what only the guard rows reveal: records, what is due, and the heads of queues that the plan did not expect.
  */
 async function readFurther(connection: Connection, plan: LoadPlan, rows: ReadRows): Promise<void> {
-  const unread = plan.locks.filter((lock) => !lock.likelyQueue && isWaitedFor(rows, lock));
-  const { recorded, passed, nowUs } = rows;
+  const { locks, recorded, passed, nowUs } = rows;
+  const unread = plan.locks.filter(({ id, likelyQueue }) => !likelyQueue && locks.get(id)?.waiting);
   if (unread.length === 0 && recorded.length === 0 && passed.length === 0) return;
   const trip = new Trip(recorded.length > 0 ? "load_records" : "load_queues");
   const places = addBranches(trip, [
@@ -223,18 +208,13 @@ async function readFurther(connection: Connection, plan: LoadPlan, rows: ReadRow
   if (recordsAt !== null) rows.takeRecords(rowsOf(results[recordsAt]));
 }
 
-function isWaitedFor({ locks }: ReadRows, { id }: LockPlan): boolean {
-  return (locks.get(id)?.waiting ?? 0) > 0;
-}
-
 /** Returns the heads of all queues by lock, and whether each is the whole queue. */
 function queuesOf(plan: LoadPlan, rows: ReadRows): Loaded["queues"] {
-  const { locks } = rows;
-  const waitedFor = plan.locks.filter((lock) => isWaitedFor(rows, lock));
   const queues = new Map<bigint, { head: readonly Claim[]; complete: boolean }>();
-  for (const { id, heads } of waitedFor) {
+  for (const { id, heads } of plan.locks) {
+    const waiting = rows.locks.get(id)?.waiting ?? 0;
+    if (waiting === 0) continue;
     const head = rows.heads.get(id) ?? [];
-    const waiting = locks.get(id)?.waiting ?? 0;
     queues.set(id, { head, complete: head.length < heads || head.length >= waiting });
   }
   return queues;

@@ -30,24 +30,26 @@ import {
   writtenClaimValues,
 } from "../../rows/values.ts";
 import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
-import type { Writes } from "../../store.ts";
-import { DECIDED_AT_STEP_US, StoreError } from "../../store.ts";
+import { DECIDED_AT_STEP_US, StoreError, type Writes } from "../../store.ts";
 import { type Connection, query, type Trip } from "../connection/connection.ts";
 import { literal, type SqlValue } from "../connection/sql-text.ts";
 import { hasKey, hasSecret } from "../statements.ts";
-import { unchanged, VALUE_WHILE_OPEN, WHILE_OPEN, WriteChain } from "./assertions.ts";
+import {
+  bytesOfValues,
+  unchanged,
+  VALUE_WHILE_OPEN,
+  WHILE_OPEN,
+  WriteChain,
+  withinBytes,
+} from "./assertions.ts";
 import { assignments } from "./assignments.ts";
 import { CASE_ID, guardSets, holderCase } from "./guard-sets.ts";
-import { bytesOfValues, withinBytes } from "./long-statements.ts";
 import type { Read } from "./read.ts";
 
-/**
- * Up to this many changed claims are written by one statement. If there are more, each statement writes the claims that
- * have the same new state.
- */
+/** Up to this many changed claims are written by one statement; more by one for each new state. */
 const CHANGED_TOGETHER_MAX = 4;
 
-/** The same for guard rows: if there are more, each statement writes those whose holders change alike. */
+/** The same for guard rows: more are written by one statement for each kind of change of their holders. */
 const GUARDS_TOGETHER_MAX = 6;
 
 const HOLDER_ENDS = `COALESCE(holder_deadline, ${NEVER_DUE_US})`;
@@ -72,9 +74,7 @@ const RAISE_RULES_REVISION = `UPDATE rowlock_meta
 
 const REQUESTS = "SELECT 1 FROM rowlock_request FORCE INDEX (PRIMARY) WHERE request_key IN (?) LIMIT 1";
 
-/**
- * Returns what a failure to write means: an Error if a claim's ticket number already exists, which only a bug can cause.
- */
+/** Returns what a failure to write means: an Error if a claim's ticket number already exists, which only a bug can cause. */
 export async function meantBy(failure: unknown, connection: Connection, { added }: Writes): Promise<unknown> {
   if (!(failure instanceof StoreError) || failure.reason !== "duplicate_request") return failure;
   // Two nodes of Galera that write a limit rule at once may also cause a duplicate key: the decision is retried.
@@ -90,17 +90,13 @@ export async function meantBy(failure: unknown, connection: Connection, { added 
   return new Error("A claim was added with the ticket number of another claim.", { cause: failure });
 }
 
-export interface WriteOptions {
-  /** The clause that locks the rules; empty if they need no lock. */
-  readonly lockOfRules: string;
-  /** Whether guard rows may be locked in any order, because the transaction waits for no row lock. */
-  readonly mayReorder: boolean;
-}
-
 /**
  * Adds the statements that write the rows. The guard rows come first: if they are not locked yet, these statements
  * lock them, and only at the assumed revisions. The last statement verifies that everything was written and that the
  * assumptions hold. It is the last one that adds rows, or one more.
+ *
+ * `lockOfRules`: the clause that locks the rules; empty if they need no lock. `mayReorder`: guard rows may be locked in any
+ * order, because the transaction waits for no row lock.
  */
 export function addWrites(
   trip: Trip,
@@ -108,11 +104,15 @@ export function addWrites(
   moves: Moves,
   records: RecordWrites | null,
   read: Read,
-  { lockOfRules, mayReorder }: WriteOptions,
+  lockOfRules: string,
+  mayReorder: boolean,
 ): void {
   const { before, assumptions, loaded } = read;
   const chain = new WriteChain(trip);
-  const bytesOfGuard = ({ id }: Lock) => bytesOfHolder(moves.holders.get(id)?.holder ?? null);
+  const bytesOfGuard = ({ id }: Lock) => {
+    const holder = moves.holders.get(id)?.holder;
+    return bytesOfValues(holder ? holderValuesBy(asIs, holder) : []);
+  };
   for (const locks of guardsAlike(writes.locks, moves, mayReorder))
     for (const part of withinBytes(locks, UPDATE_ROWS_MAX, trip.statementBytesMax, bytesOfGuard))
       addGuardUpdate(chain, part, moves, before, loaded.atLeastUs, assumptions !== null);
@@ -134,10 +134,6 @@ export function addWrites(
   if (writes.rule) addRuleWrites(trip, writes.rule);
 }
 
-function bytesOfHolder(holder: Claim | null): number {
-  return bytesOfValues(holder ? holderValuesBy(asIs, holder) : []);
-}
-
 function addedRows(
   { added, ended, requests }: Moves,
   { noted = [] }: Writes,
@@ -146,13 +142,12 @@ function addedRows(
   return [
     { sql: ADD_CLAIMS, rows: added.map((claim) => claimValuesBy(asIs, claim)) },
     { sql: ADD_TO_HISTORY, rows: ended.map((claim) => historyValuesBy(asIs, claim)) },
-    { sql: ADD_REQUESTS, rows: requests.map(requestValues) },
+    {
+      sql: ADD_REQUESTS,
+      rows: requests.map((claim) => [requestKeyOf(claim.requestId), claim.lockId, claim.ticketNumber]),
+    },
     { sql: ADD_CHANGES, rows: noted.map((change) => changeValues(change, nowUs)) },
   ].filter(({ rows }) => rows.length > 0);
-}
-
-function requestValues({ requestId, lockId, ticketNumber }: Claim): SqlValue[] {
-  return [requestKeyOf(requestId), lockId, ticketNumber];
 }
 
 function addClaimUpdates(
