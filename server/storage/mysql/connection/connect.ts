@@ -4,9 +4,8 @@
 import type { Socket } from "node:net";
 import type { MysqlAddress } from "../../database-url.ts";
 import { CONNECT_MS_MAX } from "../../storage-bounds.ts";
-import type { StoreObserver } from "../../store.ts";
-import { StoreError } from "../../store.ts";
-import { Connection, type Row, Trip } from "./connection.ts";
+import { StoreError, type StoreObserver } from "../../store.ts";
+import { Connection, query, type Row, Trip } from "./connection.ts";
 import { classify, deadlineError } from "./errors.ts";
 import { connectTo, logIn, withPassword } from "./login.ts";
 import {
@@ -31,9 +30,10 @@ export interface Server {
   /** Product and version: `MariaDB 10.11.19`. */
   readonly product: string;
   /**
-   * Identifies this database. It is the uuid of the server or, while the server is a usable member of a Galera cluster
-   * or a replication group, the id of that cluster or group, whose members do not lose what they have acknowledged. MariaDB: the `server_id`, which differs between a server and its replicas (its `server_uid` changes
-   * whenever it moves to another address). TiDB: null, because each connection may lead to another of its servers.
+   * Identifies this database: by the uuid of the server or, while it is a usable member of a Galera cluster or a
+   * replication group, the id of that, whose members do not lose what they have acknowledged. MariaDB: the `server_id`,
+   * which differs between a server and its replicas (its `server_uid` changes whenever it moves to another address).
+   * TiDB: null, because each connection may lead to another of its servers.
    */
   readonly identity: string | null;
   /** Whether the server is a node of such a cluster or group. */
@@ -65,12 +65,8 @@ export async function openConnection(address: MysqlAddress, observer: StoreObser
 }
 
 /** The same within `withinMs`, also to a server that cannot be used: it must not be written. */
-export async function reach(
-  address: MysqlAddress,
-  observer: StoreObserver,
-  withinMs: number,
-): Promise<Reached> {
-  return await withPassword(address, (present) => attempt(present, observer, withinMs));
+export function reach(address: MysqlAddress, observer: StoreObserver, withinMs: number): Promise<Reached> {
+  return withPassword(address, (present) => attempt(present, observer, withinMs));
 }
 
 async function attempt(address: MysqlAddress, observer: StoreObserver, withinMs: number): Promise<Reached> {
@@ -80,12 +76,7 @@ async function attempt(address: MysqlAddress, observer: StoreObserver, withinMs:
     const connection = await handshake(address, socket, observer);
     observer.connection("opened");
     try {
-      const { server, version, mayLag, usability } = await setUp(connection, socket);
-      connection.serverIdentity = server.identity;
-      connection.setsPatience = version.includes("MariaDB");
-      connection.skipsLocked = skipsLocked(version);
-      connection.mayLag = mayLag;
-      return { connection, server, usability };
+      return await setUp(connection, socket);
     } catch (error) {
       connection.destroy(error);
       throw error;
@@ -118,10 +109,7 @@ async function handshake(
   return new Connection(driver, socket, observer);
 }
 
-async function setUp(
-  connection: Connection,
-  socket: Socket,
-): Promise<{ server: Server; version: string; mayLag: boolean; usability: Usability }> {
+async function setUp(connection: Connection, socket: Socket): Promise<Reached> {
   const trip = new Trip("set_up");
   for (const statement of firstStatements(SERVING)) trip.add(statement);
   const variablesAt = trip.add(VARIABLES);
@@ -140,13 +128,14 @@ async function setUp(
   const version = variables.get("version") ?? "";
   const server = variables.get("server_uuid") || `server_id ${variables.get("server_id")}`;
   const identity = version.includes("TiDB") ? null : (cluster ?? server);
+  connection.serverIdentity = identity;
+  connection.setsPatience = version.includes("MariaDB");
+  connection.skipsLocked = skipsLocked(version);
+  connection.mayLag = variables.get("wsrep_on") === "ON";
   const localHost = socket.localAddress ?? null;
-  const mayLag = variables.get("wsrep_on") === "ON";
-  const isCluster = cluster !== null;
   return {
-    server: { product: productOf(version), identity, isCluster, localHost },
-    version,
-    mayLag,
+    connection,
+    server: { product: productOf(version), identity, isCluster: cluster !== null, localHost },
     usability,
   };
 }
@@ -155,9 +144,7 @@ async function setUp(
 async function correct(connection: Connection, variables: ReadonlyMap<string, string>): Promise<void> {
   connection.packetMax = packetMax(variables);
   for (const [name, statement] of corrections(variables, SERVING)) {
-    const trip = new Trip("set_up");
-    trip.add(statement);
-    await connection.run(trip).catch((error: unknown) => {
+    await query(connection, "set_up", statement).catch((error: unknown) => {
       if (error instanceof StoreError && error.kind === "transient") throw error;
       throw cannotSet(name, statement, error instanceof Error ? error.cause : error);
     });
@@ -176,10 +163,7 @@ function skipsLocked(version: string): boolean {
   return version.includes("MariaDB") ? major > 10 || minor >= 6 : major >= 8;
 }
 
-/**
- * No work had begun, so a connection that is lost here means that the server is away: `transient` becomes
- * `unavailable`.
- */
+/** No work had begun, so a connection that is lost here means that the server is away. */
 function away(error: StoreError): StoreError {
   if (error.kind !== "transient") return error;
   return new StoreError("unavailable", error.reason, error.message, { cause: error.cause });
