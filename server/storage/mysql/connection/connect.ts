@@ -8,15 +8,7 @@ import { StoreError, type StoreObserver } from "../../store.ts";
 import { Connection, query, type Row, Trip } from "./connection.ts";
 import { classify, deadlineError } from "./errors.ts";
 import { connectTo, logIn, withPassword } from "./login.ts";
-import {
-  cannotSet,
-  corrections,
-  endedAtOnce,
-  firstStatements,
-  packetMax,
-  SERVING,
-  SESSION_VARIABLES,
-} from "./session.ts";
+import { correctSession, endedAtOnce, firstStatements, SERVING, SESSION_VARIABLES } from "./session.ts";
 import { askWhetherUsable, type Usability, usabilityOf } from "./usable-server.ts";
 
 // SHOW returns no row for a variable that this server lacks, whereas @@name would fail.
@@ -124,7 +116,10 @@ async function setUp(connection: Connection, socket: Socket): Promise<Reached> {
     (results[variablesAt] as Row[]).map(([name, value]) => [String(name), String(value)]),
   );
   // A server that cannot be written is only looked at.
-  if (usability.refusal === null) await correct(connection, variables);
+  if (usability.refusal === null)
+    connection.packetMax = await correctSession(variables, SERVING, (sql) =>
+      query(connection, "set_up", sql),
+    );
   const version = variables.get("version") ?? "";
   const server = variables.get("server_uuid") || `server_id ${variables.get("server_id")}`;
   const identity = version.includes("TiDB") ? null : (cluster ?? server);
@@ -138,17 +133,6 @@ async function setUp(connection: Connection, socket: Socket): Promise<Reached> {
     server: { product: productOf(version), identity, isCluster: cluster !== null, localHost },
     usability,
   };
-}
-
-/** Sets what this server's own settings got wrong, which on most servers is nothing. */
-async function correct(connection: Connection, variables: ReadonlyMap<string, string>): Promise<void> {
-  connection.packetMax = packetMax(variables);
-  for (const [name, statement] of corrections(variables, SERVING)) {
-    await query(connection, "set_up", statement).catch((error: unknown) => {
-      if (error instanceof StoreError && error.kind === "transient") throw error;
-      throw cannotSet(name, statement, error instanceof Error ? error.cause : error);
-    });
-  }
 }
 
 function productOf(version: string): string {

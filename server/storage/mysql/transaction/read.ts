@@ -190,9 +190,7 @@ function addBranches(trip: Trip, branches: readonly Branch[]): number[] {
   return places;
 }
 
-/**
- * Reads what only the guard rows reveal: records, what is due, and the heads of queues that the plan did not expect.
- */
+/** Reads what only the guard rows reveal: records, what is due, and the heads of queues that the plan did not expect. */
 async function readFurther(connection: Connection, plan: LoadPlan, rows: ReadRows): Promise<void> {
   const { locks, recorded, passed, nowUs } = rows;
   const unread = plan.locks.filter(({ id, likelyQueue }) => !likelyQueue && locks.get(id)?.waiting);
