@@ -1,7 +1,6 @@
-// What the reads of this folder ask of a database. Each read is a generator: it yields steps, receives their rows, and
-// returns what was asked for. So it is one text for all databases, although SQLite answers synchronously and MySQL
-// asynchronously. The text is SQL as MySQL has it. `mysql/dialect.ts` and `sqlite/dialect.ts` say what each database reads
-// instead, and `mysql/steps.ts` and `sqlite/steps.ts` run the steps.
+// What the reads of this folder ask of a database. Each read is a generator, which yields steps and receives their rows. So it
+// is one text for all databases, although SQLite answers synchronously and MySQL asynchronously. The text is SQL as MySQL has
+// it. `mysql/steps.ts` and `sqlite/steps.ts` run the steps and say, with `sqlite/dialect.ts`, what is read instead.
 
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import type { Row } from "../rows/from-rows.ts";
@@ -38,7 +37,11 @@ export interface Runner {
   /** Runs steps that write: on SQLite as one transaction, on MySQL each as its own, which is repeated after a rollback. */
   write<Answer>(steps: Steps<Answer>): Promise<Answer>;
   /** Runs steps as of one moment, except on SQLite across a pause. May call `steps` again, and takes `msMax` at most. */
-  snapshot<Answer>(steps: () => Steps<Answer>, how?: SnapshotOptions): Promise<Answer>;
+  snapshot<Answer>(
+    steps: () => Steps<Answer>,
+    /** `isCaughtUp`: it has everything that a cluster had committed before. */
+    how?: { readonly msMax?: number; readonly isCaughtUp?: boolean },
+  ): Promise<Answer>;
   /** About how many rows a table has. */
   count(table: "rowlock_history" | "rowlock_change"): Promise<number>;
   /** Call with how many ended claims were deleted. */
@@ -50,10 +53,9 @@ export interface Runner {
   readonly sliceMax: number;
 }
 
-export interface SnapshotOptions {
-  readonly msMax?: number;
-  /** It has everything that a cluster had committed before. */
-  readonly isCaughtUp?: boolean;
+/** Runs one step; returns the rows of each of its lists. */
+export function* answers(step: Step): Steps<readonly (readonly Row[])[]> {
+  return yield step;
 }
 
 /** Reads the rows of all these queries, in no order. */
@@ -63,15 +65,13 @@ export function* rowsOf(name: string, ...queries: readonly Query[]): Steps<reado
   return rows;
 }
 
-export interface Timed {
-  readonly nowUs: number;
-  readonly rows: readonly Row[];
-}
-
 export const CLOCK: Query = ["SELECT :now"];
 
 /** Reads the same and a clock after it, so that no remaining time is reported too long. */
-export function* timed(name: string, ...queries: readonly Query[]): Steps<Timed> {
+export function* timed(
+  name: string,
+  ...queries: readonly Query[]
+): Steps<{ readonly nowUs: number; readonly rows: readonly Row[] }> {
   const [rows = [], clock] = yield { name, lists: [queries, [CLOCK]] };
   return { nowUs: Number(clock?.[0]?.[0]), rows };
 }
