@@ -11,13 +11,17 @@ import {
   CONNECT_MS_MAX,
   IDLE_MS_MAX,
   IDLE_SWEEP_MS,
-  LEAVE_MS_MAX,
   LOAN_MS_MAX,
   POOL_WAIT_MS_MAX,
   POOL_WAITING_MAX,
 } from "../../storage-bounds.ts";
-import type { DatabaseServer, PoolState, StoreObserver } from "../../store.ts";
-import { isInDoubt, StoreError } from "../../store.ts";
+import {
+  type DatabaseServer,
+  isInDoubt,
+  type PoolState,
+  StoreError,
+  type StoreObserver,
+} from "../../store.ts";
 import { ChosenServer, type OpenedAt } from "./chosen-server.ts";
 import type { Server } from "./connect.ts";
 import type { Connection } from "./connection.ts";
@@ -29,31 +33,29 @@ const LEAVE_LOOK_MS = 5;
 export class MysqlPool {
   /** Called when a connection is lost or the server has changed: the database may have lost or changed data. */
   onBroken = () => {};
+  /** The server of the newest connection; null before the first one. */
+  server: Server | null = null;
+  /** How often a new connection has led to another server than the connection before it. */
+  serverChanges = 0;
   readonly #pool: Pool<Connection>;
   readonly #servers: ChosenServer;
   readonly #size: number;
   readonly #open = new Set<Connection>();
   /** The one that was given back last is lent first. */
-  readonly #idle: IdleConnection[] = [];
+  readonly #idle: { readonly connection: Connection; readonly sinceMs: number }[] = [];
   #sweep: NodeJS.Timeout | undefined;
   /** The start times of failed attempts to connect, by their errors. */
   readonly #attempts = new WeakMap<object, number>();
   readonly #closing = new Set<Promise<void>>();
-  #server: Server | null = null;
-  #serverChanges = 0;
   #generation = 0;
   #closed = false;
 
   constructor(address: MysqlAddress, size: number, observer: StoreObserver) {
-    this.#servers = new ChosenServer(address, observer, {
-      now: () => this.#leaveNow(),
-      soon: () => this.#leaveSoon(),
-    });
+    this.#servers = new ChosenServer(address, observer, (withinMs) => this.#leave(withinMs));
     this.#size = size;
     this.#pool = new Pool<Connection>({
       create: () => this.#connect(),
-      // Tarn keeps a lost connection, or one to an earlier server, until it is about to lend it or the idle limit
-      // passes.
+      // Tarn keeps a connection that may not be lent until it is about to lend it, or the idle limit passes.
       validate: (connection) => this.#mayBeLent(connection),
       destroy: (connection) => this.#end(connection),
       min: 0,
@@ -64,26 +66,15 @@ export class MysqlPool {
       destroyTimeoutMillis: 2 * CLOSE_MS_MAX,
       idleTimeoutMillis: IDLE_MS_MAX,
       reapIntervalMillis: IDLE_SWEEP_MS,
-      // Only one caller receives the error of a failed attempt; the other callers should not wait long for the next
-      // attempt.
+      // Only one caller receives the error of a failed attempt; the others should not wait long for the next one.
       createRetryIntervalMillis: 1,
       propagateCreateError: true,
     });
   }
 
-  /** The server of the newest connection; null before the first one. */
-  get server(): Server | null {
-    return this.#server;
-  }
-
   /** Whether that server is a node of a cluster. */
   get isCluster(): boolean {
-    return this.#server?.isCluster ?? false;
-  }
-
-  /** How often a new connection has led to another server than the connection before it. */
-  get serverChanges(): number {
-    return this.#serverChanges;
+    return this.server?.isCluster ?? false;
   }
 
   /** The servers of a database that has several addresses, as of the last looks; empty: it has one. */
@@ -162,10 +153,7 @@ export class MysqlPool {
     this.onBroken();
   }
 
-  /**
-   * Refuses all callers, including waiting ones; closes connections gracefully after their work has ended. Can be
-   * called twice.
-   */
+  /** Refuses all callers, also waiting ones; closes connections after their work has ended. Can be called twice. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#sweep);
@@ -182,14 +170,9 @@ export class MysqlPool {
     else if (isInDoubt(error) && (error as StoreError).reason === "timeout") this.#servers.stuck();
   }
 
-  #leaveNow(): void {
+  async #leave(withinMs: number): Promise<void> {
     this.renew();
-    for (const connection of this.#lentBefore()) connection.destroy(movedError());
-  }
-
-  async #leaveSoon(): Promise<void> {
-    this.renew();
-    const untilMs = performance.now() + LEAVE_MS_MAX;
+    const untilMs = performance.now() + withinMs;
     while (this.#lentBefore().length > 0 && performance.now() < untilMs) await sleep(LEAVE_LOOK_MS);
     for (const connection of this.#lentBefore()) connection.destroy(movedError());
   }
@@ -209,15 +192,11 @@ export class MysqlPool {
       } catch (error) {
         if (this.#closed) throw closedError();
         if (error instanceof TimeoutError) throw exhausted();
-        // The error belongs to an attempt to connect that started for an earlier caller, which has since received
-        // another connection.
-        if (!this.#isFromBefore(error, askedMs)) throw error;
+        // An attempt to connect may have begun for an earlier caller, which has since received another connection.
+        const beganMs = this.#attempts.get(error as object) ?? Number.POSITIVE_INFINITY;
+        if (beganMs >= askedMs) throw error;
       }
     }
-  }
-
-  #isFromBefore(error: unknown, ms: number): boolean {
-    return (this.#attempts.get(error as object) ?? Number.POSITIVE_INFINITY) < ms;
   }
 
   /** An idle connection that may be lent. Tarn gets those that may not, and drops them. */
@@ -265,8 +244,7 @@ export class MysqlPool {
   }
 
   async #connect(): Promise<Connection> {
-    // Tarn no longer counts connections that are still closing, so wait for them: there must not be too many
-    // connections.
+    // Tarn no longer counts connections that are still closing, and there must not be too many.
     await Promise.all(this.#closing);
     const beganMs = performance.now();
     const { connection, server } = await this.#openOne().catch((error: object) => {
@@ -294,10 +272,10 @@ export class MysqlPool {
 
   /** If the address now leads to another server, connections to the old server must not be used beside the new one. */
   #meet(server: Server): void {
-    const before = this.#server?.identity ?? null;
-    this.#server = server;
+    const before = this.server?.identity ?? null;
+    this.server = server;
     if (before === null || server.identity === null || before === server.identity) return;
-    this.#serverChanges += 1;
+    this.serverChanges += 1;
     this.renew();
   }
 
@@ -314,11 +292,6 @@ export class MysqlPool {
     this.#closing.delete(closed);
     this.#open.delete(connection);
   }
-}
-
-interface IdleConnection {
-  readonly connection: Connection;
-  readonly sinceMs: number;
 }
 
 /** What `work` promises, also if it throws at once. */
