@@ -11,7 +11,6 @@ import { type Applied, isOfTrial, runPending, type Schema, sqliteSchema } from "
 
 export interface MigrationStatus {
   readonly applied: readonly string[];
-  /** Migrations that this server has and the database has not had. */
   readonly pending: readonly string[];
   /** Migrations that the database has had and this server does not know: a newer server made the schema. */
   readonly unknown: readonly string[];
@@ -19,7 +18,6 @@ export interface MigrationStatus {
   readonly breaking: readonly string[];
   /** Whether a version from before the first release made the schema. Then nothing else is known of it. */
   readonly isOfTrial: boolean;
-  /** The servers that use the database. */
   readonly fleet: Fleet;
 }
 

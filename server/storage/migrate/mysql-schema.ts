@@ -134,7 +134,6 @@ async function acceptedAddress(address: MysqlAddress): Promise<MysqlAddress> {
   });
 }
 
-/** A connection of the driver. */
 interface DriverConnection {
   readonly threadId: number;
   query(sql: string, done: (error: unknown, rows: unknown) => void): void;
@@ -220,7 +219,6 @@ async function fleetOf(knex: Knex): Promise<Fleet> {
   };
 }
 
-/** Repeats `attempt` while another server migrates, and logs that it waits. */
 function inTurn<Answer>(
   { log = () => {}, lockWaitMs }: MigratePatience,
   attempt: () => Promise<Answer>,
@@ -282,7 +280,6 @@ function doesAnotherMigrate(error: unknown): error is unknown {
   return !(error instanceof StoreError) && [ROW_LOCKED, "deadlock"].includes(classify(error).error.reason);
 }
 
-/** Another migrator has the turn. */
 class TurnTaken extends Error {}
 
 class ClusterTurn {

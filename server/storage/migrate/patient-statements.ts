@@ -22,7 +22,6 @@ export const ATTEMPT_LIMITS: ConnectionLimits = {
   statementS: null,
   tableLockS: 1,
 };
-/** Between two attempts, the servers catch up. */
 const PAUSE_MS = 1_000;
 /** When a waiting attempt asks who is in the way. Only they still use the table then, because all others wait behind it. */
 const LOOK_AFTER_MS = 500;
@@ -34,16 +33,12 @@ const STATEMENT_LENGTH_MAX = 80;
 export interface MigratePatience {
   /** Called with a message while it waits, at most every LOG_EVERY_MS. */
   readonly log?: (message: string) => void;
-  /** For another server that migrates. */
   readonly lockWaitMs?: number;
-  /** For a table, each time. */
   readonly tableWaitMs?: number;
 }
 
-/** The connections of one migration. */
 export interface MigratingConnections {
   readonly knex: Knex;
-  /** The ids of all of them at the database. */
   readonly ids: ReadonlySet<number>;
   /** To be called before each statement that changes the schema. */
   keepTurn(): Promise<void>;
@@ -114,7 +109,6 @@ export async function runPatiently(
   );
 }
 
-/** Tells who is in its way before it throws for that. */
 async function runOnce(
   { knex, ids, keepTurn }: MigratingConnections,
   statement: string,
@@ -168,7 +162,6 @@ const ON_MARIADB = `SELECT u.ID, u.USER, u.HOST, TIMESTAMPDIFF(SECOND, x.trx_sta
     AND COALESCE(u.STATE, '') NOT LIKE 'Waiting for % metadata lock'
   ORDER BY x.trx_started LIMIT ${USERS_MAX}`;
 
-/** Who uses what the connection waits for, in words. */
 async function usersOf(
   knex: Knex,
   waiting: number,

@@ -32,14 +32,12 @@ export function isOfTrial(applied: readonly Pick<Applied, "name">[]): boolean {
   return applied.some(({ name }) => name === FIRST_OF_TRIAL);
 }
 
-/** What a database stores about a migration that it has had. */
 export interface Applied {
   readonly name: string;
   /** The latest migration that a server must know to use the schema after this one. */
   readonly needs: string;
 }
 
-/** The schema of an open database. */
 export interface Schema {
   /** Returns the migrations that the database has had, in order. Changes nothing. */
   applied(): Promise<Applied[]>;
@@ -47,7 +45,6 @@ export interface Schema {
   fleet(): Promise<Fleet>;
   /** Runs `work` while no other server migrates the database. May run it again if another server got in its way. */
   inTurn<Answer>(work: () => Promise<Answer>): Promise<Answer>;
-  /** Runs a migration and records it. */
   run(migration: Migration): Promise<void>;
 }
 
@@ -67,7 +64,6 @@ export async function runPending(schema: Schema): Promise<string[]> {
   });
 }
 
-/** Returns the migrations that this server has and the database has not had. */
 export async function pendingOf(schema: Schema): Promise<readonly Migration[]> {
   const applied = await schema.applied();
   return migrations.filter(({ name }) => !applied.some((had) => had.name === name));

@@ -56,7 +56,6 @@ export class RuleCache {
   }
 }
 
-/** Reads the rules as this connection sees them now. */
 export async function readRules(connection: Connection): Promise<RulesAt> {
   const rows = await query(connection, "load_rules", RULES);
   return {

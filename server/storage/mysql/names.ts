@@ -39,7 +39,6 @@ const REMOVE = `DELETE l FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN
 export function names(pool: MysqlPool) {
   const scan = new IdleScan();
 
-  /** Returns the ids of the names that have a guard row. */
   const find = async (names: readonly string[]) => {
     const ids = new Map<string, bigint>();
     for (const part of partsOf([...new Set(names)], NAMES_MAX))

@@ -18,7 +18,6 @@ export function monotonicUs(): number {
   return performance.now() * 1_000;
 }
 
-/** What to select of claims, by the table that they are in. */
 export interface ClaimLists {
   readonly holder: string;
   readonly claim: string;
@@ -35,7 +34,8 @@ const HISTORY = "rowlock_history h FORCE INDEX (rowlock_history_claim)";
  */
 export function claimsByKey(lists: ClaimLists, keys: readonly ClaimKey[]): Branch[] {
   if (keys.length === 0) return [];
-  const { sql, values } = hasNumber(keys);
+  const numbers = keys.map(({ lockId, ticketNumber }) => [lockId, ticketNumber]);
+  const { sql, values } = isOneOf(BY_NUMBER, numbers);
   const claims = isAt(keys.flatMap((key) => placesOf(key.ticketNumber).map((place) => ({ ...key, place }))));
   const inGuardRows = `l.id IN (?) AND ${sql.replace("lock_id", "l.id").replace("ticket_number", "l.holder_ticket_number")}`;
   return [
@@ -86,36 +86,30 @@ export interface KeyCondition {
 // A list of keys is read much faster than AND and OR. But for a list with a single key, MariaDB reads the whole table, and
 // an UPDATE locks all of it.
 
-/** Matches the claims with these numbers, at least one, where their numbers alone are a key. */
-function hasNumber(keys: readonly ClaimKey[]): KeyCondition {
+const BY_NUMBER = { one: "(lock_id = ? AND ticket_number = ?)", more: "(lock_id, ticket_number) IN (?)" };
+const BY_PLACE = {
+  one: "(lock_id = ? AND place = ? AND ticket_number = ?)",
+  more: "(lock_id, place, ticket_number) IN (?)",
+};
+
+/** Matches the rows with these keys, at least one. */
+function isOneOf({ one, more }: typeof BY_PLACE, keys: readonly (readonly bigint[])[]): KeyCondition {
   const [first] = keys;
-  if (first && keys.length === 1) {
-    return { sql: "(lock_id = ? AND ticket_number = ?)", values: [first.lockId, first.ticketNumber] };
-  }
-  const pairs = keys.map(({ lockId, ticketNumber }) => [lockId, ticketNumber]);
-  return { sql: "(lock_id, ticket_number) IN (?)", values: [pairs] };
+  return first && keys.length === 1 ? { sql: one, values: first } : { sql: more, values: [keys] };
 }
 
-/** A claim in rowlock_claim. */
 interface PlacedKey extends ClaimKey {
   readonly place: bigint;
 }
 
 /** Matches the rows of rowlock_claim with these keys, at least one. */
 function isAt(keys: readonly PlacedKey[]): KeyCondition {
-  const [first] = keys;
-  if (first && keys.length === 1) {
-    const { lockId, place, ticketNumber } = first;
-    return {
-      sql: "(lock_id = ? AND place = ? AND ticket_number = ?)",
-      values: [lockId, place, ticketNumber],
-    };
-  }
-  const rows = keys.map(({ lockId, place, ticketNumber }) => [lockId, place, ticketNumber]);
-  return { sql: "(lock_id, place, ticket_number) IN (?)", values: [rows] };
+  return isOneOf(
+    BY_PLACE,
+    keys.map(({ lockId, place, ticketNumber }) => [lockId, place, ticketNumber]),
+  );
 }
 
-/** Claims as a transaction has read them. */
 interface ClaimsRead {
   claim(key: ClaimKey): Pick<Claim, "state" | "ticketNumber"> | undefined;
 }
@@ -149,10 +143,7 @@ export function waitsWithSecret(claims: readonly ClaimRef[]): KeyCondition {
 
 /** Secrets are random, so it is enough that the row has one of them. */
 function withSecret({ sql, values }: KeyCondition, claims: readonly ClaimRef[]): KeyCondition {
-  return {
-    sql: `${sql} AND secret IN (?)`,
-    values: [...values, claims.map(({ secret }) => secret)],
-  };
+  return { sql: `${sql} AND secret IN (?)`, values: [...values, claims.map(({ secret }) => secret)] };
 }
 
 /** Clauses that end a SELECT which locks rows. */

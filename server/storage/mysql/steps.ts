@@ -47,7 +47,6 @@ export function stepsOn(pool: MysqlPool, clock: DatabaseClock | null): Runner {
   };
 }
 
-/** Runs steps one after the other. */
 export async function run<Answer>(
   steps: Steps<Answer>,
   perform: (step: Step) => Promise<Rows>,
@@ -57,7 +56,6 @@ export async function run<Answer>(
   return at.value;
 }
 
-/** Sends one step; returns the rows of each of its lists. */
 export async function send(connection: Connection, step: Step): Promise<Rows> {
   const trip = new Trip(step.name);
   const places = step.lists.map((queries, at) =>
@@ -113,7 +111,6 @@ function branchOf([sql, values = {}]: Query): Branch {
   return [text, ...inOrder];
 }
 
-/** One statement that returns the rows of all these queries. */
 export function statementOf(queries: readonly Query[]): Branch {
   const branches = queries.map(branchOf);
   const [first] = branches;

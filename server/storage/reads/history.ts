@@ -41,7 +41,6 @@ export class Classes {
     }
   }
 
-  /** Reads the rows of one query for each class. */
   *rows(name: string, queryOf: (keptForS: number) => Query): Steps<readonly Row[]> {
     return yield* rowsOf(name, ...(yield* this.read()).map(queryOf));
   }

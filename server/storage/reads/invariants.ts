@@ -21,7 +21,6 @@ import { CLOCK, type Query, rowsOf, type Steps } from "./steps.ts";
 
 const COUNTED = "held_permits shared_holders exclusive_holders holders waiting waiting_permits".split(" ");
 
-/** Live claims, in a guard row or in rowlock_claim. */
 const LIVE = claimsIn(
   ["ticket_number", "state", "mode", "permits", "fencing_token", "ttl", "deadline", "request_id"],
   ["holder", "claim"],
@@ -49,7 +48,6 @@ const COUNTS = `
     SUM(CASE WHEN state = 1 THEN permits ELSE 0 END) AS waiting_permits
   FROM ${LIVE} c GROUP BY lock_id`;
 
-/** The earliest deadline of each lock with live claims. */
 const EARLIEST = `SELECT lock_id, MIN(COALESCE(deadline, ${NEVER_DUE_US})) AS deadline FROM ${LIVE} c GROUP BY lock_id`;
 
 /** The time from which a lock with a record may be captured; NULL if it is not free. */
@@ -245,7 +243,6 @@ export function* checkNow(max: number, of: "all" | "live"): Steps<Finding[]> {
     if (of === "live" && sql.includes("rowlock_history")) continue;
     const left = max - findings.length;
     if (left <= 0) return findings;
-    // Each is a check by itself.
     const query: Query = [`${sql} LIMIT ${Math.trunc(left)}`];
     const [rows = []] = yield { name: `check_${check}`, lists: [[query]], isPause: true };
     for (const row of rows) findings.push({ severity: "error", check, message: message(row) });

@@ -125,7 +125,6 @@ function claimsOf(rows: readonly Row[]): Claim[] {
   return inOrder(rows.map(claimFromRow));
 }
 
-/** Reads locks with their first holders and waiters. */
 function* views(name: string, query: Query, shown: number): Steps<LockView[]> {
   const rows = yield* rowsOf(name, query);
   const recorded = rows.filter(hasRecord).map(([id]) => bigintOf(id));

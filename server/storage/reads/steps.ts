@@ -14,7 +14,6 @@ export type StepValue = number | bigint | Buffer | null | readonly StepValue[];
  */
 export type Query = readonly [sql: string, values?: Readonly<Record<string, StepValue>>];
 
-/** What is sent to the database at once. */
 export interface Step {
   /** The metric label. */
   readonly name: string;
@@ -30,9 +29,7 @@ export interface Step {
 
 export type Steps<Answer> = Generator<Step, Answer, readonly (readonly Row[])[]>;
 
-/** Runs steps on one database. */
 export interface Runner {
-  /** Runs steps, which may see different moments. */
   read<Answer>(steps: Steps<Answer>): Promise<Answer>;
   /** Runs steps that write: on SQLite as one transaction, on MySQL each as its own, which is repeated after a rollback. */
   write<Answer>(steps: Steps<Answer>): Promise<Answer>;
@@ -42,9 +39,7 @@ export interface Runner {
     /** `isCaughtUp`: it has everything that a cluster had committed before. */
     how?: { readonly msMax?: number; readonly isCaughtUp?: boolean },
   ): Promise<Answer>;
-  /** About how many rows a table has. */
   count(table: "rowlock_history" | "rowlock_change"): Promise<number>;
-  /** Call with how many ended claims were deleted. */
   removedEnded(claims: number): void;
   /** What is known of the clock between readings; null: each reading is exact. */
   readonly clock: DatabaseClock | null;
@@ -53,7 +48,6 @@ export interface Runner {
   readonly sliceMax: number;
 }
 
-/** Runs one step; returns the rows of each of its lists. */
 export function* answers(step: Step): Steps<readonly (readonly Row[])[]> {
   return yield step;
 }
@@ -76,7 +70,6 @@ export function* timed(
   return { nowUs: Number(clock?.[0]?.[0]), rows };
 }
 
-/** Runs a write; returns how many rows it wrote. */
 export function* written(name: string, ...query: Query): Steps<number> {
   const [rows] = yield { name, lists: [[query]], isWrite: true };
   return Number(rows?.[0]?.[0]);

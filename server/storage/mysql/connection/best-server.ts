@@ -6,24 +6,19 @@
 // server. So the highest epoch wins, and every Rowlock server that sees both comes to the same answer. With equal
 // epochs nobody has decided at the other one yet, and a server that works is not left.
 
-/** What one look at a server has shown. */
 export interface SeenServer {
   readonly isUsable: boolean;
   /** The id of the server or of its cluster; null: it has none (TiDB), or it was not reached. */
   readonly identity: string | null;
-  /** Whether it has applied what its cluster has committed. */
   readonly isSynced: boolean;
   /** Whether it has been usable for so long that it is worth coming back to. */
   readonly isSettled: boolean;
-  /** Whether commits have hung there lately. */
   readonly isStuck: boolean;
   /** The epoch of its rows; null: it has no schema yet. */
   readonly epoch: bigint | null;
-  /** Whether its rows were last written through this server. */
   readonly isOwn: boolean;
 }
 
-/** The rows that this process has used. */
 export interface UsedRows {
   readonly epoch: bigint;
   readonly identity: string | null;

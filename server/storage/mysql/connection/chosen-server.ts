@@ -5,17 +5,7 @@
 // Nothing but the choice is decided here: whether rows were lost on the way is noticed by the transactions themselves.
 
 import { type MysqlAddress, singleAddresses } from "../../database-url.ts";
-import {
-  BACK_AFTER_MS,
-  CONNECT_MS_MAX,
-  LEAVE_MS_MAX,
-  LOOK_AGAIN_MS_MAX,
-  LOOK_AROUND_TURNS,
-  LOOK_INTERVAL_MS,
-  LOOK_MS_MAX,
-  LOOK_PAUSE_MS,
-  STUCK_MS,
-} from "../../storage-bounds.ts";
+import * as bounds from "../../storage-bounds.ts";
 import { type DatabaseServer, StoreError, type StoreObserver } from "../../store.ts";
 import { bestServer, isLeftBehind, type SeenServer, separateWritable, type UsedRows } from "./best-server.ts";
 import { type Opened, openConnection, UNOBSERVED } from "./connect.ts";
@@ -26,7 +16,7 @@ import { isUnusable } from "./usable-server.ts";
 export const NO_SERVER = "no_usable_server";
 
 /** No connection is opened after this time: the pool would not wait for it. */
-const OPEN_MS_MAX = 2 * CONNECT_MS_MAX;
+const OPEN_MS_MAX = 2 * bounds.CONNECT_MS_MAX;
 const MICROSECONDS = 1e6;
 
 /**
@@ -35,7 +25,6 @@ const MICROSECONDS = 1e6;
  */
 export type Leave = (withinMs: number) => Promise<void>;
 
-/** A connection to the server that was chosen at that turn. */
 export interface OpenedAt extends Opened {
   readonly turn: number;
 }
@@ -161,9 +150,10 @@ export class ChosenServer {
   async #chooseOnce(): Promise<Lookout> {
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, this.#nextLookMs - performance.now())));
     const before = this.#chosen;
-    const patienceMs = before?.sight?.refusal?.reason === "timeout" ? LOOK_AGAIN_MS_MAX : LOOK_MS_MAX;
+    const patienceMs =
+      before?.sight?.refusal?.reason === "timeout" ? bounds.LOOK_AGAIN_MS_MAX : bounds.LOOK_MS_MAX;
     await Promise.all(
-      this.#lookouts.map((lookout) => lookout.look(lookout === before ? patienceMs : LOOK_MS_MAX)),
+      this.#lookouts.map((lookout) => lookout.look(lookout === before ? patienceMs : bounds.LOOK_MS_MAX)),
     );
     const seen = this.#seenAll();
     const index = bestServer(seen, this.#chosen && this.#lookouts.indexOf(this.#chosen), this.#used);
@@ -171,7 +161,7 @@ export class ChosenServer {
     const best = index === null ? undefined : this.#lookouts[index];
     if (!best) {
       this.#leaveUnusable();
-      this.#nextLookMs = performance.now() + LOOK_PAUSE_MS;
+      this.#nextLookMs = performance.now() + bounds.LOOK_PAUSE_MS;
       this.#doubt();
       throw this.#noneUsable();
     }
@@ -195,8 +185,8 @@ export class ChosenServer {
       isUsable: refusal === null,
       identity,
       isSynced,
-      isSettled: fitSinceMs !== null && nowMs - fitSinceMs >= BACK_AFTER_MS,
-      isStuck: lookout === this.#chosen && nowMs - this.#stuckMs < STUCK_MS,
+      isSettled: fitSinceMs !== null && nowMs - fitSinceMs >= bounds.BACK_AFTER_MS,
+      isStuck: lookout === this.#chosen && nowMs - this.#stuckMs < bounds.STUCK_MS,
       epoch: rows?.epoch ?? null,
       isOwn: rows?.isOwn ?? false,
     };
@@ -227,7 +217,7 @@ export class ChosenServer {
       this.#chosen = to;
       // It starts anew: a node that was left must prove itself again.
       if (from !== null && !isComingBack) from.fitSinceMs = null;
-      await this.#leave(isComingBack ? LEAVE_MS_MAX : 0);
+      await this.#leave(isComingBack ? bounds.LEAVE_MS_MAX : 0);
       await to.catchUp();
     } finally {
       this.#moving = undefined;
@@ -295,8 +285,8 @@ export class ChosenServer {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#turns += 1;
-      this.#look(this.#turns % LOOK_AROUND_TURNS === 0);
-    }, LOOK_INTERVAL_MS);
+      this.#look(this.#turns % bounds.LOOK_AROUND_TURNS === 0);
+    }, bounds.LOOK_INTERVAL_MS);
     this.#timer.unref();
   }
 
@@ -310,7 +300,7 @@ export class ChosenServer {
   }
 
   async #lookAround(around: boolean): Promise<void> {
-    const sight = await this.#chosen?.look(LOOK_MS_MAX);
+    const sight = await this.#chosen?.look(bounds.LOOK_MS_MAX);
     if (this.#chosen && sight?.refusal === null && this.#doubtedMs === null && !around)
       return this.#use(this.#chosen);
     if (sight?.refusal !== null) {
@@ -332,7 +322,7 @@ function whyMove(before: SeenServer | null, refusal: StoreError | null, isSameCl
   if (before.isStuck) return "The server before it did not answer commits.";
   if (!isSameCluster)
     return "The rows of the server before it are from before a fail-over: it was left behind.";
-  return `It stands before the other node in ROWLOCK_DATABASE_URL, and has been usable for ${BACK_AFTER_MS / 1_000} s.`;
+  return `It stands before the other node in ROWLOCK_DATABASE_URL, and has been usable for ${bounds.BACK_AFTER_MS / 1_000} s.`;
 }
 
 /** The server of the database to use now, as its only address. Throws a StoreError with the reasons if there is none. */

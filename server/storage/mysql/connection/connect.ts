@@ -28,7 +28,6 @@ export interface Server {
    * TiDB: null, because each connection may lead to another of its servers.
    */
   readonly identity: string | null;
-  /** Whether the server is a node of such a cluster or group. */
   readonly isCluster: boolean;
   /** The local address of the connection; null: a Unix socket has none. */
   readonly localHost: string | null;
@@ -39,7 +38,6 @@ export interface Opened {
   readonly server: Server;
 }
 
-/** A connection to a server that may be unusable. */
 export interface Reached extends Opened {
   readonly usability: Usability;
 }

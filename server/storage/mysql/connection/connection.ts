@@ -22,10 +22,8 @@ export class Trip {
   /** About how many bytes one statement may have; see `withinBytes`. */
   statementBytesMax = Number.POSITIVE_INFINITY;
   commits = false;
-  /** Whether a read of it catches up. */
   catchesUp = false;
   readonly #statements: string[] = [];
-  /** The values of each statement. */
   readonly #values: (readonly SqlValue[])[] = [];
 
   constructor(name: string) {
@@ -62,7 +60,6 @@ export class Trip {
     return this.#statements.length;
   }
 
-  /** What is sent. */
   get text(): string {
     let text = "";
     for (let at = 0; at < this.length; at++)
@@ -105,7 +102,6 @@ export class Connection {
   isLent = false;
   /** Whether the connection was used or idle since it was opened: the server may have closed it before this loan. */
   kept = false;
-  /** Whether a transaction may be open on the connection. */
   inTransaction = false;
   /** This loan's trips: how many were sent, and how many were answered without an error. */
   sent = 0;
@@ -127,7 +123,6 @@ export class Connection {
   skipsLocked = false;
   /** Whether other nodes also commit decisions, which this node applies later: on Galera. */
   mayLag = false;
-  /** How many bytes the server takes at once. */
   packetMax = Number.POSITIVE_INFINITY;
   /** Called once when the connection is lost, even while it is idle. */
   onLost: (() => void) | null = null;
@@ -151,17 +146,14 @@ export class Connection {
     socket.on("close", () => lost(Object.assign(new Error("Closed by the server."), { code: "ECONNRESET" })));
   }
 
-  /** The server's number of this connection. */
   get id(): number {
     return this.#driver.threadId;
   }
 
-  /** Whether the connection still works. */
   get alive(): boolean {
     return this.#lost === null;
   }
 
-  /** Whether the connection can be lent again. */
   get fit(): boolean {
     return this.alive && !this.inTransaction;
   }
@@ -238,7 +230,6 @@ export class Connection {
     this.#close("destroyed");
   }
 
-  /** Closes the connection gracefully, within CLOSE_MS_MAX. */
   async end(): Promise<void> {
     if (this.#closed) return;
     this.#lost ??= new Error("The connection was ended.");
@@ -324,7 +315,6 @@ export async function query(
   return rows as readonly Row[];
 }
 
-/** Sends a trip that may have reads that catch up. */
 export async function runCaughtUp(connection: Connection, trip: Trip): Promise<readonly unknown[]> {
   try {
     return await connection.run(trip);
@@ -335,12 +325,10 @@ export async function runCaughtUp(connection: Connection, trip: Trip): Promise<r
   }
 }
 
-/** The rows that a statement of a trip returned. */
 export function rowsOf(result: unknown): readonly Row[] {
   return result as readonly Row[];
 }
 
-/** How many rows a statement of a trip wrote. */
 export function writtenBy(result: unknown): number {
   return (result as { readonly affectedRows: number }).affectedRows;
 }

@@ -4,7 +4,6 @@
 
 import { CHANGED, ROW_LOCKED, StoreError } from "../../store.ts";
 
-/** StoreError.reason if the user lacks a right. */
 export const ACCESS_DENIED = "access_denied";
 /** StoreError.reason when this server and the database server do not agree about TLS. */
 export const TLS = "tls";
@@ -87,7 +86,6 @@ const KEEP = [DEADLOCK, ROW_CHANGED, LOCK_WAIT, CHANGED_MEANWHILE, DUPLICATE_REQ
 /** A COMMIT that fails with one of these has done nothing. With another one, its outcome is unknown. */
 const NOT_COMMITTED = [...KEEP, READ_ONLY, SCHEMA, NO_DATABASE, ACCESS, TLS_REQUIRED, BUSY];
 
-/** Meanings by the server's error numbers. */
 const BY_NUMBER = mapOf<number>(
   [DEADLOCK, 1213, 3101],
   [ROW_CHANGED, 1020],
@@ -112,7 +110,6 @@ const BY_NUMBER = mapOf<number>(
   [STATEMENT_TIMEOUT, 1969, 3024],
 );
 
-/** Meanings by the codes that Node or the driver gives to network errors. */
 const BY_CODE = mapOf<string>(
   [LOST, "PROTOCOL_CONNECTION_LOST", "PROTOCOL_UNEXPECTED_PACKET", "PROTOCOL_SEQUENCE_TIMEOUT"],
   [LOST, "ECONNRESET", "ECONNABORTED", "EPIPE", "ERR_SOCKET_CLOSED"],

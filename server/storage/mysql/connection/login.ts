@@ -12,7 +12,6 @@ import { ACCESS_DENIED, classify, TLS } from "./errors.ts";
 /** The error number for a wrong password, and for a user that must use TLS or show a certificate and does not. */
 const LOGIN_REFUSED = 1045;
 
-/** Begins to connect. */
 export function connectTo({ host, port, socket }: MysqlAddress): Socket {
   if (socket !== null) return connect({ path: socket });
   const connecting = connect({
@@ -27,7 +26,6 @@ export function connectTo({ host, port, socket }: MysqlAddress): Socket {
   return isIP(host) === 0 ? connecting : Object.assign(connecting, { _host: host });
 }
 
-/** What the driver needs to log in over this socket. */
 export function loginOptions(address: MysqlAddress, socket: () => Socket) {
   const { host, port, user, password, database, login } = address;
   const tls = login?.tls ?? null;
@@ -137,7 +135,6 @@ const OWN_MISSING =
 const FAILED =
   "The TLS handshake with the database server failed: check that it supports TLS 1.2 or 1.3, and what its log says";
 
-/** The alerts of TLS by which a server refuses the certificate of a client. */
 const OWN_ALERTS =
   /_ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_REVOKED|CERTIFICATE_EXPIRED|CERTIFICATE_UNKNOWN|UNKNOWN_CA|DECRYPT_ERROR|ACCESS_DENIED)$/;
 const MISSING_ALERT = /_ALERT_CERTIFICATE_REQUIRED$/;

@@ -31,7 +31,6 @@ export interface Sight {
 
 export interface SeenRows {
   readonly epoch: bigint;
-  /** Whether they were last written through this server. */
   readonly isOwn: boolean;
   /** The latest deadline in the register of replicas, which rises every few seconds; null: nobody is registered. */
   readonly registeredUs: number | null;
@@ -96,7 +95,6 @@ export class Lookout {
     return turn;
   }
 
-  /** Ends its connection gracefully. */
   async close(): Promise<void> {
     await this.#last;
     await this.#kept?.connection.end();

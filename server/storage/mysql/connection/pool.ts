@@ -6,15 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Pool, TimeoutError } from "tarn";
 import type { BoundUse } from "../../../core/bound-use.ts";
 import type { MysqlAddress } from "../../database-url.ts";
-import {
-  CLOSE_MS_MAX,
-  CONNECT_MS_MAX,
-  IDLE_MS_MAX,
-  IDLE_SWEEP_MS,
-  LOAN_MS_MAX,
-  POOL_WAIT_MS_MAX,
-  POOL_WAITING_MAX,
-} from "../../storage-bounds.ts";
+import * as bounds from "../../storage-bounds.ts";
 import {
   type DatabaseServer,
   isInDoubt,
@@ -44,7 +36,6 @@ export class MysqlPool {
   /** The one that was given back last is lent first. */
   readonly #idle: { readonly connection: Connection; readonly sinceMs: number }[] = [];
   #sweep: NodeJS.Timeout | undefined;
-  /** The start times of failed attempts to connect, by their errors. */
   readonly #attempts = new WeakMap<object, number>();
   readonly #closing = new Set<Promise<void>>();
   #generation = 0;
@@ -60,19 +51,18 @@ export class MysqlPool {
       destroy: (connection) => this.#end(connection),
       min: 0,
       max: size,
-      acquireTimeoutMillis: POOL_WAIT_MS_MAX,
+      acquireTimeoutMillis: bounds.POOL_WAIT_MS_MAX,
       // Never reached: opening a connection and end() have their own bounds.
-      createTimeoutMillis: 3 * CONNECT_MS_MAX,
-      destroyTimeoutMillis: 2 * CLOSE_MS_MAX,
-      idleTimeoutMillis: IDLE_MS_MAX,
-      reapIntervalMillis: IDLE_SWEEP_MS,
+      createTimeoutMillis: 3 * bounds.CONNECT_MS_MAX,
+      destroyTimeoutMillis: 2 * bounds.CLOSE_MS_MAX,
+      idleTimeoutMillis: bounds.IDLE_MS_MAX,
+      reapIntervalMillis: bounds.IDLE_SWEEP_MS,
       // Only one caller receives the error of a failed attempt; the others should not wait long for the next one.
       createRetryIntervalMillis: 1,
       propagateCreateError: true,
     });
   }
 
-  /** Whether that server is a node of a cluster. */
   get isCluster(): boolean {
     return this.server?.isCluster ?? false;
   }
@@ -82,7 +72,6 @@ export class MysqlPool {
     return this.#servers.servers;
   }
 
-  /** The numbers of all open connections at their servers. */
   get connectionIds(): number[] {
     return [...this.#open].map(({ id }) => id);
   }
@@ -96,7 +85,7 @@ export class MysqlPool {
     const { open, idle, waiting } = this.state;
     return [
       { bound: "database_connections", kind: "turns", used: open - idle, max: this.#size },
-      { bound: "database_waiters", kind: "room", used: waiting, max: POOL_WAITING_MAX },
+      { bound: "database_waiters", kind: "room", used: waiting, max: bounds.POOL_WAITING_MAX },
     ];
   }
 
@@ -107,7 +96,7 @@ export class MysqlPool {
    */
   use<Answer>(
     work: (connection: Connection) => Promise<Answer>,
-    loanMs: number = LOAN_MS_MAX,
+    loanMs: number = bounds.LOAN_MS_MAX,
   ): Promise<Answer> {
     const connection = this.#takeIdle();
     return connection ? this.#lend(connection, work, loanMs) : this.#useNext(work, loanMs);
@@ -177,14 +166,13 @@ export class MysqlPool {
     for (const connection of this.#lentBefore()) connection.destroy(movedError());
   }
 
-  /** The connections in use that were opened before the present generation. */
   #lentBefore(): Connection[] {
     return [...this.#open].filter(({ isLent, generation }) => isLent && generation !== this.#generation);
   }
 
   async #take(): Promise<Connection> {
     if (this.#closed) throw closedError();
-    if (this.#pool.numPendingAcquires() >= POOL_WAITING_MAX) throw exhausted();
+    if (this.#pool.numPendingAcquires() >= bounds.POOL_WAITING_MAX) throw exhausted();
     const askedMs = performance.now();
     for (;;) {
       try {
@@ -224,7 +212,7 @@ export class MysqlPool {
       return;
     }
     this.#idle.push({ connection, sinceMs: performance.now() });
-    this.#sweep ??= setInterval(() => this.#closeOld(), IDLE_SWEEP_MS);
+    this.#sweep ??= setInterval(() => this.#closeOld(), bounds.IDLE_SWEEP_MS);
   }
 
   /** Whether a caller waits, or might again because Tarn validates a connection for it. */
@@ -234,7 +222,7 @@ export class MysqlPool {
 
   /** Closes the connections that have been idle for long, which are the first ones. Tarn counts them until they are closed. */
   #closeOld(): void {
-    const beforeMs = performance.now() - IDLE_MS_MAX;
+    const beforeMs = performance.now() - bounds.IDLE_MS_MAX;
     const firstKept = this.#idle.findIndex(({ sinceMs }) => sinceMs > beforeMs);
     const old = this.#idle.splice(0, firstKept < 0 ? this.#idle.length : firstKept);
     for (const { connection } of old) void this.#end(connection).then(() => this.#pool.release(connection));
@@ -294,7 +282,6 @@ export class MysqlPool {
   }
 }
 
-/** What `work` promises, also if it throws at once. */
 function begun<Answer>(
   work: (connection: Connection) => Promise<Answer>,
   connection: Connection,

@@ -126,7 +126,6 @@ export async function correctSession(
   return bytes;
 }
 
-/** The refusal of a session whose correction failed. */
 function cannotSet(name: string, statement: string, cause: unknown): StoreError {
   const { errno } = cause as { readonly errno?: number };
   const label = errno === undefined ? "" : ` (error ${errno})`;
@@ -139,7 +138,6 @@ function cannotSet(name: string, statement: string, cause: unknown): StoreError 
   );
 }
 
-/** The refusal of a server that ended the connection before it answered anything. */
 export function endedAtOnce(cause: unknown): StoreError {
   return new StoreError(
     "unavailable",

@@ -20,7 +20,6 @@ const MEMBERS = `SELECT member_id, member_state, member_role FROM ${MEMBERS_TABL
 /** States of members that take part in the group's decisions, or are about to. */
 const REACHABLE = ["ONLINE", "RECOVERING"];
 
-/** A member of a replication group, as reported by one of the members. */
 export interface Member {
   readonly id: string;
   readonly state: string;
@@ -36,7 +35,6 @@ export function askWhetherUsable(trip: Trip): number {
   return at;
 }
 
-/** Whether a server can be used, and as a part of what. */
 export interface Usability {
   /** The id of the server's cluster or group; null: it is not part of one, or cannot be used. */
   readonly cluster: string | null;

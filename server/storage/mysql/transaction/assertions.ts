@@ -7,12 +7,7 @@
 
 import { partsOf } from "../../../core/bounds.ts";
 import { requestKeyOf } from "../../rows/request-key.ts";
-import {
-  CLOCK_BEHIND_US_MAX,
-  ROW_BYTES_BESIDE,
-  ROW_BYTES_MAX,
-  STATEMENT_BYTES_BESIDE,
-} from "../../storage-bounds.ts";
+import * as bounds from "../../storage-bounds.ts";
 import { StoreError, type Writes } from "../../store.ts";
 import type { Trip } from "../connection/connection.ts";
 import { literal, type SqlValue, withValues } from "../connection/sql-text.ts";
@@ -70,7 +65,7 @@ export function unchanged(
     failOver.grantsFromUs,
     serverIdentity,
     atLeastUs,
-    Math.min(nowUs + CLOCK_BEHIND_US_MAX, firstEnd(writes, read) - 1),
+    Math.min(nowUs + bounds.CLOCK_BEHIND_US_MAX, firstEnd(writes, read) - 1),
   ];
   if (unseen.length === 0) return { sql: UNCHANGED, values, lock, readsRequests: false };
   const sql = `${UNCHANGED} ${NO_SUCH_REQUEST}`;
@@ -166,7 +161,6 @@ export class WriteChain {
     this.#trip.add(`${ABORT_IF} NOT (ROW_COUNT() = ? AND ${sql}) ${lock}`, this.#rows, ...values);
   }
 
-  /** Whether the last write wrote all of its rows. */
   get #isWritten(): string {
     return `ROW_COUNT() = ${this.#rows}`;
   }
@@ -180,7 +174,8 @@ export function withinBytes<Item>(
   bytesOf: (item: Item) => number,
 ): (readonly Item[])[] {
   // Nearly always so, and then nothing is measured.
-  if (items.length * ROW_BYTES_MAX + STATEMENT_BYTES_BESIDE <= bytesMax) return partsOf(items, countMax);
+  if (items.length * bounds.ROW_BYTES_MAX + bounds.STATEMENT_BYTES_BESIDE <= bytesMax)
+    return partsOf(items, countMax);
   const parts: Item[][] = [];
   let left = 0;
   for (const item of items) {
@@ -189,7 +184,7 @@ export function withinBytes<Item>(
     if (part && part.length < countMax && bytes <= left) part.push(item);
     else {
       parts.push([item]);
-      left = bytesMax - STATEMENT_BYTES_BESIDE;
+      left = bytesMax - bounds.STATEMENT_BYTES_BESIDE;
     }
     left -= bytes;
   }
@@ -198,7 +193,7 @@ export function withinBytes<Item>(
 
 /** About how long a row of these values is as text, if all bytes are written in hexadecimal digits. */
 export function bytesOfValues(values: readonly SqlValue[]): number {
-  let bytes = ROW_BYTES_BESIDE;
+  let bytes = bounds.ROW_BYTES_BESIDE;
   for (const value of values) {
     if (Buffer.isBuffer(value)) bytes += 2 * value.length;
     else if (typeof value === "string") bytes += 2 * Buffer.byteLength(value);

@@ -49,9 +49,7 @@ export interface Read {
 
 /** Assumptions in addition to what was read: the revisions of the guard rows, the values of rowlock_meta, the clock. */
 export interface Assumptions {
-  /** No claims with these request ids exist. */
   readonly newRequestIds: readonly string[];
-  /** The identity of the server that the rows belong to. */
   readonly serverIdentity: string;
 }
 
@@ -228,7 +226,6 @@ class ReadRows implements Before {
   readonly heads = new Map<bigint, Claim[]>();
   /** The keys of request ids of the plan that belong to others. */
   readonly owners: KeyOwner[] = [];
-  /** Ids of locks that have records. */
   readonly recorded: bigint[] = [];
   /** Ids of locks of which something may be due. */
   readonly passed: bigint[] = [];
@@ -283,7 +280,6 @@ class ReadRows implements Before {
     }
   }
 
-  /** The object of the claim. */
   #claimOf(read: Claim): Claim {
     const key = keyText(read);
     const known = this.#claims.get(key);

@@ -128,7 +128,6 @@ const CLAIMS = "SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE";
 const REQUESTS = `(SELECT COUNT(*) FROM rowlock_request FORCE INDEX (PRIMARY)
   WHERE request_key IN (?) FOR UPDATE NOWAIT)`;
 
-/** An expression that locks rows, with its values. */
 type Locking = [sql: string, ...values: SqlValue[]];
 
 /**

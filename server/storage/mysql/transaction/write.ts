@@ -42,8 +42,7 @@ import {
   WriteChain,
   withinBytes,
 } from "./assertions.ts";
-import { assignments } from "./assignments.ts";
-import { CASE_ID, guardSets, holderCase } from "./guard-sets.ts";
+import { assignments, CASE_ID, guardSets, holderCase } from "./assignments.ts";
 import type { Read } from "./read.ts";
 
 /** Up to this many changed claims are written by one statement; more by one for each new state. */
@@ -256,12 +255,10 @@ function boundBy(locks: readonly Lock[], atLeastUs: number, { earliestUs }: Move
   return busy.length === locks.length ? ofBusy : `IF(holders + waiting = 0, next_deadline, ${ofBusy})`;
 }
 
-/** Whether its only live claim is the holder in its guard row. */
 function isAlone({ holders, waiting, firstHolder }: Lock): boolean {
   return holders === 1 && waiting === 0 && firstHolder !== null;
 }
 
-/** Locks, by what happens to their records. */
 export interface RecordWrites {
   readonly added: readonly Lock[];
   readonly changed: readonly Lock[];
