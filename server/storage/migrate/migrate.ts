@@ -23,8 +23,7 @@ export interface MigrationStatus {
 
 /**
  * Runs the pending migrations; returns the names of those that this call ran. If several servers start at once, one
- * migrates and the others wait for it; `log` receives a message while this one waits. Safe to repeat. Does nothing for a
- * database in memory: its store migrates it.
+ * migrates and the others wait, with messages to `log`. Does nothing for a database in memory: its store migrates it.
  */
 export async function migrateUp(
   url: string,
@@ -54,10 +53,7 @@ export async function migrationStatus(url: string, login?: DatabaseLogin): Promi
   };
 }
 
-interface Found {
-  readonly had: readonly Applied[];
-  readonly fleet: Fleet;
-}
+type Found = { readonly had: readonly Applied[]; readonly fleet: Fleet };
 
 const NOTHING: Found = { had: [], fleet: { levelMin: { level: 0, by: "" }, members: [] } };
 

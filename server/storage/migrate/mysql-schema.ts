@@ -77,10 +77,14 @@ export async function withMysqlSchema<Answer>(
   use: (schema: Schema) => Promise<Answer>,
   patience: MigratePatience = {},
 ): Promise<Answer> {
+  const named = ({ kind, reason, message, cause }: StoreError) => {
+    const database = describeDatabaseUrl({ dialect: "mysql", ...address });
+    return new StoreError(kind, reason, `The schema of ${database} cannot ${what}. ${message}`, { cause });
+  };
   const accepted = await chosenAddress(address)
     .then(acceptedAddress)
     .catch((error: StoreError) => {
-      throw named(error, address, what);
+      throw named(error);
     });
   const ids = new Set<number>();
   const silent = { warn() {}, error() {}, debug() {}, deprecate() {} };
@@ -110,18 +114,15 @@ export async function withMysqlSchema<Answer>(
   try {
     return await use(schemaOf(knex, ids, accepted, patience));
   } catch (error) {
-    throw withServer(error, address, what);
+    throw withServer(error, named);
   } finally {
     await knex.destroy();
   }
 }
 
-/**
- * Returns the address with the password that the database accepts. Knex would not renew a password, nor say what an error of
- * TLS means.
- */
-async function acceptedAddress(address: MysqlAddress): Promise<MysqlAddress> {
-  return await withPassword(address, async (present) => {
+/** The address with the accepted password. Knex would not renew a password, nor say what an error of TLS means. */
+function acceptedAddress(address: MysqlAddress): Promise<MysqlAddress> {
+  return withPassword(address, async (present) => {
     const socket = connectTo(present);
     try {
       const driver = await logIn(present, socket, { connectTimeout: CONNECT_MS_MAX });
@@ -271,10 +272,7 @@ async function makeTurn(knex: Knex): Promise<void> {
   }
 }
 
-/**
- * Whether the error means that another server is migrating: its turn, a lock wait time-out, or a deadlock when two nodes
- * of a cluster write the turn at once.
- */
+/** A deadlock: two nodes of a cluster have written the turn at once. */
 function doesAnotherMigrate(error: unknown): error is unknown {
   if (error instanceof TurnTaken) return true;
   return !(error instanceof StoreError) && [ROW_LOCKED, "deadlock"].includes(classify(error).error.reason);
@@ -315,19 +313,9 @@ class ClusterTurn {
   }
 }
 
-/** The error as a StoreError that names the database; unchanged if the store does not know its meaning. */
-function withServer(error: unknown, address: MysqlAddress, what: string): unknown {
-  if (error instanceof StoreError) return error.reason === TABLE_IN_USE ? named(error, address, what) : error;
+/** The error as a StoreError that names the database; unchanged if it is another one of ours, or has no known meaning. */
+function withServer(error: unknown, named: (error: StoreError) => StoreError): unknown {
+  if (error instanceof StoreError) return error.reason === TABLE_IN_USE ? named(error) : error;
   const known = classify(error).error;
-  if (known.reason === "unexpected") return error;
-  return named(known, address, what);
-}
-
-function named(
-  { kind, reason, message, cause }: StoreError,
-  address: MysqlAddress,
-  what: string,
-): StoreError {
-  const database = describeDatabaseUrl({ dialect: "mysql", ...address });
-  return new StoreError(kind, reason, `The schema of ${database} cannot ${what}. ${message}`, { cause });
+  return known.reason === "unexpected" ? error : named(known);
 }

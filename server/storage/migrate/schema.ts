@@ -1,5 +1,5 @@
-// The one runner of migrations: one server at a time runs what is pending, in order. How a database keeps other servers
-// out, and how it runs and records a migration, is in `sqliteSchema` and in mysql-schema.ts.
+// The one runner of migrations: one server at a time runs what is pending, in order. How a database does its part is in
+// `sqliteSchema` and in mysql-schema.ts.
 
 import type { DatabaseSync } from "node:sqlite";
 import { FIRST_OF_TRIAL, type Migration, migrations } from "../../../migrations/index.ts";
@@ -69,18 +69,17 @@ export async function pendingOf(schema: Schema): Promise<readonly Migration[]> {
   return migrations.filter(({ name }) => !applied.some((had) => had.name === name));
 }
 
-/**
- * The schema of a SQLite file. Each migration is one transaction. No other server can migrate the file, because it is open
- * in this process only.
- */
+/** The schema of a SQLite file, which is open in this process only. Each migration is one transaction. */
 export function sqliteSchema(database: DatabaseSync): Schema {
   const run = async (statement: string) => database.exec(statement);
-  const addColumn: MigrationTarget["addColumn"] = (table, column, definition) =>
-    run(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`);
+  const target: MigrationTarget = {
+    dialect: "sqlite",
+    run,
+    addColumn: (table, column, definition) => run(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`),
+  };
   return {
     async applied() {
-      const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'rowlock_migration'").get();
-      if (!table) return [];
+      if (!database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'rowlock_migration'").get()) return [];
       const rows = database.prepare("SELECT * FROM rowlock_migration ORDER BY id").all();
       return rows.map(({ name, needs }) => ({ name: String(name), needs: String(needs ?? name) }));
     },
@@ -100,7 +99,7 @@ export function sqliteSchema(database: DatabaseSync): Schema {
       database.exec("BEGIN IMMEDIATE");
       try {
         database.exec(SQLITE_TABLE);
-        await up({ dialect: "sqlite", run, addColumn });
+        await up(target);
         database
           .prepare("INSERT INTO rowlock_migration (name, migrated_at, needs) VALUES (?, ?, ?)")
           .run(name, Date.now() * 1000, needs ?? null);

@@ -31,17 +31,11 @@ const RAISE_LEVEL_MIN = `UPDATE rowlock_meta SET level_min = ?, level_min_by = ?
   WHERE id = 1 AND level_min < ?`;
 const PAUSE = `SELECT GREATEST(0, CAST(grants_from AS SIGNED) - ${NOW_US}) FROM rowlock_meta WHERE id = 1`;
 
-export interface RulesAt {
-  readonly revision: bigint;
-  readonly limitRules: readonly LimitRule[];
-}
+type RulesAt = { readonly revision: bigint; readonly limitRules: readonly LimitRule[] };
 
 const NONE: RulesAt = { revision: -1n, limitRules: [] };
 
-/**
- * Caches the limit rules that decisions use, so that they are read only after a change. A transaction that itself changes
- * a rule must not use the shared cache: it may yet be rolled back.
- */
+/** Caches the limit rules. A transaction that itself changes a rule must not use the shared one: it may be rolled back. */
 export class RuleCache {
   #kept = NONE;
 

@@ -64,10 +64,7 @@ const CHANGES = `SELECT ${CHANGE_COLUMNS} FROM rowlock_change FORCE INDEX (PRIMA
 const CHANGES_OF_TARGET = `SELECT ${CHANGE_COLUMNS} FROM rowlock_change FORCE INDEX (rowlock_change_target)
   WHERE target = :target AND ${BEFORE}`;
 
-/**
- * Tickets are numbered in the order of the requests, but servers know the clock only within bounds, so the times of
- * neighbours may be this much out of order.
- */
+/** Tickets are in the order of the requests, but servers know the clock only within bounds: their times may differ so much. */
 const OUT_OF_ORDER_US = 1_000_000;
 
 export function history(on: Runner) {

@@ -302,10 +302,7 @@ function* checkPages(
   }
 }
 
-/**
- * Whether each request id of a client leads to its claim. The database cannot compute the keys. A claim that has ended
- * outlives its request id.
- */
+/** Whether each request id of a client leads to its claim, if that lives. The database cannot compute the keys. */
 function* checkRequests(
   findings: Finding[],
   max: number,

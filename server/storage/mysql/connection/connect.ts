@@ -44,7 +44,7 @@ export interface Reached extends Opened {
 
 /**
  * Opens a connection that is ready for work, within CONNECT_MS_MAX, or twice that if the password has changed. Throws a
- * StoreError: the reason why no connection could be opened, or the refusal of a server that cannot be used.
+ * StoreError: why none could be opened, or the refusal of a server that cannot be used.
  */
 export async function openConnection(address: MysqlAddress, observer: StoreObserver): Promise<Opened> {
   const reached = await reach(address, observer, CONNECT_MS_MAX);

@@ -37,10 +37,7 @@ export class Trip {
     return this.#statements.length - 1;
   }
 
-  /**
-   * Adds a read that sees everything that the cluster had committed before it began: a node of Galera applies what other
-   * nodes commit a little late. To be sent by `runCaughtUp`.
-   */
+  /** Adds a read that sees all that other nodes of a cluster had committed before. To be sent by `runCaughtUp`. */
   addCaughtUp({ mayLag }: Connection, sql: string, ...values: readonly SqlValue[]): number {
     if (!mayLag) return this.add(sql, ...values);
     this.catchesUp = true;
@@ -93,10 +90,7 @@ export class Trip {
 const SEPARATOR = ";\n";
 
 /** Statements that are sent together, as text in one byte a character. */
-interface Packet {
-  readonly text: string;
-  readonly statements: number;
-}
+type Packet = { readonly text: string; readonly statements: number };
 
 export class Connection {
   isLent = false;
@@ -114,10 +108,7 @@ export class Connection {
   serverIdentity: string | null = null;
   /** Whether the server supports a lock wait time-out of 0: on MariaDB. */
   setsPatience = false;
-  /**
-   * Whether this loan's statements wait for row locks of other transactions, if `setsPatience`; null: the loan locks
-   * no rows.
-   */
+  /** Whether this loan's statements wait for row locks of others, if `setsPatience`; null: it locks no rows. */
   isPatient: boolean | null = null;
   /** Whether a read can skip rows that other transactions have locked (SKIP LOCKED). */
   skipsLocked = false;
@@ -174,10 +165,7 @@ export class Connection {
     clearTimeout(this.#deadline);
   }
 
-  /**
-   * Sends a trip; returns the results of its statements, in order. Throws a StoreError, or an Error for a bug
-   * (`bugOf`).
-   */
+  /** Sends a trip; returns the results of its statements. Throws a StoreError, or an Error for a bug (`bugOf`). */
   run(trip: Trip): Promise<unknown[]> {
     return this.span ? this.#runTraced(trip, this.span) : this.#run(trip);
   }
@@ -244,10 +232,7 @@ export class Connection {
     this.#close("closed");
   }
 
-  /**
-   * The statement to send before a trip so that the connection waits for row locks as this loan requires; empty if it
-   * already does.
-   */
+  /** What to send before a trip so that the connection waits for row locks as this loan requires; empty: it does. */
   #patience(): string {
     if (!this.setsPatience || this.isPatient === null || this.isPatient === this.#waits) return "";
     this.#waits = this.isPatient;

@@ -4,8 +4,7 @@
 import { type MysqlAddress, placeText } from "../../database-url.ts";
 import { bigintOf, textOf } from "../../rows/from-rows.ts";
 import { CATCH_UP_MS_MAX, REFUSED_AGAIN_MS } from "../../storage-bounds.ts";
-import type { StoreObserver } from "../../store.ts";
-import { StoreError } from "../../store.ts";
+import { StoreError, type StoreObserver } from "../../store.ts";
 import { type Reached, reach } from "./connect.ts";
 import { type Connection, query, runCaughtUp, Trip } from "./connection.ts";
 import { askWhetherUsable, type Usability, usabilityOf } from "./usable-server.ts";
@@ -69,23 +68,17 @@ export class Lookout {
 
   /** Waits, within a bound, until a node of Galera has applied what the others committed before. */
   catchUp(): Promise<void> {
-    return this.#inTurn(() => this.#catchUp());
-  }
-
-  async #catchUp(): Promise<void> {
-    const connection = this.#kept?.connection;
-    if (!connection?.alive || !connection.mayLag) return;
-    connection.begin(CATCH_UP_MS_MAX);
-    try {
+    return this.#inTurn(async () => {
+      const connection = this.#kept?.connection;
+      if (!connection?.alive || !connection.mayLag) return;
       const trip = new Trip("look_caught_up");
       trip.addCaughtUp(connection, ANY_ROW);
-      await runCaughtUp(connection, trip);
-    } catch (error) {
-      // The node is used all the same: what it has not applied yet makes decisions conflict, not go wrong.
-      if (!(error instanceof StoreError)) throw error;
-    } finally {
-      connection.finish();
-    }
+      const untilMs = performance.now() + CATCH_UP_MS_MAX;
+      await within(untilMs, connection, () => runCaughtUp(connection, trip)).catch((error: unknown) => {
+        // The node is used all the same: what it has not applied yet makes decisions conflict, not go wrong.
+        if (!(error instanceof StoreError)) throw error;
+      });
+    });
   }
 
   /** A connection has one trip at a time. */
@@ -156,25 +149,18 @@ async function readRows(connection: Connection): Promise<SeenRows | null> {
 }
 
 /** Runs `work` on the connection, which is destroyed if that takes longer. */
-async function within<Answer>(
+function within<Answer>(
   untilMs: number,
   connection: Connection,
   work: (connection: Connection) => Promise<Answer>,
 ): Promise<Answer> {
   connection.begin(Math.max(1, untilMs - performance.now()));
-  try {
-    return await work(connection);
-  } finally {
-    connection.finish();
-  }
+  return work(connection).finally(() => connection.finish());
 }
 
 function refused(error: unknown): Sight {
-  const refusal =
-    error instanceof StoreError
-      ? error
-      : new StoreError("unavailable", "unexpected", "A look at the database server failed.", {
-          cause: error,
-        });
+  const message = "A look at the database server failed.";
+  const isKnown = error instanceof StoreError;
+  const refusal = isKnown ? error : new StoreError("unavailable", "unexpected", message, { cause: error });
   return { refusal, product: null, identity: null, isSynced: false, rows: null };
 }

@@ -207,17 +207,14 @@ export class MysqlPool {
       connection.destroy(new Error("The connection was given back unfit."));
       this.#remove(connection);
     }
-    if (this.#closed || this.#isAwaited || !this.#mayBeLent(connection)) {
+    // Whoever waits for a connection may wait again for one that Tarn validates.
+    const isAwaited = this.#pool.numPendingAcquires() > 0 || this.#pool.numPendingValidations() > 0;
+    if (this.#closed || isAwaited || !this.#mayBeLent(connection)) {
       this.#pool.release(connection);
       return;
     }
     this.#idle.push({ connection, sinceMs: performance.now() });
     this.#sweep ??= setInterval(() => this.#closeOld(), bounds.IDLE_SWEEP_MS);
-  }
-
-  /** Whether a caller waits, or might again because Tarn validates a connection for it. */
-  get #isAwaited(): boolean {
-    return this.#pool.numPendingAcquires() > 0 || this.#pool.numPendingValidations() > 0;
   }
 
   /** Closes the connections that have been idle for long, which are the first ones. Tarn counts them until they are closed. */
@@ -308,13 +305,8 @@ function closedError(): StoreError {
 }
 
 /** Whether the error means that the connection was gone before the server had done anything for this loan. */
-function wasGone(connection: Connection, error: unknown): boolean {
-  return (
-    connection.kept &&
-    connection.answered === 0 &&
-    error instanceof StoreError &&
-    // If COMMIT was sent in that trip, the kind is `unknown_outcome`, and the work may have been committed.
-    error.kind === "transient" &&
-    error.reason === "connection_lost"
-  );
+function wasGone({ kept, answered }: Connection, error: unknown): boolean {
+  if (!kept || answered > 0 || !(error instanceof StoreError)) return false;
+  // If COMMIT was sent in that trip, the kind is `unknown_outcome`, and the work may have been committed.
+  return error.kind === "transient" && error.reason === "connection_lost";
 }

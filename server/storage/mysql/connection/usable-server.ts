@@ -1,7 +1,6 @@
-// Decides whether a server is usable: it can be written and, if it is configured as part of a cluster, it
-// belongs to the majority. A node that fell out of its cluster can still be written, under the same name, but does not
-// know the others' decisions. The check runs when a connection is set up, and again with each registration of a
-// replica.
+// Decides whether a server is usable: it can be written and, if it is configured as part of a cluster, it belongs to the
+// majority. A node that fell out of its cluster can still be written, under the same name, but does not know the others'
+// decisions. Asked when a connection is set up, and with each registration of a replica.
 
 import { StoreError } from "../../store.ts";
 import { type Connection, query, type Row, type Trip } from "./connection.ts";
@@ -62,7 +61,8 @@ export async function usabilityOf(
     if (why !== null) return unusable(notReady(`is set up for the replication group ${group}, and ${why}`));
     return { cluster: group, isSynced: true, refusal: null };
   }
-  if ((settings.get("wsrep_provider") || "none") === "none") return OF_NO_CLUSTER;
+  if ((settings.get("wsrep_provider") || "none") === "none")
+    return { cluster: null, isSynced: true, refusal: null };
   const state = variablesOf(results[at + 1]);
   const why = whyNotInGalera(settings, state);
   if (why !== null) return unusable(notReady(`is set up as a node of Galera, and ${why}`));
@@ -70,16 +70,11 @@ export async function usabilityOf(
   return { cluster: state.get("wsrep_cluster_state_uuid") || null, isSynced, refusal: null };
 }
 
-const OF_NO_CLUSTER: Usability = { cluster: null, isSynced: true, refusal: null };
-
 function unusable(refusal: StoreError): Usability {
   return { cluster: null, isSynced: false, refusal };
 }
 
-/**
- * Returns the id of the server's cluster or group; null: it is not part of one. Throws the refusal of a server that cannot
- * be used, and what `usabilityOf` throws.
- */
+/** Returns the id of its cluster or group; null: it has none. Throws its refusal, and what `usabilityOf` throws. */
 export async function mustBeUsable(
   connection: Connection,
   results: readonly unknown[],
@@ -95,10 +90,7 @@ export function isUnusable(error: unknown): boolean {
   return error instanceof StoreError && ["read_only", "cluster_not_ready"].includes(error.reason);
 }
 
-/**
- * Returns why the member with this id must not be written; null: it may be. In a group with several primaries, each of
- * them may be.
- */
+/** Returns why the member with this id must not be written; null: it may be, as each of several primaries may. */
 export function whyNotToWrite(members: readonly Member[], ownId: string): string | null {
   const own = members.find(({ id }) => id === ownId);
   if (own?.state !== "ONLINE") {
@@ -134,11 +126,7 @@ function whyNotInGalera(settings: Variables, state: Variables): string | null {
 async function readMembers(connection: Connection, group: string): Promise<Member[]> {
   try {
     const rows = await query(connection, "group_members", MEMBERS);
-    return rows.map(([id, state, role]) => ({
-      id: String(id),
-      state: String(state),
-      role: String(role),
-    }));
+    return rows.map(([id, state, role]) => ({ id: String(id), state: String(state), role: String(role) }));
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== "access_denied") throw error;
     const message =

@@ -44,10 +44,7 @@ export function assertRulesUnchanged(trip: Trip, rulesRevision: bigint, lock: st
   trip.add(`${ABORT_IF} rules_revision <> ? ${lock}`, rulesRevision);
 }
 
-/**
- * The assumptions of an optimistic decision, except the guard rows: these are written only at their known revisions.
- * `lock` is the lock on the rules, empty if none is needed.
- */
+/** The assumptions of an optimistic decision, except the guard rows: these are written only at their known revisions. */
 export function unchanged(
   writes: Writes,
   read: Read,
@@ -72,10 +69,7 @@ export function unchanged(
   return { sql, values: [...values, unseen.map(requestKeyOf)], lock, readsRequests: true };
 }
 
-/**
- * The earliest deadline of a changed lease that stays held: the write must come before it. A lease that was already due
- * was kept on purpose and does not count.
- */
+/** The first end of a changed lease that stays held: the write must come before it, unless it was kept past its end. */
 function firstEnd({ changed }: Writes, { before, loaded }: Read): number {
   let firstUs = Number.POSITIVE_INFINITY;
   for (const claim of changed) {
@@ -86,19 +80,13 @@ function firstEnd({ changed }: Writes, { before, loaded }: Read): number {
   return firstUs;
 }
 
-/**
- * Throws a transient StoreError if the transaction was no longer open after one of the first `count` writes. If so, none of
- * them took effect, and a COMMIT after them committed nothing.
- */
+/** Throws a transient StoreError if the transaction was no longer open after one of these writes: then none took effect. */
 export function mustStillBeOpen(writes: readonly unknown[], count = writes.length): void {
   for (let at = 0; at < count; at++) {
     const { serverStatus } = writes[at] as { readonly serverStatus?: number };
     if (serverStatus === undefined || (serverStatus & IN_TRANSACTION) !== 0) continue;
-    throw new StoreError(
-      "transient",
-      "deadlock",
-      "The database rolled this transaction back in favour of another node's writes.",
-    );
+    const message = "The database rolled this transaction back in favour of another node's writes.";
+    throw new StoreError("transient", "deadlock", message);
   }
 }
 
@@ -123,10 +111,7 @@ export class WriteChain {
     this.#rows = rows;
   }
 
-  /**
-   * Adds an INSERT of rows whose first column cannot be NULL; several if they are long. If a condition is given, the last
-   * one also asserts that.
-   */
+  /** Adds an INSERT of rows whose first column cannot be NULL, or several. The last one also asserts the condition. */
   insert(sql: string, rows: readonly (readonly SqlValue[])[], condition: MetaCondition | null = null): void {
     const parts = withinBytes(rows, rows.length, this.#trip.statementBytesMax, bytesOfValues);
     for (const [at, part] of parts.entries())

@@ -216,10 +216,7 @@ function queuesOf(plan: LoadPlan, rows: ReadRows): Loaded["queues"] {
   return queues;
 }
 
-/**
- * Collects rows. A claim becomes one object, however many branches have read it; the original state of each row is
- * kept.
- */
+/** Collects rows, also as they were. A claim becomes one object, however many branches have read it. */
 class ReadRows implements Before {
   readonly locks = new Map<bigint, Lock>();
   readonly asked: Claim[] = [];

@@ -78,8 +78,7 @@ export async function meantBy(failure: unknown, connection: Connection, { added 
   if (!(failure instanceof StoreError) || failure.reason !== "duplicate_request") return failure;
   // Two nodes of Galera that write a limit rule at once may also cause a duplicate key: the decision is retried.
   if (added.length === 0) return failure;
-  // The transaction is still open, and a statement that finds a duplicate key locks the existing row, so this read
-  // sees it.
+  // The transaction is still open, and a statement that finds a duplicate key locks the existing row.
   const keys = added.map(({ requestId }) => requestKeyOf(requestId));
   try {
     if ((await query(connection, "duplicate_request", REQUESTS, keys)).length > 0) return failure;
@@ -117,12 +116,18 @@ export function addWrites(
       addGuardUpdate(chain, part, moves, before, loaded.atLeastUs, assumptions !== null);
   // Revisions are random, so a guard row at its known revision also proves that its claims are as they were known.
   const matching = assumptions ? hasKey : hasSecret;
-  addClaimUpdates(chain, moves.changed, before, matching);
+  for (const claims of claimsAlike(moves.changed))
+    for (const part of partsOf(claims, UPDATE_ROWS_MAX)) addClaimUpdate(chain, part, before, matching);
   for (const part of partsOf(moves.removed, UPDATE_ROWS_MAX)) {
     const { sql, values } = matching(part, before);
     chain.update(part.length, `${REMOVE_CLAIMS} ${sql}`, ...values);
   }
-  if (records) addRecordWrites(chain, records, before);
+  if (records) {
+    const { added, changed, removed } = records;
+    if (added.length > 0) chain.insert(ADD_RECORDS, added.map(recordValues));
+    for (const part of partsOf(changed, UPDATE_ROWS_MAX)) addRecordUpdate(chain, part, before);
+    if (removed.length > 0) chain.update(removed.length, REMOVE_RECORDS, removed.map(idOf));
+  }
   const condition = assumptions && unchanged(writes, read, assumptions, lockOfRules);
   const added = addedRows(moves, writes, loaded.nowUs);
   // A statement that adds request ids must not read others.
@@ -149,18 +154,9 @@ function addedRows(
   ].filter(({ rows }) => rows.length > 0);
 }
 
-function addClaimUpdates(
-  writes: WriteChain,
-  changed: readonly Claim[],
-  before: Before,
-  matching: typeof hasSecret,
-): void {
-  const groups =
-    changed.length <= CHANGED_TOGETHER_MAX
-      ? [changed]
-      : Object.keys(STATE_CODES).map((state) => changed.filter((claim) => claim.state === state));
-  for (const group of groups)
-    for (const part of partsOf(group, UPDATE_ROWS_MAX)) addClaimUpdate(writes, part, before, matching);
+function claimsAlike(changed: readonly Claim[]): (readonly Claim[])[] {
+  if (changed.length <= CHANGED_TOGETHER_MAX) return [changed];
+  return Object.keys(STATE_CODES).map((state) => changed.filter((claim) => claim.state === state));
 }
 
 function addRuleWrites(trip: Trip, { prefix, limit, version, reason, changeMark }: LimitRule): void {
@@ -259,38 +255,26 @@ function isAlone({ holders, waiting, firstHolder }: Lock): boolean {
   return holders === 1 && waiting === 0 && firstHolder !== null;
 }
 
-export interface RecordWrites {
-  readonly added: readonly Lock[];
-  readonly changed: readonly Lock[];
-  readonly removed: readonly Lock[];
-}
+/** Locks, by what happens to their records. */
+export type RecordWrites = Record<"added" | "changed" | "removed", Lock[]>;
 
 /** Returns what to write; null if none of the locks has or had a record. */
 export function recordWrites(locks: readonly Lock[], before: Before): RecordWrites | null {
-  let changes: { added: Lock[]; changed: Lock[]; removed: Lock[] } | null = null;
+  let changes: RecordWrites | null = null;
   for (const lock of locks) {
-    const old = before.lock(lock.id)?.record ?? null;
-    if (!lock.record && !old) continue;
+    const old = before.lock(lock.id);
+    if (!lock.record && !old?.record) continue;
     changes ??= { added: [], changed: [], removed: [] };
-    if (!old) changes.added.push(lock);
+    if (!old?.record) changes.added.push(lock);
     else if (!lock.record) changes.removed.push(lock);
-    else if (hasRecordChanged(lock, before)) changes.changed.push(lock);
+    // Becoming free or taken also changes the record, because `due_at` depends on it.
+    else if (lock.record !== old.record || isIdle(lock) !== isIdle(old)) changes.changed.push(lock);
   }
   return changes;
 }
 
-/** Becoming free or taken also changes the record, because `due_at` depends on it. */
-function hasRecordChanged(lock: Lock, before: Before): boolean {
-  const old = before.lock(lock.id) as Lock;
-  if (lock.record !== old.record) return true;
-  return (lock.holders === 0 && lock.waiting === 0) !== (old.holders === 0 && old.waiting === 0);
-}
-
-function addRecordWrites(chain: WriteChain, records: RecordWrites, before: Before): void {
-  const { added, changed, removed } = records;
-  if (added.length > 0) chain.insert(ADD_RECORDS, added.map(recordValues));
-  for (const part of partsOf(changed, UPDATE_ROWS_MAX)) addRecordUpdate(chain, part, before);
-  if (removed.length > 0) chain.update(removed.length, REMOVE_RECORDS, removed.map(idOf));
+function isIdle({ holders, waiting }: Lock): boolean {
+  return holders === 0 && waiting === 0;
 }
 
 function addRecordUpdate(writes: WriteChain, locks: readonly Lock[], before: Before): void {
