@@ -9,7 +9,7 @@ import { describeDatabaseUrl, type MysqlAddress } from "../database-url.ts";
 import type { Fleet } from "../fleet.ts";
 import { chosenAddress } from "../mysql/connection/chosen-server.ts";
 import { openConnection, UNOBSERVED } from "../mysql/connection/connect.ts";
-import { classify } from "../mysql/connection/errors.ts";
+import { classify, reworded } from "../mysql/connection/errors.ts";
 import { connectTo, logIn, loginOptions, withPassword } from "../mysql/connection/login.ts";
 import {
   correctSession,
@@ -77,10 +77,9 @@ export async function withMysqlSchema<Answer>(
   use: (schema: Schema) => Promise<Answer>,
   patience: MigratePatience = {},
 ): Promise<Answer> {
-  const named = ({ kind, reason, message, cause }: StoreError) => {
-    const database = describeDatabaseUrl({ dialect: "mysql", ...address });
-    return new StoreError(kind, reason, `The schema of ${database} cannot ${what}. ${message}`, { cause });
-  };
+  const database = describeDatabaseUrl({ dialect: "mysql", ...address });
+  const named = (error: StoreError) =>
+    reworded(error, `The schema of ${database} cannot ${what}. ${error.message}`);
   const accepted = await chosenAddress(address)
     .then(acceptedAddress)
     .catch((error: StoreError) => {

@@ -85,7 +85,7 @@ export async function repeatPatiently<Answer>(
  * `table_in_use`, which names them. The statement must be safe to repeat after an attempt that did nothing.
  */
 export async function runPatiently(
-  connections: MigratingConnections,
+  { knex, ids, keepTurn }: MigratingConnections,
   statement: string,
   { log = () => {}, tableWaitMs }: MigratePatience,
 ): Promise<void> {
@@ -102,36 +102,25 @@ export async function runPatiently(
       return new StoreError("unavailable", TABLE_IN_USE, message, { cause });
     },
   };
-  await repeatPatiently(obstacle, (waitedS) =>
-    runOnce(connections, statement, waitedS, (users) => {
-      inTheWay = users;
-    }),
-  );
-}
-
-async function runOnce(
-  { knex, ids, keepTurn }: MigratingConnections,
-  statement: string,
-  waitedS: number,
-  tell: (users: string) => void,
-): Promise<void> {
-  await keepTurn();
-  const connection: { readonly threadId: number } = await knex.client.acquireConnection();
-  const looking = Promise.withResolvers<string>();
-  const timer = setTimeout(() => {
-    usersOf(knex, connection.threadId, ids, waitedS).then(looking.resolve, looking.reject);
-  }, LOOK_AFTER_MS);
-  try {
-    await knex.raw(statement).connection(connection);
-  } catch (error) {
-    if (isInUse(error)) tell(await looking.promise);
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    // The statement may have ended while the question was under way; then nobody needs its answer.
-    looking.promise.catch(() => {});
-    await knex.client.releaseConnection(connection);
-  }
+  await repeatPatiently(obstacle, async (waitedS) => {
+    await keepTurn();
+    const connection: { readonly threadId: number } = await knex.client.acquireConnection();
+    const looking = Promise.withResolvers<string>();
+    const timer = setTimeout(() => {
+      usersOf(knex, connection.threadId, ids, waitedS).then(looking.resolve, looking.reject);
+    }, LOOK_AFTER_MS);
+    try {
+      await knex.raw(statement).connection(connection);
+    } catch (error) {
+      if (isInUse(error)) inTheWay = await looking.promise;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      // The statement may have ended while the question was under way; then nobody needs its answer.
+      looking.promise.catch(() => {});
+      await knex.client.releaseConnection(connection);
+    }
+  });
 }
 
 function isInUse(error: unknown): error is unknown {

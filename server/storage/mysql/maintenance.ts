@@ -74,7 +74,18 @@ export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseCl
     },
 
     async mark(witness, expected, mark) {
-      const write = () => repeatedly(pool, (connection) => writeMark(connection, witness, expected, mark));
+      const trip = new Trip("mark");
+      if (expected) trip.add(MARK, mark, witness, [...expected, mark]);
+      else {
+        trip.add(MARK_ANEW, witness, mark, mark);
+        trip.add(FORGET_MARKS, WITNESS_KEPT_US);
+      }
+      const clockAt = trip.add(`SELECT ${NOW_US}`);
+      const write = async () => {
+        const results = await repeatedly(pool, (connection) => connection.run(trip));
+        const nowUs = Number(rowsOf(results[clockAt])[0]?.[0]);
+        return { isDone: expected === null || writtenBy(results[0]) > 0, nowUs };
+      };
       const written = await write();
       // This node of a cluster may not have applied yet what another node has acknowledged, so try once more.
       if (written.isDone || !pool.isCluster) return written;
@@ -87,26 +98,6 @@ export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseCl
       await repeatedly(pool, (connection) => query(connection, "note_change", ADD_CHANGE, values));
     },
   } satisfies Partial<Store>;
-}
-
-async function writeMark(
-  connection: Connection,
-  witness: bigint,
-  expected: readonly bigint[] | null,
-  mark: bigint,
-): Promise<{ isDone: boolean; nowUs: number }> {
-  const trip = new Trip("mark");
-  if (expected) trip.add(MARK, mark, witness, [...expected, mark]);
-  else {
-    trip.add(MARK_ANEW, witness, mark, mark);
-    trip.add(FORGET_MARKS, WITNESS_KEPT_US);
-  }
-  const clockAt = trip.add(`SELECT ${NOW_US}`);
-  const results = await connection.run(trip);
-  return {
-    isDone: expected === null || writtenBy(results[0]) > 0,
-    nowUs: Number(rowsOf(results[clockAt])[0]?.[0]),
-  };
 }
 
 /** Even if the database rolled the transaction back half-way, each statement would be right by itself. */

@@ -24,12 +24,7 @@ export interface UsedRows {
   readonly identity: string | null;
 }
 
-/**
- * Returns the index of the server to use; null: none can be used.
- * @param servers in the order of preference
- * @param chosen the server in use; null: none so far
- * @param used null: no rows so far
- */
+/** Returns the index of the server to use, of `servers` in the order of preference; null: none can be used. */
 export function bestServer(
   servers: readonly SeenServer[],
   chosen: number | null,

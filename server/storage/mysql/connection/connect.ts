@@ -2,6 +2,7 @@
 // for row locks for a bounded time. The server ends it soon after this process stops.
 
 import type { Socket } from "node:net";
+import type { ConnectionOptions } from "mysql2";
 import type { MysqlAddress } from "../../database-url.ts";
 import { CONNECT_MS_MAX } from "../../storage-bounds.ts";
 import { StoreError, type StoreObserver } from "../../store.ts";
@@ -63,7 +64,7 @@ async function attempt(address: MysqlAddress, observer: StoreObserver, withinMs:
   const socket = connectTo(address);
   const patience = setTimeout(() => socket.destroy(deadlineError()), withinMs);
   try {
-    const connection = await handshake(address, socket, observer);
+    const connection = new Connection(await logIn(address, socket, DRIVER_OPTIONS), socket, observer);
     observer.connection("opened");
     try {
       return await setUp(connection, socket);
@@ -79,25 +80,17 @@ async function attempt(address: MysqlAddress, observer: StoreObserver, withinMs:
   }
 }
 
-async function handshake(
-  address: MysqlAddress,
-  socket: Socket,
-  observer: StoreObserver,
-): Promise<Connection> {
-  const driver = await logIn(address, socket, {
-    connectTimeout: CONNECT_MS_MAX,
-    // A transaction takes two round trips because each sends several statements together. Values are never sent as
-    // text, see `Trip`.
-    multipleStatements: true,
-    // Trips contain their values already; the driver would search the text for places to put some.
-    queryFormat: (sql: string) => sql,
-    // BIGINT as decimal text: exact. The code that reads a column converts it to bigint or number.
-    supportBigNumbers: true,
-    bigNumberStrings: true,
-    flags: ["-LOCAL_FILES"],
-  });
-  return new Connection(driver, socket, observer);
-}
+const DRIVER_OPTIONS: ConnectionOptions = {
+  connectTimeout: CONNECT_MS_MAX,
+  // A transaction takes two round trips because each sends several statements together.
+  multipleStatements: true,
+  // Trips contain their values already; the driver would search the text for places to put some.
+  queryFormat: (sql: string) => sql,
+  // BIGINT as decimal text: exact. The code that reads a column converts it to bigint or number.
+  supportBigNumbers: true,
+  bigNumberStrings: true,
+  flags: ["-LOCAL_FILES"],
+};
 
 async function setUp(connection: Connection, socket: Socket): Promise<Reached> {
   const trip = new Trip("set_up");
@@ -147,6 +140,6 @@ function skipsLocked(version: string): boolean {
 
 /** No work had begun, so a connection that is lost here means that the server is away. */
 function away(error: StoreError): StoreError {
-  if (error.kind !== "transient") return error;
-  return new StoreError("unavailable", error.reason, error.message, { cause: error.cause });
+  const { kind, reason, message, cause } = error;
+  return kind === "transient" ? new StoreError("unavailable", reason, message, { cause }) : error;
 }

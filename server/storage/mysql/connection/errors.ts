@@ -191,6 +191,11 @@ function textOf(cause: Error, property: "code" | "sqlState"): string {
   return typeof value === "string" ? value : "";
 }
 
+/** The same error with another message. */
+export function reworded({ kind, reason, cause }: StoreError, message: string): StoreError {
+  return new StoreError(kind, reason, message, { cause });
+}
+
 // The driver attaches the statement to its errors. It contains the ids that allow a client to release a lease, so it
 // must not reach a log.
 function withoutSql(cause: unknown): unknown {

@@ -7,7 +7,7 @@ import { type ConnectionOptions, createConnection, type Connection as Driver, ty
 import type { DatabaseTls, MysqlAddress } from "../../database-url.ts";
 import { TCP_KEEPALIVE_MS } from "../../storage-bounds.ts";
 import { StoreError } from "../../store.ts";
-import { ACCESS_DENIED, classify, TLS } from "./errors.ts";
+import { ACCESS_DENIED, classify, reworded, TLS } from "./errors.ts";
 
 /** The error number for a wrong password, and for a user that must use TLS or show a certificate and does not. */
 const LOGIN_REFUSED = 1045;
@@ -62,11 +62,7 @@ export async function withPassword<Answer>(
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== ACCESS_DENIED) throw error;
     const password = file.renew();
-    if (password instanceof Error) {
-      throw new StoreError(error.kind, error.reason, `${error.message} ${password.message}`, {
-        cause: error.cause,
-      });
-    }
+    if (password instanceof Error) throw reworded(error, `${error.message} ${password.message}`);
     if (password === tried) throw error;
     return await attempt({ ...address, password });
   }
@@ -93,10 +89,8 @@ function refusal(cause: unknown, driver: Driver, address: MysqlAddress): StoreEr
   const ofTls = tlsError(cause, stream.authorizationError);
   if (ofTls) return ofTls;
   const { error } = classify(cause);
-  if ((cause as { errno?: unknown }).errno !== LOGIN_REFUSED) return error;
-  return new StoreError(error.kind, error.reason, `${error.message} ${hint(address)}`, {
-    cause: error.cause,
-  });
+  const isRefused = (cause as { errno?: unknown }).errno === LOGIN_REFUSED;
+  return isRefused ? reworded(error, `${error.message} ${hint(address)}`) : error;
 }
 
 /** What else than a wrong password may be the reason: servers do not say which. */

@@ -4,6 +4,7 @@
 
 import { StoreError } from "../../store.ts";
 import { type Connection, query, type Row, type Trip } from "./connection.ts";
+import { ACCESS_DENIED, reworded } from "./errors.ts";
 
 const READ_ONLY = ["read_only", "super_read_only", "innodb_read_only"];
 // SHOW returns no row for a variable that this server lacks, whereas @@name would fail. read_only is checked as a
@@ -128,11 +129,11 @@ async function readMembers(connection: Connection, group: string): Promise<Membe
     const rows = await query(connection, "group_members", MEMBERS);
     return rows.map(([id, state, role]) => ({ id: String(id), state: String(state), role: String(role) }));
   } catch (error) {
-    if (!(error instanceof StoreError) || error.reason !== "access_denied") throw error;
+    if (!(error instanceof StoreError) || error.reason !== ACCESS_DENIED) throw error;
     const message =
       `The database server is set up for the replication group ${group}, and this user may not read whether it is a member: ` +
       `GRANT SELECT ON ${MEMBERS_TABLE} to the user of ROWLOCK_DATABASE_URL.`;
-    throw new StoreError(error.kind, error.reason, message, { cause: error.cause });
+    throw reworded(error, message);
   }
 }
 

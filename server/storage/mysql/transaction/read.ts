@@ -82,17 +82,18 @@ const WAITED_FOR = `SELECT DISTINCT c.lock_id
   FROM rowlock_claim c FORCE INDEX (PRIMARY) JOIN rowlock_lock l ON l.id = c.lock_id
   WHERE c.state = 1 AND c.lock_id > ? AND l.name >= ? AND l.name < ? ORDER BY c.lock_id LIMIT ${LOCKS_PER_RULE_MAX}`;
 
+/** What a load uses beside the rows. */
+interface Sources {
+  readonly rules: RuleCache;
+  readonly clock: DatabaseClock;
+}
+
 /** Begins the transaction, locks the guard rows and reads what the plan asks for. Throws a StoreError. */
-export async function load(
-  connection: Connection,
-  plan: LoadPlan,
-  rules: RuleCache,
-  clock: DatabaseClock,
-): Promise<Read> {
+export async function load(connection: Connection, plan: LoadPlan, sources: Sources): Promise<Read> {
   const trip = new Trip(plan.rule ? "load_rule" : "load");
   trip.add(BEGIN);
   if (plan.rule) trip.add(RULES_LOCK);
-  if (!plan.rule || plan.rule.rulesOnly) return read(connection, trip, plan, rules, clock);
+  if (!plan.rule || plan.rule.rulesOnly) return read(connection, trip, plan, sources);
   const { from, below } = prefixRange(plan.rule.prefix);
   const idsAt = trip.add(WAITED_FOR, plan.rule.afterLockId, from, below);
   const results = await connection.run(trip);
@@ -101,31 +102,24 @@ export async function load(
     heads: HEADS_PER_RULE_LOCK,
     likelyQueue: true,
   }));
-  return read(connection, new Trip("load"), { ...plan, locks }, rules, clock);
+  return read(connection, new Trip("load"), { ...plan, locks }, sources);
 }
 
 /** Reads again the locks that a decision left unfinished, in the same transaction and with the same clock. */
 export async function loadAgain(
   connection: Connection,
   again: readonly bigint[],
-  rules: RuleCache,
-  clock: DatabaseClock,
+  sources: Sources,
   { nowUs, atLeastUs, jumpedAtUs, skippedUs, backAtUs }: Clock,
 ): Promise<Read> {
   const ids = [...again].sort((a, b) => (a < b ? -1 : 1));
   const locks = ids.map((id) => ({ id, heads: QUEUE_HEAD_MAX, likelyQueue: true }));
   const plan = { locks, claims: [], requestIds: [], holdersOf: [] };
-  const next = await read(connection, new Trip("load"), plan, rules, clock);
+  const next = await read(connection, new Trip("load"), plan, sources);
   return { ...next, loaded: { ...next.loaded, nowUs, atLeastUs, jumpedAtUs, skippedUs, backAtUs } };
 }
 
-async function read(
-  connection: Connection,
-  trip: Trip,
-  plan: LoadPlan,
-  rules: RuleCache,
-  clock: DatabaseClock,
-): Promise<Read> {
+async function read(connection: Connection, trip: Trip, plan: LoadPlan, sources: Sources): Promise<Read> {
   const ids = plan.locks.map(({ id }) => id);
   const guardsAt = ids.length > 0 ? trip.add(plan.impatient ? GUARDS_AT_ONCE : GUARDS, ids) : null;
   const metaAt = trip.add(META);
@@ -140,11 +134,11 @@ async function read(
   const rows = new ReadRows(plan, Number(now));
   if (guardsAt !== null) rows.takeLocks(rowsOf(results[guardsAt]));
   for (const at of claimsAt) rows.takeClaims(rowsOf(results[at]));
-  const { revision, limitRules } = await rules.at(connection, bigintOf(rulesRevision));
+  const { revision, limitRules } = await sources.rules.at(connection, bigintOf(rulesRevision));
   await readFurther(connection, plan, rows);
   return {
     loaded: {
-      ...clock.read(Number(now), askedUs, answeredUs),
+      ...sources.clock.read(Number(now), askedUs, answeredUs),
       failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
       isSuccessor: isSuccessor(connection, identity),
       rulesRevision: revision,

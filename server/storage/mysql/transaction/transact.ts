@@ -46,8 +46,8 @@ export async function transactOn(
   try {
     // After its own change, this transaction reads rules that are not committed. If it is rolled back, the same revision
     // may return with other rules, so it must not fill the shared cache.
-    const rules = plan.rule ? new RuleCache() : context.rules;
-    const first = cached ?? (await load(connection, cache.widened(plan), rules, clock));
+    const sources = plan.rule ? { rules: new RuleCache(), clock } : context;
+    const first = cached ?? (await load(connection, cache.widened(plan), sources));
     let waitersLeft = false;
     for (let read = first; ; ) {
       const writes = decide(read.loaded);
@@ -57,7 +57,7 @@ export async function transactOn(
       const results = await connection.run(trip);
       mustStillBeOpen(results, trip.commits ? results.length - 1 : results.length);
       if (!trip.commits) {
-        read = await loadAgain(connection, writes.again, rules, clock, first.loaded);
+        read = await loadAgain(connection, writes.again, sources, first.loaded);
         continue;
       }
       if (read === first && !plan.rule) cache.learn(read, writes);
