@@ -1,7 +1,6 @@
 // Statements of a migration, on tables that others use. A change of a table waits for all transactions that have read it,
 // and everybody else then waits behind the change. So each attempt waits for a second at most, and the servers decide
-// between attempts. Says for whom it waits, as far as the database says: its own servers are soon done, but a report, a
-// backup or a forgotten transaction may not be.
+// between attempts. Says for whom it waits, as far as the database says: perhaps for a report or a forgotten transaction.
 
 import type { Knex } from "knex";
 import { classify } from "../mysql/connection/errors.ts";

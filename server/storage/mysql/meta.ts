@@ -1,6 +1,5 @@
-// What a transaction reads of rowlock_meta: the limit rules, by their revision, and the identity of the server through
-// which the rows were last written. A database that was promoted or restored elsewhere thereby reveals itself, even to a
-// replica that has just started, and the fail-over is recorded here.
+// What a transaction reads of rowlock_meta: the limit rules, by their revision, and the identity of the server through which
+// the rows were last written, by which a database that was promoted or restored elsewhere reveals itself.
 
 import type { LimitRule } from "../../core/limit.ts";
 import { newEpochBy, RULE_LIST } from "../rows/columns.ts";

@@ -1,7 +1,6 @@
-// Guard rows by name: finds them, creates them, and removes unused ones. The row of rowlock_meta separates creation
-// from removal. A creator locks it shared and reads the token floor; a remover locks it exclusively and raises the
-// floor. So a name that was removed and returns starts above every token and every record version that it ever had; one
-// floor serves both.
+// Guard rows by name: finds them, creates them, and removes unused ones. A creator locks the row of rowlock_meta shared and
+// reads the token floor; a remover locks it exclusively and raises the floor. So a name that was removed and returns starts
+// above every token and every record version that it ever had.
 
 import { NAME_BYTES_MAX, partsOf } from "../../core/bounds.ts";
 import { IDLE_LOCK_CONDITION } from "../rows/columns.ts";

@@ -1,10 +1,9 @@
 // Which of several servers of one database to use, from one look at all of them. Pure: what was seen, and nothing else.
 //
-// Servers that can be written at once are either nodes of one cluster, which agree about every commit, or they are
-// separate: a source that was not demoted beside its promoted replica, for example. Of separate servers only one has
-// the present rows. The epoch in the rows shows which: a Rowlock server raises it when it first decides at a promoted
-// server. So the highest epoch wins, and every Rowlock server that sees both comes to the same answer. With equal
-// epochs nobody has decided at the other one yet, and a server that works is not left.
+// Servers that can be written at once are either nodes of one cluster, which agree about every commit, or separate: a source
+// that was not demoted beside its promoted replica, for example. Of separate servers only one has the present rows: that with
+// the highest epoch, which a Rowlock server raises when it first decides at a promoted server. With equal epochs nobody has
+// decided at the other one yet, and a server that works is not left.
 
 export interface SeenServer {
   readonly isUsable: boolean;

@@ -1,8 +1,6 @@
-// The server of a database to which all connections lead. With one address, that is the one. With several, this looks at
-// all of them when the chosen server cannot be used, and at every few turns of its watch; `best-server.ts` chooses. A
-// server that is left loses its open transactions, so that none is committed there beside those of the next server.
-//
-// Nothing but the choice is decided here: whether rows were lost on the way is noticed by the transactions themselves.
+// The server of a database to which all connections lead. With several addresses, this looks at all of them when the chosen
+// server cannot be used, and at every few turns of its watch; `best-server.ts` chooses. A server that is left loses its open
+// transactions, so that none is committed there beside those of the next one. Transactions notice whether rows were lost.
 
 import { type MysqlAddress, singleAddresses } from "../../database-url.ts";
 import * as bounds from "../../storage-bounds.ts";
@@ -19,10 +17,7 @@ export const NO_SERVER = "no_usable_server";
 const OPEN_MS_MAX = 2 * bounds.CONNECT_MS_MAX;
 const MICROSECONDS = 1e6;
 
-/**
- * Ends the use of the connections that lead to another server than the chosen one, when they have had this long to finish.
- * With 0 this is at once: transactions that are under way fail.
- */
+/** Ends the use of the connections to another server than the chosen one, after this time. With 0, transactions fail. */
 export type Leave = (withinMs: number) => Promise<void>;
 
 export interface OpenedAt extends Opened {

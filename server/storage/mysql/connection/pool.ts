@@ -1,6 +1,6 @@
-// Lends a bounded number of connections to a bounded queue of callers. A caller gets an idle connection at once. Tarn
-// serves the others: it queues callers and opens connections, and counts idle ones as lent. This file decides whether a
-// connection may be lent: it is set up, not lost, leads to the present server, and has no open transaction.
+// Lends a bounded number of connections to a bounded queue of callers. A caller gets an idle connection at once. Tarn queues
+// the others and opens connections, and counts idle ones as lent. Only a connection may be lent that is set up, not lost,
+// leads to the present server, and has no open transaction.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool, TimeoutError } from "tarn";
@@ -19,7 +19,6 @@ import type { Server } from "./connect.ts";
 import type { Connection } from "./connection.ts";
 import { isUnusable } from "./usable-server.ts";
 
-/** How often a server that is left looks whether its transactions have finished. */
 const LEAVE_LOOK_MS = 5;
 
 export class MysqlPool {
@@ -67,7 +66,6 @@ export class MysqlPool {
     return this.server?.isCluster ?? false;
   }
 
-  /** The servers of a database that has several addresses, as of the last looks; empty: it has one. */
   get servers(): readonly DatabaseServer[] {
     return this.#servers.servers;
   }
@@ -90,9 +88,8 @@ export class MysqlPool {
   }
 
   /**
-   * Lends a connection to `work` for at most `loanMs`. If the connection turns out to have been closed while idle,
-   * runs `work` again on another one. Throws StoreErrors: `pool_exhausted`, the reason why no connection can be opened,
-   * or the error of `work`. `work` begins at once if a connection is idle.
+   * Lends a connection to `work` for at most `loanMs`, at once if one is idle, and another one if it was closed while idle.
+   * Throws StoreErrors: `pool_exhausted`, why no connection can be opened, or the error of `work`.
    */
   use<Answer>(
     work: (connection: Connection) => Promise<Answer>,

@@ -27,9 +27,8 @@ export const SERVING: ConnectionLimits = {
 
 /**
  * Statements that every server knows, to be sent before anything else. READ COMMITTED, so that a read after a row lock
- * sees what was committed before it. Our statements name their indexes, so the server need not compare several indexes for
- * each key of a list (eq_range_index_dive_limit). MariaDB would turn long lists of keys into joins, which lock the rows
- * that they read in an order of their own (in_predicate_conversion_threshold).
+ * sees what was committed before it. Our statements name their indexes (eq_range_index_dive_limit). MariaDB would turn long
+ * lists of keys into joins, which lock rows in an order of their own (in_predicate_conversion_threshold).
  */
 export function firstStatements({ silentS, rowLockS, statementS, tableLockS }: ConnectionLimits): string[] {
   const statement = statementS ?? 0;

@@ -1,9 +1,8 @@
 // A transaction's own statements assert that it may be written. Two kinds:
 // - An assertion in SQL inserts NULL into a NOT NULL column unless its condition holds. Error 1048 then rolls the whole
 //   transaction back; `connection/errors.ts` reports it as `changed`.
-// - Each write has an effect only while the transaction is open, and its result says whether it still was. If a Galera
-//   node rolls it back in mid-trip, for another node's writes, MariaDB 10.11 reports success and commits the rest one
-//   by one.
+// - Each write has an effect only while the transaction is open, and its result says whether it still was. If a Galera node
+//   rolls it back in mid-trip, for another node's writes, MariaDB 10.11 reports success and commits the rest one by one.
 
 import { partsOf } from "../../../core/bounds.ts";
 import { requestKeyOf } from "../../rows/request-key.ts";
@@ -92,9 +91,8 @@ export function mustStillBeOpen(writes: readonly unknown[], count = writes.lengt
 
 /**
  * The writes of a transaction as a chain: each write has an effect only if the write before it wrote all of its rows, so
- * the row count of the last one vouches for all. No further statements count rows, because each would cost as much as a
- * write. The check is necessary because rows may differ from those that were read: an operator who sets a database back
- * does not take our row locks.
+ * the row count of the last one vouches for all. A statement that counts rows would cost as much as a write. Rows may differ
+ * from those that were read, because an operator who sets a database back does not take our row locks.
  */
 export class WriteChain {
   readonly #trip: Trip;

@@ -208,10 +208,7 @@ function addHolder(
   }
 }
 
-/**
- * What these columns are in most rows, by columns that are set before them: the database assigns from left to right. An
- * expression is shorter than a value for each row.
- */
+/** What these columns are in most rows, by columns set before them: shorter than a value for each row. */
 function following(locks: readonly Lock[]): Readonly<Record<string, Following>> {
   const next = locks.map(({ nextTicket }) => nextTicket);
   return {

@@ -1,8 +1,5 @@
-// What a decision uses, from either source. `load` locks the rows and reads them. `LockCache` returns what this server
-// itself last wrote, which the transaction must then prove to be current.
-//
-// A load locks the guard rows first, exclusively, by primary key in ascending order. Later statements read everything
-// else, including the clock, so that none of it is older than the locks.
+// What a decision reads. A load locks the guard rows first, exclusively, by primary key in ascending order. Later statements
+// read everything else, including the clock, so that none of it is older than the locks.
 //
 // Every statement that could lock names its index: on a small table the optimizer would scan all rows and wait for
 // guard rows that other transactions hold.

@@ -1,6 +1,5 @@
 // One deciding transaction: load, decide, save. It takes two round trips if nothing unexpected turns up, and one if it
-// is optimistic because the cache contains everything to load. The caller supplies the decision; `read.ts` and
-// `lock-cache.ts` read, `write.ts` writes.
+// is optimistic because the cache contains everything to load.
 
 import type { DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
@@ -111,9 +110,8 @@ function writingTrip(
   return trip;
 }
 
-// Up to this many rows are locked one by one, and a row that another transaction holds is an error. More rows are
-// locked faster by a list with SKIP LOCKED: rows that others hold are missing from the count. NOWAIT does not work for
-// a list, because a range also fails at the row next to it.
+// More rows are locked faster by a list with SKIP LOCKED: rows that others hold are missing from the count. NOWAIT does not
+// work for a list, because a range also fails at the row next to it.
 const ROWS_ONE_BY_ONE_MAX = 4;
 const GUARD = "(SELECT 1 FROM rowlock_lock WHERE id = ? FOR UPDATE NOWAIT)";
 const CLAIM =
@@ -133,8 +131,7 @@ type Locking = [sql: string, ...values: SqlValue[]];
 /**
  * An impatient transaction fails at once if another one holds a row that it must lock. On MariaDB a connection can be set
  * never to wait (Connection.isPatient). MySQL has NOWAIT for reads only, so there this adds a statement that locks all rows
- * which will be written, and the guard rows if they are not locked yet. It returns no rows: to read those would cost this
- * server more than the locks cost the database.
+ * which will be written. It returns no rows, because those would cost this server more than the locks cost the database.
  */
 function addRowLocks(
   trip: Trip,

@@ -1,6 +1,5 @@
-// What a transaction writes after the decision. One statement writes all rows that change alike. Every guard row that
-// was decided about is written, even if nothing in it changed: a cluster detects the loser of two conflicting decisions
-// only by rows that both have written.
+// What a transaction writes after the decision. Every guard row that was decided about is written, even if nothing in it
+// changed: a cluster detects the loser of two conflicting decisions only by rows that both have written.
 
 import { partsOf } from "../../../core/bounds.ts";
 import type { Claim } from "../../../core/claim.ts";
@@ -66,8 +65,7 @@ const REMOVE_RECORDS = "DELETE r FROM rowlock_record r FORCE INDEX (PRIMARY) WHE
 const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason, change_mark)
   VALUES (${VALUE_WHILE_OPEN}, ?, ?, ?, ?)
   ON DUPLICATE KEY UPDATE limit_value = ?, version = ?, reason = ?, change_mark = ?`;
-// The step is random for the same reason as that of guard rows: rows that were set back and written again must not
-// reach a known revision.
+// The step is random, because rows that were set back and written again must not reach a known revision.
 const RAISE_RULES_REVISION = `UPDATE rowlock_meta
   SET rules_revision = rules_revision + 1 + CAST(FLOOR(RAND() * 1048576) AS UNSIGNED) WHERE id = 1 ${WHILE_OPEN}`;
 
@@ -233,10 +231,9 @@ function eachOf(ids: readonly string[], values: readonly string[]): string {
 }
 
 /**
- * The bound of deadlines, by what the locks of the statement have; null: it stays. Comes last in its statement: the
- * database assigns from left to right, so this reads the new values of the row. A lock whose only live claim is in its
- * guard row has an exact bound. It is written when less than half of the time is left: so the sweep need not look at a
- * lease that is renewed in time, and the index of bounds seldom changes.
+ * The bound of deadlines; null: it stays. Comes last in its statement: the database assigns from left to right, so this
+ * reads the new values of the row. A lock whose only live claim is in its guard row has an exact bound. It is written when
+ * less than half of the time is left: so no sweep looks at a lease that is renewed in time, and the index seldom changes.
  */
 function boundBy(locks: readonly Lock[], atLeastUs: number, { earliestUs }: Moves): string | null {
   const busy = locks.filter(({ holders, waiting }) => holders + waiting > 0);
