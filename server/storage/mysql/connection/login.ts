@@ -14,13 +14,8 @@ const LOGIN_REFUSED = 1045;
 
 export function connectTo({ host, port, socket }: MysqlAddress): Socket {
   if (socket !== null) return connect({ path: socket });
-  const connecting = connect({
-    host,
-    port,
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: TCP_KEEPALIVE_MS,
-  });
+  const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEPALIVE_MS };
+  const connecting = connect({ host, port, ...options });
   // The driver gives Node no host if it is an IP address, and Node would then verify the certificate for the name of the
   // socket under it. That is `localhost` unless it is set here; Node itself sets it only for names.
   return isIP(host) === 0 ? connecting : Object.assign(connecting, { _host: host });

@@ -20,11 +20,7 @@ const MEMBERS = `SELECT member_id, member_state, member_role FROM ${MEMBERS_TABL
 /** States of members that take part in the group's decisions, or are about to. */
 const REACHABLE = ["ONLINE", "RECOVERING"];
 
-export interface Member {
-  readonly id: string;
-  readonly state: string;
-  readonly role: string;
-}
+export type Member = Readonly<Record<"id" | "state" | "role", string>>;
 
 type Variables = ReadonlyMap<string, string>;
 

@@ -58,7 +58,7 @@ export function assignments(
   const sets: string[] = [];
   for (let at = 0; at < columns.length; at++) {
     const column = columns[at] as string;
-    const first = rows.find((row) => isMoved(row, at));
+    const first = firstMoved(rows, at);
     if (!first) continue;
     const value =
       sameInAll(rows, at, first) ??
@@ -68,6 +68,11 @@ export function assignments(
     sets.push(`${column} = ${value}`);
   }
   return sets;
+}
+
+function firstMoved(rows: readonly RowWrite[], at: number): RowWrite | null {
+  for (const row of rows) if (isMoved(row, at)) return row;
+  return null;
 }
 
 function isMoved({ before, after }: RowWrite, at: number): boolean {

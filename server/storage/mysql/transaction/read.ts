@@ -80,10 +80,7 @@ const WAITED_FOR = `SELECT DISTINCT c.lock_id
   WHERE c.state = 1 AND c.lock_id > ? AND l.name >= ? AND l.name < ? ORDER BY c.lock_id LIMIT ${LOCKS_PER_RULE_MAX}`;
 
 /** What a load uses beside the rows. */
-interface Sources {
-  readonly rules: RuleCache;
-  readonly clock: DatabaseClock;
-}
+type Sources = { readonly rules: RuleCache; readonly clock: DatabaseClock };
 
 /** Begins the transaction, locks the guard rows and reads what the plan asks for. Throws a StoreError. */
 export async function load(connection: Connection, plan: LoadPlan, sources: Sources): Promise<Read> {

@@ -150,10 +150,7 @@ function addRowLocks(
   const locks: Locking[] = [];
   if (rows <= ROWS_ONE_BY_ONE_MAX) {
     for (const id of guardIds) locks.push([GUARD, id]);
-    for (const claim of claims) {
-      const { lockId, place, ticketNumber } = keyBefore(before, claim);
-      locks.push([CLAIM, lockId, place, ticketNumber]);
-    }
+    for (const claim of claims) locks.push([CLAIM, ...keyBefore(before, claim)]);
     for (const id of recordIds) locks.push([RECORD, id]);
   } else {
     const counts: Locking[] = [];
