@@ -48,7 +48,7 @@ const TRIPS = ["decide_commit", "load", "load_records", "save", "save_commit"];
 /**
  * Statements of one trip that writes guard rows and adds rows to one more table, including BEGIN and COMMIT. The
  * statement that adds rows also asserts what was assumed. MySQL has one more than MariaDB, which locks the rows
- * (row-locks.ts).
+ * (transact.ts).
  */
 const STATEMENTS_OF_A_TRIP = { mysql: 5, mariadb: 4 };
 

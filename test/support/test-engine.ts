@@ -3,9 +3,9 @@
 import { randomBytes } from "node:crypto";
 import type { Event } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/rows.ts";
-import type { GrantedElsewhere } from "../../server/engine/subscribers/subscribers.ts";
 import type { EngineEvent, WatchEvent } from "../../server/engine/answers.ts";
 import { Engine } from "../../server/engine/engine.ts";
+import type { GrantedElsewhere } from "../../server/engine/subscribers/subscribers.ts";
 import type { Store } from "../../server/storage/store.ts";
 
 const POLL_MS = 20;

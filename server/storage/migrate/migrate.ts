@@ -11,7 +11,6 @@ import { type Applied, isOfTrial, runPending, type Schema, sqliteSchema } from "
 
 export interface MigrationStatus {
   readonly applied: readonly string[];
-  /** Migrations that this server has and the database has not had. */
   readonly pending: readonly string[];
   /** Migrations that the database has had and this server does not know: a newer server made the schema. */
   readonly unknown: readonly string[];
@@ -19,14 +18,12 @@ export interface MigrationStatus {
   readonly breaking: readonly string[];
   /** Whether a version from before the first release made the schema. Then nothing else is known of it. */
   readonly isOfTrial: boolean;
-  /** The servers that use the database. */
   readonly fleet: Fleet;
 }
 
 /**
  * Runs the pending migrations; returns the names of those that this call ran. If several servers start at once, one
- * migrates and the others wait for it; `log` receives a message while this one waits. Safe to repeat. Does nothing for a
- * database in memory: its store migrates it.
+ * migrates and the others wait, with messages to `log`. Does nothing for a database in memory: its store migrates it.
  */
 export async function migrateUp(
   url: string,
@@ -56,10 +53,7 @@ export async function migrationStatus(url: string, login?: DatabaseLogin): Promi
   };
 }
 
-interface Found {
-  readonly had: readonly Applied[];
-  readonly fleet: Fleet;
-}
+type Found = { readonly had: readonly Applied[]; readonly fleet: Fleet };
 
 const NOTHING: Found = { had: [], fleet: { levelMin: { level: 0, by: "" }, members: [] } };
 

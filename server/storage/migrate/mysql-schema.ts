@@ -1,51 +1,38 @@
 // The schema of a database of MySQL or MariaDB, through knex. A row lock ensures that one of several starting servers
 // migrates while the others wait. The lock ends with the connection of a server that dies. On Galera, a row that is written
-// does the same (cluster-turn.ts). Only this file imports knex.
+// does the same.
 
+import { randomUUID } from "node:crypto";
 import knexOf, { type Knex } from "knex";
 import type { MigrationTarget } from "../../../migrations/target.ts";
 import { describeDatabaseUrl, type MysqlAddress } from "../database-url.ts";
 import type { Fleet } from "../fleet.ts";
 import { chosenAddress } from "../mysql/connection/chosen-server.ts";
 import { openConnection, UNOBSERVED } from "../mysql/connection/connect.ts";
-import { classify } from "../mysql/connection/errors.ts";
+import { classify, reworded } from "../mysql/connection/errors.ts";
 import { connectTo, logIn, loginOptions, withPassword } from "../mysql/connection/login.ts";
 import {
-  cannotSet,
-  corrections,
+  correctSession,
   endedAtOnce,
   firstStatements,
-  packetMax,
   SESSION_VARIABLES,
 } from "../mysql/connection/session.ts";
 import { NOW_US } from "../mysql/statements.ts";
-import { type RetryPolicy, retry } from "../retry.ts";
 import { levelMinFromRow, textOf } from "../rows/from-rows.ts";
-import { StoreError } from "../store.ts";
-import { ClusterTurn, MAKE_TURN_TABLE, TURN_TABLE, TurnTaken } from "./cluster-turn.ts";
+import { ROW_LOCKED, StoreError } from "../store.ts";
 import {
   ATTEMPT_LIMITS as MIGRATING,
+  type MigratePatience,
   type MigratingConnections,
+  repeatPatiently,
   runPatiently,
   TABLE_IN_USE,
-  type TablePatience,
 } from "./patient-statements.ts";
 import type { Applied, Schema } from "./schema.ts";
 
-/**
- * How long a server waits for another one that migrates. Our migrations take seconds; a longer one is worth an
- * operator's attention.
- */
-const WAIT_MS = 30_000;
-const LOG_EVERY_MS = 5_000;
-/**
- * How long one attempt waits for the row lock: the shortest wait that the database allows, so that the log soon reports
- * it.
- */
+/** How long one attempt waits for the row lock: the shortest that the database allows, so that the log soon reports it. */
 const LOCK_WAIT_S = 1;
-/**
- * The database ends an idle connection after this time, which frees the row lock if the migrator's machine has died.
- */
+/** Then the database ends an idle connection, which frees the row lock of a migrator whose machine has died. */
 const IDLE_S_MAX = 600;
 const CONNECT_MS_MAX = 10_000;
 
@@ -62,10 +49,23 @@ const MAKE_TABLE = `CREATE TABLE IF NOT EXISTS ${TABLE} (
 /** Error number: the table already has a column of this name. */
 const COLUMN_EXISTS = 1060;
 
-export interface MigratePatience extends TablePatience {
-  /** How long to wait for another server that migrates; unset: WAIT_MS. */
-  readonly lockWaitMs?: number;
-}
+// Two nodes of Galera that change the same view at once may block each other, and all that is written, for ever (seen with
+// MariaDB 10.11), and row locks are local to a node there. So a migrator writes its name into a row before each statement.
+// The nodes agree on who wrote first.
+
+/** Its single row is the turn. Migrators lock it, or on Galera write it. */
+const TURN_TABLE = "rowlock_migration_turn";
+const MAKE_TURN_TABLE = `CREATE TABLE IF NOT EXISTS ${TURN_TABLE} (
+     id INT UNSIGNED NOT NULL PRIMARY KEY,
+     taken_by VARCHAR(36) NOT NULL DEFAULT '',
+     taken_at DATETIME(6) NOT NULL DEFAULT '1970-01-01'
+   ) ENGINE=InnoDB`;
+
+/** Then a silent migrator is gone: while a statement of it takes longer, the cluster commits nothing of others. */
+const GONE_AFTER_S = 15;
+const WRITE = `UPDATE ${TURN_TABLE} SET taken_by = ?, taken_at = UTC_TIMESTAMP(6)
+  WHERE id = 1 AND (taken_by = ? OR taken_at < UTC_TIMESTAMP(6) - INTERVAL ${GONE_AFTER_S} SECOND)`;
+const GIVE_BACK = `UPDATE ${TURN_TABLE} SET taken_at = DEFAULT WHERE id = 1 AND taken_by = ?`;
 
 /**
  * Runs `use` with the schema of the database. Throws a StoreError: `migration_locked` if another server migrates for too
@@ -77,10 +77,13 @@ export async function withMysqlSchema<Answer>(
   use: (schema: Schema) => Promise<Answer>,
   patience: MigratePatience = {},
 ): Promise<Answer> {
+  const database = describeDatabaseUrl({ dialect: "mysql", ...address });
+  const named = (error: StoreError) =>
+    reworded(error, `The schema of ${database} cannot ${what}. ${error.message}`);
   const accepted = await chosenAddress(address)
     .then(acceptedAddress)
     .catch((error: StoreError) => {
-      throw named(error, address, what);
+      throw named(error);
     });
   const ids = new Set<number>();
   const silent = { warn() {}, error() {}, debug() {}, deprecate() {} };
@@ -108,20 +111,17 @@ export async function withMysqlSchema<Answer>(
     log: silent,
   });
   try {
-    return await use(schemaOf({ knex, ids, turn: new ClusterTurn(knex) }, accepted, patience));
+    return await use(schemaOf(knex, ids, accepted, patience));
   } catch (error) {
-    throw withServer(error, address, what);
+    throw withServer(error, named);
   } finally {
     await knex.destroy();
   }
 }
 
-/**
- * Returns the address with the password that the database accepts. Knex would not renew a password, nor say what an error of
- * TLS means.
- */
-async function acceptedAddress(address: MysqlAddress): Promise<MysqlAddress> {
-  return await withPassword(address, async (present) => {
+/** The address with the accepted password. Knex would not renew a password, nor say what an error of TLS means. */
+function acceptedAddress(address: MysqlAddress): Promise<MysqlAddress> {
+  return withPassword(address, async (present) => {
     const socket = connectTo(present);
     try {
       const driver = await logIn(present, socket, { connectTimeout: CONNECT_MS_MAX });
@@ -134,7 +134,6 @@ async function acceptedAddress(address: MysqlAddress): Promise<MysqlAddress> {
   });
 }
 
-/** A connection of the driver. */
 interface DriverConnection {
   readonly threadId: number;
   query(sql: string, done: (error: unknown, rows: unknown) => void): void;
@@ -154,25 +153,37 @@ async function setUp(connection: DriverConnection): Promise<void> {
     `SHOW VARIABLES WHERE Variable_name IN ('${SESSION_VARIABLES.join("', '")}')`,
   )) as Record<string, unknown>[];
   const variables = new Map(rows.map((row) => Object.values(row).map(String) as [string, string]));
-  packetMax(variables);
-  for (const [name, statement] of corrections(variables, MIGRATING))
-    await run(statement).catch((error: unknown) => {
-      throw cannotSet(name, statement, error);
-    });
+  await correctSession(variables, MIGRATING, run);
 }
 
 function schemaOf(
-  connections: MigratingConnections,
+  knex: Knex,
+  ids: ReadonlySet<number>,
   address: MysqlAddress,
   patience: MigratePatience,
 ): Schema {
-  const { knex } = connections;
-  const target = targetOf(connections, patience);
+  const turn = new ClusterTurn(knex);
+  const connections: MigratingConnections = { knex, ids, keepTurn: () => turn.keep() };
+  const run = (statement: string) => runPatiently(connections, statement, patience);
+  const target: MigrationTarget = {
+    dialect: "mysql",
+    run,
+    async addColumn(table, column, definition) {
+      await run(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`).catch((error: unknown) => {
+        if ((error as { errno?: unknown }).errno !== COLUMN_EXISTS) throw error;
+      });
+    },
+  };
   return {
     applied: () => applied(knex),
     fleet: () => fleetOf(knex),
     inTurn: (work) =>
-      inTurn(patience, () => whenOthersDoNot(connections, address, () => prepared(knex, work))),
+      inTurn(patience, () =>
+        whenOthersDoNot(knex, turn, address, async () => {
+          await knex.raw(MAKE_TABLE);
+          return await work();
+        }),
+      ),
     async run({ name, needs, up }) {
       await up(target);
       await knex(TABLE).insert({ name, needs: needs ?? null });
@@ -208,35 +219,24 @@ async function fleetOf(knex: Knex): Promise<Fleet> {
   };
 }
 
-/** Repeats `attempt` while another server migrates, and logs that it waits. */
-async function inTurn<Answer>(
-  { log = () => {}, lockWaitMs = WAIT_MS }: MigratePatience,
+function inTurn<Answer>(
+  { log = () => {}, lockWaitMs }: MigratePatience,
   attempt: () => Promise<Answer>,
 ): Promise<Answer> {
-  const startedMs = performance.now();
-  let loggedMs = startedMs - LOG_EVERY_MS;
-  const waitedS = () => Math.round((performance.now() - startedMs) / 1_000);
-  const logWait = () => {
-    if (performance.now() - loggedMs < LOG_EVERY_MS) return;
-    loggedMs = performance.now();
-    log(`Waiting for another server to migrate the database (${waitedS()} s so far).`);
+  const obstacle: Parameters<typeof repeatPatiently>[0] = {
+    waitMs: lockWaitMs,
+    pauseMs: 250,
+    isInTheWay: doesAnotherMigrate,
+    log: (waitedS) => log(`Waiting for another server to migrate the database (${waitedS} s so far).`),
+    givenUp: (waitedS, cause, logAgain) => {
+      logAgain();
+      const message =
+        `Another server is migrating the database, and has not finished within ${waitedS} s. ` +
+        "Wait until it is done, then start again.";
+      return new StoreError("unavailable", "migration_locked", message, { cause });
+    },
   };
-  const policy: RetryPolicy<unknown> = {
-    attempts: Number.POSITIVE_INFINITY,
-    longestMs: lockWaitMs,
-    pauseMs: () => 250,
-    isWorthIt: doesAnotherMigrate,
-  };
-  try {
-    return await retry(policy, attempt, logWait);
-  } catch (error) {
-    if (!doesAnotherMigrate(error)) throw error;
-    logWait();
-    const message =
-      `Another server is migrating the database, and has not finished within ${waitedS()} s. ` +
-      "Wait until it is done, then start again.";
-    throw new StoreError("unavailable", "migration_locked", message, { cause: error });
-  }
+  return repeatPatiently(obstacle, attempt);
 }
 
 /**
@@ -245,7 +245,8 @@ async function inTurn<Answer>(
  * safely run twice.
  */
 async function whenOthersDoNot<Answer>(
-  { knex, turn }: MigratingConnections,
+  knex: Knex,
+  turn: ClusterTurn,
   address: MysqlAddress,
   work: () => Promise<Answer>,
 ): Promise<Answer> {
@@ -262,15 +263,7 @@ async function whenOthersDoNot<Answer>(
   });
 }
 
-/** Makes the table that records migrations before they run. */
-async function prepared<Answer>(knex: Knex, work: () => Promise<Answer>): Promise<Answer> {
-  await knex.raw(MAKE_TABLE);
-  return await work();
-}
-
-/**
- * Checks before it creates, because even a statement with nothing to do would wait for the server that holds the row.
- */
+/** Checks before it creates, because even a statement with nothing to do would wait for the server that holds the row. */
 async function makeTurn(knex: Knex): Promise<void> {
   if (!(await knex.schema.hasTable(TURN_TABLE))) await knex.raw(MAKE_TURN_TABLE);
   if ((await knex(TURN_TABLE).select("id")).length === 0) {
@@ -278,44 +271,50 @@ async function makeTurn(knex: Knex): Promise<void> {
   }
 }
 
-/**
- * Whether the error means that another server is migrating: its turn, a lock wait time-out, or a deadlock when two nodes
- * of a cluster write the turn at once.
- */
+/** A deadlock: two nodes of a cluster have written the turn at once. */
 function doesAnotherMigrate(error: unknown): error is unknown {
   if (error instanceof TurnTaken) return true;
-  return (
-    !(error instanceof StoreError) && ["lock_wait_timeout", "deadlock"].includes(classify(error).error.reason)
-  );
+  return !(error instanceof StoreError) && [ROW_LOCKED, "deadlock"].includes(classify(error).error.reason);
 }
 
-function targetOf(connections: MigratingConnections, patience: TablePatience): MigrationTarget {
-  return {
-    dialect: "mysql",
-    run: (statement) => runPatiently(connections, statement, patience),
-    async addColumn(table, column, definition) {
-      try {
-        await runPatiently(connections, `ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`, patience);
-      } catch (error) {
-        if ((error as { errno?: unknown }).errno !== COLUMN_EXISTS) throw error;
-      }
-    },
-  };
+class TurnTaken extends Error {}
+
+class ClusterTurn {
+  readonly #knex: Knex;
+  readonly #name = randomUUID();
+  #isTaken = false;
+
+  constructor(knex: Knex) {
+    this.#knex = knex;
+  }
+
+  /** Runs `work` in this migrator's turn. Throws TurnTaken if it is another one's, and later if it no longer is this one's. */
+  async during<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    await this.#write();
+    this.#isTaken = true;
+    try {
+      return await work();
+    } finally {
+      this.#isTaken = false;
+      // If the database is away, others wait until this migrator counts as gone.
+      await this.#knex.raw(GIVE_BACK, [this.#name]).catch(() => {});
+    }
+  }
+
+  /** Does nothing where a row lock is the turn. */
+  async keep(): Promise<void> {
+    if (this.#isTaken) await this.#write();
+  }
+
+  async #write(): Promise<void> {
+    const [{ affectedRows }] = await this.#knex.raw(WRITE, [this.#name, this.#name]);
+    if (affectedRows === 0) throw new TurnTaken();
+  }
 }
 
-/** The error as a StoreError that names the database; unchanged if the store does not know its meaning. */
-function withServer(error: unknown, address: MysqlAddress, what: string): unknown {
-  if (error instanceof StoreError) return error.reason === TABLE_IN_USE ? named(error, address, what) : error;
+/** The error as a StoreError that names the database; unchanged if it is another one of ours, or has no known meaning. */
+function withServer(error: unknown, named: (error: StoreError) => StoreError): unknown {
+  if (error instanceof StoreError) return error.reason === TABLE_IN_USE ? named(error) : error;
   const known = classify(error).error;
-  if (known.reason === "unexpected") return error;
-  return named(known, address, what);
-}
-
-function named(
-  { kind, reason, message, cause }: StoreError,
-  address: MysqlAddress,
-  what: string,
-): StoreError {
-  const database = describeDatabaseUrl({ dialect: "mysql", ...address });
-  return new StoreError(kind, reason, `The schema of ${database} cannot ${what}. ${message}`, { cause });
+  return known.reason === "unexpected" ? error : named(known);
 }

@@ -1,21 +1,19 @@
 // Statements of a migration, on tables that others use. A change of a table waits for all transactions that have read it,
 // and everybody else then waits behind the change. So each attempt waits for a second at most, and the servers decide
-// between attempts. Says for whom it waits, as far as the database says: its own servers are soon done, but a report, a
-// backup or a forgotten transaction may not be.
+// between attempts. Says for whom it waits, as far as the database says: perhaps for a report or a forgotten transaction.
 
 import type { Knex } from "knex";
 import { classify } from "../mysql/connection/errors.ts";
 import type { ConnectionLimits } from "../mysql/connection/session.ts";
-import { type RetryPolicy, retry } from "../retry.ts";
+import { retry } from "../retry.ts";
 import { textOf } from "../rows/from-rows.ts";
 import { ROW_LOCKED, StoreError } from "../store.ts";
-import type { ClusterTurn } from "./cluster-turn.ts";
 
 /** StoreError.reason if others used a table for too long. */
 export const TABLE_IN_USE = "table_in_use";
 
-/** How long a change waits for a table in all: long enough for a short report, and not for a backup. */
-const TABLE_WAIT_MS = 30_000;
+/** In all: long enough for a short report or the migrations of another server, and not for a backup. */
+const WAIT_MS = 30_000;
 /** How long one attempt waits for a table, and for a row. The statements themselves may take long. */
 export const ATTEMPT_LIMITS: ConnectionLimits = {
   silentS: 28_800,
@@ -23,7 +21,6 @@ export const ATTEMPT_LIMITS: ConnectionLimits = {
   statementS: null,
   tableLockS: 1,
 };
-/** Between two attempts, the servers catch up. */
 const PAUSE_MS = 1_000;
 /** When a waiting attempt asks who is in the way. Only they still use the table then, because all others wait behind it. */
 const LOOK_AFTER_MS = 500;
@@ -31,30 +28,55 @@ const LOG_EVERY_MS = 5_000;
 const USERS_MAX = 3;
 const STATEMENT_LENGTH_MAX = 80;
 
-export interface TablePatience {
-  /** Called with a message while a statement waits, at most every LOG_EVERY_MS. */
+/** How long a migration waits for others. Unset times: WAIT_MS. */
+export interface MigratePatience {
+  /** Called with a message while it waits, at most every LOG_EVERY_MS. */
   readonly log?: (message: string) => void;
-  /** How long a statement waits for a table; unset: TABLE_WAIT_MS. */
+  readonly lockWaitMs?: number;
   readonly tableWaitMs?: number;
 }
 
-/** The connections of one migration. */
 export interface MigratingConnections {
   readonly knex: Knex;
-  /** The ids of all of them at the database. */
   readonly ids: ReadonlySet<number>;
-  readonly turn: ClusterTurn;
+  /** To be called before each statement that changes the schema. */
+  keepTurn(): Promise<void>;
 }
 
-/** Somebody who uses the table. */
-interface TableUser {
-  readonly connectionId: bigint;
-  /** user@host. */
-  readonly who: string;
-  /** How long its transaction is open; null: unknown. */
-  readonly openS: number | null;
-  /** The beginning of its statement; null: it runs none, or the database does not show it. */
-  readonly statement: string | null;
+/** What `repeatPatiently` waits for, and what it says. `waitedS`: for how long so far. */
+interface Obstacle {
+  readonly waitMs?: number | undefined;
+  readonly pauseMs: number;
+  isInTheWay(error: unknown): error is unknown;
+  log(waitedS: number): void;
+  /** The error when it gives up. `log` logs once more. */
+  givenUp(waitedS: number, cause: unknown, log: () => void): StoreError;
+}
+
+/** Repeats `attempt` while others are in its way. Throws its error, or `givenUp`. */
+export async function repeatPatiently<Answer>(
+  { waitMs = WAIT_MS, pauseMs, isInTheWay, log, givenUp }: Obstacle,
+  attempt: (waitedS: number) => Promise<Answer>,
+): Promise<Answer> {
+  const startedMs = performance.now();
+  let loggedMs = Number.NEGATIVE_INFINITY;
+  const waitedS = () => Math.floor((performance.now() - startedMs) / 1_000);
+  const logSometimes = () => {
+    if (performance.now() - loggedMs < LOG_EVERY_MS) return;
+    loggedMs = performance.now();
+    log(waitedS());
+  };
+  return await retry(
+    {
+      attempts: Number.POSITIVE_INFINITY,
+      longestMs: waitMs,
+      pauseMs: () => pauseMs,
+      isWorthIt: isInTheWay,
+    },
+    () => attempt(waitedS()),
+    logSometimes,
+    (error) => (isInTheWay(error) ? givenUp(waitedS(), error, logSometimes) : error),
+  );
 }
 
 /**
@@ -62,64 +84,42 @@ interface TableUser {
  * `table_in_use`, which names them. The statement must be safe to repeat after an attempt that did nothing.
  */
 export async function runPatiently(
-  connections: MigratingConnections,
+  { knex, ids, keepTurn }: MigratingConnections,
   statement: string,
-  { log = () => {}, tableWaitMs = TABLE_WAIT_MS }: TablePatience,
+  { log = () => {}, tableWaitMs }: MigratePatience,
 ): Promise<void> {
-  const startedMs = performance.now();
-  let loggedMs = Number.NEGATIVE_INFINITY;
   let inTheWay = UNKNOWN;
-  const waitedS = () => Math.floor((performance.now() - startedMs) / 1_000);
-  const waits = () => `\`${beginningOf(statement)}\` has waited for ${waitedS()} s for ${inTheWay}`;
-  const policy: RetryPolicy<unknown> = {
-    attempts: Number.POSITIVE_INFINITY,
-    longestMs: tableWaitMs,
-    pauseMs: () => PAUSE_MS,
-    isWorthIt: isInUse,
+  const waits = (waitedS: number) =>
+    `\`${beginningOf(statement)}\` has waited for ${waitedS} s for ${inTheWay}`;
+  const obstacle: Obstacle = {
+    waitMs: tableWaitMs,
+    pauseMs: PAUSE_MS,
+    isInTheWay: isInUse,
+    log: (waitedS) => log(`The migration goes on when others let it: ${waits(waitedS)}.`),
+    givenUp: (waitedS, cause) => {
+      const message = `${waits(waitedS)}. End that (KILL and the number of the connection), or wait for its end, then start again.`;
+      return new StoreError("unavailable", TABLE_IN_USE, message, { cause });
+    },
   };
-  const attempt = async () => {
-    const found = await runOnce(connections, statement, waitedS());
-    if (!found) return;
-    inTheWay = found.inTheWay;
-    throw found.error;
-  };
-  try {
-    await retry(policy, attempt, () => {
-      if (performance.now() - loggedMs < LOG_EVERY_MS) return;
-      loggedMs = performance.now();
-      log(`The migration goes on when others let it: ${waits()}.`);
-    });
-  } catch (error) {
-    if (!isInUse(error)) throw error;
-    const message = `${waits()}. End that (KILL and the number of the connection), or wait for its end, then start again.`;
-    throw new StoreError("unavailable", TABLE_IN_USE, message, { cause: error });
-  }
-}
-
-/** Returns null if the statement ran; otherwise who was in its way. */
-async function runOnce(
-  { knex, ids, turn }: MigratingConnections,
-  statement: string,
-  waitedS: number,
-): Promise<{ readonly error: unknown; readonly inTheWay: string } | null> {
-  await turn.keep();
-  const connection: { readonly threadId: number } = await knex.client.acquireConnection();
-  const looking = Promise.withResolvers<string>();
-  const timer = setTimeout(() => {
-    usersOf(knex, { waiting: connection.threadId, ids, waitedS }).then(looking.resolve, looking.reject);
-  }, LOOK_AFTER_MS);
-  try {
-    await knex.raw(statement).connection(connection);
-    return null;
-  } catch (error) {
-    if (!isInUse(error)) throw error;
-    return { error, inTheWay: await looking.promise };
-  } finally {
-    clearTimeout(timer);
-    // The statement may have ended while the question was under way; then nobody needs its answer.
-    looking.promise.catch(() => {});
-    await knex.client.releaseConnection(connection);
-  }
+  await repeatPatiently(obstacle, async (waitedS) => {
+    await keepTurn();
+    const connection: { readonly threadId: number } = await knex.client.acquireConnection();
+    const looking = Promise.withResolvers<string>();
+    const timer = setTimeout(() => {
+      usersOf(knex, connection.threadId, ids, waitedS).then(looking.resolve, looking.reject);
+    }, LOOK_AFTER_MS);
+    try {
+      await knex.raw(statement).connection(connection);
+    } catch (error) {
+      if (isInUse(error)) inTheWay = await looking.promise;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      // The statement may have ended while the question was under way; then nobody needs its answer.
+      looking.promise.catch(() => {});
+      await knex.client.releaseConnection(connection);
+    }
+  });
 }
 
 function isInUse(error: unknown): error is unknown {
@@ -150,39 +150,32 @@ const ON_MARIADB = `SELECT u.ID, u.USER, u.HOST, TIMESTAMPDIFF(SECOND, x.trx_sta
     AND COALESCE(u.STATE, '') NOT LIKE 'Waiting for % metadata lock'
   ORDER BY x.trx_started LIMIT ${USERS_MAX}`;
 
-/** Who uses what the connection waits for, in words. */
 async function usersOf(
   knex: Knex,
-  { waiting, ids, waitedS }: { waiting: number; ids: ReadonlySet<number>; waitedS: number },
+  waiting: number,
+  ids: ReadonlySet<number>,
+  waitedS: number,
 ): Promise<string> {
   try {
     const [[{ version }]] = await knex.raw("SELECT VERSION() AS version");
     const [rows] = /mariadb/i.test(version)
       ? await knex.raw(ON_MARIADB, [[...ids], waitedS] as never)
       : await knex.raw(ON_MYSQL, [waiting]);
-    const users = (rows as Record<string, unknown>[]).map((row) => userFrom(Object.values(row)));
-    return users.length === 0 ? UNKNOWN : users.map(inWords).join(", and ");
+    const users = (rows as Record<string, unknown>[]).map((row) => inWords(Object.values(row)));
+    return users.length === 0 ? UNKNOWN : users.join(", and ");
   } catch (error) {
     if (classify(error).error.reason !== "access_denied") throw error;
     return MAY_NOT_SEE;
   }
 }
 
-function userFrom([id, user, host, openS, sql]: unknown[]): TableUser {
+/** A row of ON_MYSQL or ON_MARIADB in words. Its time or its statement may be NULL: unknown, or not shown. */
+function inWords([id, user, host, openS, sql]: unknown[]): string {
   const text = (value: unknown) => (value instanceof Uint8Array ? textOf(value) : String(value));
-  return {
-    connectionId: BigInt(String(id)),
-    who: `${text(user)}@${text(host)}`,
-    openS: openS === null ? null : Number(openS),
-    statement: sql === null ? null : beginningOf(text(sql)),
-  };
-}
-
-function inWords({ connectionId, who, openS, statement }: TableUser): string {
-  const since = new Date(Date.now() - (openS ?? 0) * 1_000).toISOString();
-  const open = openS === null ? "" : `, whose transaction is open for ${openS} s, since ${since}`;
-  const does = statement === null ? ", and runs nothing now" : `: \`${statement}\``;
-  return `connection ${connectionId} of ${who}${open}${does}`;
+  const since = new Date(Date.now() - Number(openS) * 1_000).toISOString();
+  const open = openS === null ? "" : `, whose transaction is open for ${Number(openS)} s, since ${since}`;
+  const does = sql === null ? ", and runs nothing now" : `: \`${beginningOf(text(sql))}\``;
+  return `connection ${BigInt(String(id))} of ${text(user)}@${text(host)}${open}${does}`;
 }
 
 /** The first words of a statement, in one line, without texts that it contains. */

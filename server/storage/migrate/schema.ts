@@ -1,5 +1,5 @@
-// The one runner of migrations: one server at a time runs what is pending, in order. How a database keeps other servers
-// out, and how it runs and records a migration, is in `sqliteSchema` and in mysql-schema.ts.
+// The one runner of migrations: one server at a time runs what is pending, in order. How a database does its part is in
+// `sqliteSchema` and in mysql-schema.ts.
 
 import type { DatabaseSync } from "node:sqlite";
 import { FIRST_OF_TRIAL, type Migration, migrations } from "../../../migrations/index.ts";
@@ -32,14 +32,12 @@ export function isOfTrial(applied: readonly Pick<Applied, "name">[]): boolean {
   return applied.some(({ name }) => name === FIRST_OF_TRIAL);
 }
 
-/** What a database stores about a migration that it has had. */
 export interface Applied {
   readonly name: string;
   /** The latest migration that a server must know to use the schema after this one. */
   readonly needs: string;
 }
 
-/** The schema of an open database. */
 export interface Schema {
   /** Returns the migrations that the database has had, in order. Changes nothing. */
   applied(): Promise<Applied[]>;
@@ -47,7 +45,6 @@ export interface Schema {
   fleet(): Promise<Fleet>;
   /** Runs `work` while no other server migrates the database. May run it again if another server got in its way. */
   inTurn<Answer>(work: () => Promise<Answer>): Promise<Answer>;
-  /** Runs a migration and records it. */
   run(migration: Migration): Promise<void>;
 }
 
@@ -67,24 +64,22 @@ export async function runPending(schema: Schema): Promise<string[]> {
   });
 }
 
-/** Returns the migrations that this server has and the database has not had. */
 export async function pendingOf(schema: Schema): Promise<readonly Migration[]> {
   const applied = await schema.applied();
   return migrations.filter(({ name }) => !applied.some((had) => had.name === name));
 }
 
-/**
- * The schema of a SQLite file. Each migration is one transaction. No other server can migrate the file, because it is open
- * in this process only.
- */
+/** The schema of a SQLite file, which is open in this process only. Each migration is one transaction. */
 export function sqliteSchema(database: DatabaseSync): Schema {
   const run = async (statement: string) => database.exec(statement);
-  const addColumn: MigrationTarget["addColumn"] = (table, column, definition) =>
-    run(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`);
+  const target: MigrationTarget = {
+    dialect: "sqlite",
+    run,
+    addColumn: (table, column, definition) => run(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`),
+  };
   return {
     async applied() {
-      const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'rowlock_migration'").get();
-      if (!table) return [];
+      if (!database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'rowlock_migration'").get()) return [];
       const rows = database.prepare("SELECT * FROM rowlock_migration ORDER BY id").all();
       return rows.map(({ name, needs }) => ({ name: String(name), needs: String(needs ?? name) }));
     },
@@ -104,7 +99,7 @@ export function sqliteSchema(database: DatabaseSync): Schema {
       database.exec("BEGIN IMMEDIATE");
       try {
         database.exec(SQLITE_TABLE);
-        await up({ dialect: "sqlite", run, addColumn });
+        await up(target);
         database
           .prepare("INSERT INTO rowlock_migration (name, migrated_at, needs) VALUES (?, ?, ?)")
           .run(name, Date.now() * 1000, needs ?? null);

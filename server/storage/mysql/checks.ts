@@ -46,7 +46,6 @@ export function checks(pool: MysqlPool) {
   } satisfies Partial<Store>;
 }
 
-/** A column of each table that servers write. */
 const WRITTEN = {
   rowlock_lock: "id",
   rowlock_claim: "lock_id",

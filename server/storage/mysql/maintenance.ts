@@ -6,15 +6,13 @@ import { type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import { LEVEL } from "../../core/level.ts";
 import { LATEST_MIGRATION } from "../fleet.ts";
-import { ROLLED_BACK, retry } from "../retry.ts";
 import { claimKeyFromRow } from "../rows/from-rows.ts";
 import { CHANGE_COLUMNS, changeValuesAfterTime } from "../rows/kept-changes.ts";
 import { bytesOf } from "../rows/values.ts";
 import { MARK_AGAIN_MS } from "../storage-bounds.ts";
-import type { Store } from "../store.ts";
-import { WITNESS_KEPT_US } from "../store.ts";
-import { type Connection, query, Trip } from "./connection/connection.ts";
-import { inTransaction, rowsOf, writtenBy } from "./connection/in-transaction.ts";
+import { type Store, WITNESS_KEPT_US } from "../store.ts";
+import { type Connection, query, rowsOf, Trip, writtenBy } from "./connection/connection.ts";
+import { inTransaction, repeatedly } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { askWhetherUsable, mustBeUsable } from "./connection/usable-server.ts";
 import type { LockCache } from "./lock-cache.ts";
@@ -46,13 +44,11 @@ interface Heartbeat {
 }
 
 export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseClock) {
-  const repeatedly = <Answer>(work: (connection: Connection) => Promise<Answer>) =>
-    retry(ROLLED_BACK, () => pool.write(work));
   return {
     async heartbeat(replica, claims, keepForUs) {
       if (claims.length === 0) return [];
       const beforeUs = clock.earliestUs(monotonicUs());
-      const { kept, skipped } = await repeatedly(async (connection): Promise<Heartbeat> => {
+      const { kept, skipped } = await repeatedly(pool, async (connection): Promise<Heartbeat> => {
         if (connection.skipsLocked)
           return inTransaction(connection, () => prolongFree(connection, replica, claims, keepForUs));
         const trip = new Trip("heartbeat");
@@ -65,54 +61,43 @@ export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseCl
     },
 
     async register(replica, keepForUs, rulesRevision) {
-      const { id } = replica;
-      const address = bytesOf(replica.address);
-      const version = bytesOf(replica.version);
-      const secret = bytesOf(replica.secret);
+      const { id, address, version, secret } = replica;
       const trip = new Trip("register");
       const usableAt = askWhetherUsable(trip);
+      const place = [bytesOf(address), bytesOf(version)];
       const changing = [rulesRevision, keepForUs];
-      const place = [address, version];
-      trip.add(REGISTER, id, ...place, secret, LEVEL, KNOWN, ...changing, ...place, ...changing);
+      trip.add(REGISTER, id, ...place, bytesOf(secret), LEVEL, KNOWN, ...changing, ...place, ...changing);
       trip.add(FORGET);
-      await repeatedly(async (connection) => {
+      await repeatedly(pool, async (connection) => {
         await mustBeUsable(connection, await connection.run(trip), usableAt);
       });
     },
 
     async mark(witness, expected, mark) {
-      const written = await repeatedly((connection) => writeMark(connection, witness, expected, mark));
+      const trip = new Trip("mark");
+      if (expected) trip.add(MARK, mark, witness, [...expected, mark]);
+      else {
+        trip.add(MARK_ANEW, witness, mark, mark);
+        trip.add(FORGET_MARKS, WITNESS_KEPT_US);
+      }
+      const clockAt = trip.add(`SELECT ${NOW_US}`);
+      const write = async () => {
+        const results = await repeatedly(pool, (connection) => connection.run(trip));
+        const nowUs = Number(rowsOf(results[clockAt])[0]?.[0]);
+        return { isDone: expected === null || writtenBy(results[0]) > 0, nowUs };
+      };
+      const written = await write();
       // This node of a cluster may not have applied yet what another node has acknowledged, so try once more.
       if (written.isDone || !pool.isCluster) return written;
       await sleep(MARK_AGAIN_MS);
-      return repeatedly((connection) => writeMark(connection, witness, expected, mark));
+      return write();
     },
 
     async noteChange(change) {
       const values = changeValuesAfterTime(change);
-      await repeatedly((connection) => query(connection, "note_change", ADD_CHANGE, values));
+      await repeatedly(pool, (connection) => query(connection, "note_change", ADD_CHANGE, values));
     },
   } satisfies Partial<Store>;
-}
-
-async function writeMark(
-  connection: Connection,
-  witness: bigint,
-  expected: readonly bigint[] | null,
-  mark: bigint,
-): Promise<{ isDone: boolean; nowUs: number }> {
-  const trip = new Trip("mark");
-  if (expected) trip.add(MARK, mark, witness, [...expected, mark]);
-  else {
-    trip.add(MARK_ANEW, witness, mark, mark);
-    trip.add(FORGET_MARKS, WITNESS_KEPT_US);
-  }
-  const clockAt = trip.add(`SELECT ${NOW_US}`);
-  const results = await connection.run(trip);
-  return {
-    isDone: expected === null || writtenBy(results[0]) > 0,
-    nowUs: Number(rowsOf(results[clockAt])[0]?.[0]),
-  };
 }
 
 /** Even if the database rolled the transaction back half-way, each statement would be right by itself. */
@@ -126,13 +111,11 @@ async function prolongFree(
   const all = waitsAt(claims);
   load.add("START TRANSACTION");
   const lockedAt = load.add(`${STILL_WAITING} ${all.sql} FOR UPDATE SKIP LOCKED`, ...all.values);
-  const locked = new Set(
-    rowsOf((await connection.run(load))[lockedAt])
-      .map(claimKeyFromRow)
-      .map(keyText),
+  const rows = rowsOf((await connection.run(load))[lockedAt]);
+  const locked = new Set(rows.map(claimKeyFromRow).map(keyText));
+  const { kept = [], missing = [] } = Object.groupBy(claims, (claim) =>
+    locked.has(keyText(claim)) ? "kept" : "missing",
   );
-  const kept = claims.filter((claim) => locked.has(keyText(claim)));
-  const missing = claims.filter((claim) => !locked.has(keyText(claim)));
   const trip = new Trip("heartbeat");
   if (kept.length > 0) addHeartbeat(trip, replica, kept, keepForUs);
   const left = missing.length > 0 ? waitsWithSecret(missing) : null;

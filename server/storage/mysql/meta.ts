@@ -1,14 +1,12 @@
-// What a transaction reads of rowlock_meta: the limit rules, by their revision, and the identity of the server through
-// which the rows were last written. A database that was promoted or restored elsewhere thereby reveals itself, even to a
-// replica that has just started, and the fail-over is recorded here.
+// What a transaction reads of rowlock_meta: the limit rules, by their revision, and the identity of the server through which
+// the rows were last written, by which a database that was promoted or restored elsewhere reveals itself.
 
 import type { LimitRule } from "../../core/limit.ts";
 import { newEpochBy, RULE_LIST } from "../rows/columns.ts";
 import { bigintOf, limitRuleFromRow, textOf } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
-import type { FailOverNote, Store } from "../store.ts";
-import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
-import { rowsOf } from "./connection/in-transaction.ts";
+import type { Store } from "../store.ts";
+import { type Connection, query, type Row, rowsOf, Trip } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { NOW_US } from "./statements.ts";
 
@@ -32,17 +30,11 @@ const RAISE_LEVEL_MIN = `UPDATE rowlock_meta SET level_min = ?, level_min_by = ?
   WHERE id = 1 AND level_min < ?`;
 const PAUSE = `SELECT GREATEST(0, CAST(grants_from AS SIGNED) - ${NOW_US}) FROM rowlock_meta WHERE id = 1`;
 
-export interface RulesAt {
-  readonly revision: bigint;
-  readonly limitRules: readonly LimitRule[];
-}
+type RulesAt = { readonly revision: bigint; readonly limitRules: readonly LimitRule[] };
 
 const NONE: RulesAt = { revision: -1n, limitRules: [] };
 
-/**
- * Caches the limit rules that decisions use, so that they are read only after a change. A transaction that itself changes
- * a rule must not use the shared cache: it may yet be rolled back.
- */
+/** Caches the limit rules. A transaction that itself changes a rule must not use the shared one: it may be rolled back. */
 export class RuleCache {
   #kept = NONE;
 
@@ -57,7 +49,6 @@ export class RuleCache {
   }
 }
 
-/** Reads the rules as this connection sees them now. */
 export async function readRules(connection: Connection): Promise<RulesAt> {
   const rows = await query(connection, "load_rules", RULES);
   return {
@@ -79,24 +70,22 @@ export function isSuccessor(connection: Connection, identity: Row[number] | unde
   return textOf(identity) !== connection.serverIdentity;
 }
 
-export function levels(pool: MysqlPool) {
+export function meta(pool: MysqlPool) {
   return {
     async raiseLevelMin({ level, by }) {
       await pool.write((connection) =>
         query(connection, "raise_level_min", RAISE_LEVEL_MIN, level, bytesOf(by), level),
       );
     },
-  } satisfies Partial<Store>;
-}
 
-/** Store.failOver. If `seenEpoch` is no longer the epoch, changes nothing and returns what is left of the pause. */
-export async function failOver(pool: MysqlPool, note: FailOverNote): Promise<number> {
-  const { seenEpoch, epochMin, pauseUsMin, pauseUsMax } = note;
-  return pool.write(async (connection) => {
-    const identity = connection.serverIdentity === null ? null : bytesOf(connection.serverIdentity);
-    const trip = new Trip("fail_over");
-    trip.add(NOTE, epochMin, pauseUsMax, pauseUsMin, identity, seenEpoch);
-    const pauseAt = trip.add(PAUSE);
-    return Number(rowsOf((await connection.run(trip))[pauseAt])[0]?.[0]);
-  });
+    /** If `seenEpoch` is no longer the epoch, changes nothing and returns what is left of the pause. */
+    failOver: ({ seenEpoch, epochMin, pauseUsMin, pauseUsMax }) =>
+      pool.write(async (connection) => {
+        const identity = connection.serverIdentity === null ? null : bytesOf(connection.serverIdentity);
+        const trip = new Trip("fail_over");
+        trip.add(NOTE, epochMin, pauseUsMax, pauseUsMin, identity, seenEpoch);
+        const pauseAt = trip.add(PAUSE);
+        return Number(rowsOf((await connection.run(trip))[pauseAt])[0]?.[0]);
+      }),
+  } satisfies Partial<Store>;
 }

@@ -4,19 +4,14 @@
 import { DatabaseClock } from "../../core/database-clock.ts";
 import type { MysqlAddress } from "../database-url.ts";
 import { coldReads } from "../reads/reads.ts";
-import {
-  CONNECTIONS_BESIDE_LANES,
-  LANES_DEFAULT,
-  PATIENT_SLOTS_MAX,
-  POOL_SIZE_DEFAULT,
-} from "../storage-bounds.ts";
+import * as bounds from "../storage-bounds.ts";
 import type { Finding, Store, StoreOptions } from "../store.ts";
 import { checkDurability, checks, mustBeInnodb } from "./checks.ts";
 import { UNOBSERVED } from "./connection/connect.ts";
 import { MysqlPool } from "./connection/pool.ts";
 import { LockCache } from "./lock-cache.ts";
 import { maintenance } from "./maintenance.ts";
-import { adopt, failOver, levels, RuleCache } from "./meta.ts";
+import { adopt, meta, RuleCache } from "./meta.ts";
 import { names } from "./names.ts";
 import { reads } from "./reads.ts";
 import { rowHolder } from "./row-holder.ts";
@@ -25,7 +20,7 @@ import { transactOn } from "./transaction/transact.ts";
 
 /** Connects and checks that the schema exists; it must be up to date. Throws a StoreError that says what is missing. */
 export async function openMysqlStore(options: MysqlAddress & StoreOptions): Promise<Store> {
-  const { observer = UNOBSERVED, poolSize = POOL_SIZE_DEFAULT } = options;
+  const { observer = UNOBSERVED, poolSize = bounds.POOL_SIZE_DEFAULT } = options;
   const pool = new MysqlPool(options, poolSize, observer);
   try {
     await pool.use(mustBeInnodb);
@@ -34,9 +29,10 @@ export async function openMysqlStore(options: MysqlAddress & StoreOptions): Prom
     await pool.close();
     throw error;
   }
-  const lanes = options.lanes ?? Math.max(1, Math.min(LANES_DEFAULT, poolSize - CONNECTIONS_BESIDE_LANES));
-  const besides = poolSize - lanes - CONNECTIONS_BESIDE_LANES;
-  const patientSlots = Math.max(1, Math.min(PATIENT_SLOTS_MAX, besides));
+  const lanes =
+    options.lanes ?? Math.max(1, Math.min(bounds.LANES_DEFAULT, poolSize - bounds.CONNECTIONS_BESIDE_LANES));
+  const besides = poolSize - lanes - bounds.CONNECTIONS_BESIDE_LANES;
+  const patientSlots = Math.max(1, Math.min(bounds.PATIENT_SLOTS_MAX, besides));
   const clock = new DatabaseClock();
   const cache = new LockCache(clock, options.cachedLocks);
   const rules = new RuleCache();
@@ -53,8 +49,7 @@ export async function openMysqlStore(options: MysqlAddress & StoreOptions): Prom
     readers: Math.max(1, besides - patientSlots),
     clock,
     transact: (plan, decide) => pool.use((connection) => transactOn(connection, plan, decide, context)),
-    failOver: (note) => failOver(pool, note),
-    ...levels(pool),
+    ...meta(pool),
     ...names(pool),
     ...maintenance(pool, cache, clock),
     ...reads(pool, clock),

@@ -1,18 +1,16 @@
-// Guard rows by name: finds them, creates them, and removes unused ones. The row of rowlock_meta separates creation
-// from removal. A creator locks it shared and reads the token floor; a remover locks it exclusively and raises the
-// floor. So a name that was removed and returns starts above every token and every record version that it ever had; one
-// floor serves both.
+// Guard rows by name: finds them, creates them, and removes unused ones. A creator locks the row of rowlock_meta shared and
+// reads the token floor; a remover locks it exclusively and raises the floor. So a name that was removed and returns starts
+// above every token and every record version that it ever had.
 
 import { NAME_BYTES_MAX, partsOf } from "../../core/bounds.ts";
-import { ROLLED_BACK, retry } from "../retry.ts";
 import { IDLE_LOCK_CONDITION } from "../rows/columns.ts";
 import { bigintOf, textOf } from "../rows/from-rows.ts";
 import { IdleScan } from "../rows/guard-scans.ts";
 import { bytesOf } from "../rows/values.ts";
 import { IDLE_SCAN_MAX, NAMES_MAX } from "../storage-bounds.ts";
 import { type Store, StoreError } from "../store.ts";
-import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
-import { inTransaction, rowsOf, writtenBy } from "./connection/in-transaction.ts";
+import { type Connection, query, type Row, rowsOf, Trip, writtenBy } from "./connection/connection.ts";
+import { inTransaction, repeatedly } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { NOW_US } from "./statements.ts";
 import { mustStillBeOpen, WHILE_OPEN } from "./transaction/assertions.ts";
@@ -39,7 +37,6 @@ const REMOVE = `DELETE l FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN
 export function names(pool: MysqlPool) {
   const scan = new IdleScan();
 
-  /** Returns the ids of the names that have a guard row. */
   const find = async (names: readonly string[]) => {
     const ids = new Map<string, bigint>();
     for (const part of partsOf([...new Set(names)], NAMES_MAX))
@@ -77,8 +74,8 @@ export function names(pool: MysqlPool) {
       if (!first) return 0;
       const ids = idle.map((row) => row.id);
       const before = first.nowUs - idleUs;
-      return retry(ROLLED_BACK, () =>
-        pool.write((connection) => inTransaction(connection, () => remove(connection, ids, before))),
+      return repeatedly(pool, (connection) =>
+        inTransaction(connection, () => remove(connection, ids, before)),
       );
     },
   } satisfies Partial<Store>;
@@ -103,8 +100,12 @@ function nameBytes(name: string): Buffer {
 }
 
 function oldRow([id, decidedAt, isIdle, now]: Row) {
-  const decidedAtUs = Number(decidedAt);
-  return { id: bigintOf(id), decidedAtUs, isIdle: Number(isIdle) === 1, nowUs: Number(now) };
+  return {
+    id: bigintOf(id),
+    decidedAtUs: Number(decidedAt),
+    isIdle: Number(isIdle) === 1,
+    nowUs: Number(now),
+  };
 }
 
 async function remove(connection: Connection, ids: readonly bigint[], before: number): Promise<number> {
@@ -118,21 +119,19 @@ async function remove(connection: Connection, ids: readonly bigint[], before: nu
   const idle = rowsOf(read[idleAt]).filter(([id]) => locked.has(id as string));
 
   const save = new Trip("purge_locks");
-  if (idle.length > 0) {
-    const highest = idle.map(([, highest]) => bigintOf(highest)).reduce((a, b) => (a > b ? a : b));
-    save.add(RAISE_FLOOR, highest);
-    const removedAt = save.add(
-      REMOVE,
-      idle.map(([id]) => bigintOf(id)),
-    );
+  if (idle.length === 0) {
     save.addCommit();
-    const results = await connection.run(save);
-    mustStillBeOpen(results.slice(0, -1));
-    return writtenBy(results[removedAt]);
+    await connection.run(save);
+    return 0;
   }
+  const highest = idle.map(([, highest]) => bigintOf(highest)).reduce((a, b) => (a > b ? a : b));
+  const idleIds = idle.map(([id]) => bigintOf(id));
+  save.add(RAISE_FLOOR, highest);
+  const removedAt = save.add(REMOVE, idleIds);
   save.addCommit();
-  await connection.run(save);
-  return 0;
+  const results = await connection.run(save);
+  mustStillBeOpen(results.slice(0, -1));
+  return writtenBy(results[removedAt]);
 }
 
 function addIds(ids: Map<string, bigint>, rows: readonly Row[]): void {

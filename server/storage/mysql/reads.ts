@@ -3,14 +3,12 @@
 
 import { type Claim, inOrder } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
-import { ROLLED_BACK, retry } from "../retry.ts";
 import { CLAIM_LIST, earliestDeadlineBy, exactBoundBy, HISTORY_LIST, HOLDER_LIST } from "../rows/columns.ts";
 import { bigintOf, claimFromRow } from "../rows/from-rows.ts";
 import { boundFromRow, dueStep, isStale } from "../rows/guard-scans.ts";
-import type { Polled, Store } from "../store.ts";
-import { addCaughtUp, runCaughtUp } from "./caught-up.ts";
-import { query, Trip } from "./connection/connection.ts";
-import { inTransaction, rowsOf } from "./connection/in-transaction.ts";
+import type { Store } from "../store.ts";
+import { type Connection, query, rowsOf, runCaughtUp, Trip } from "./connection/connection.ts";
+import { inTransaction, repeatedly } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import type { SqlValue } from "./connection/sql-text.ts";
 import { readRules } from "./meta.ts";
@@ -44,8 +42,9 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
   return {
     async poll(lockIds, aheadUs) {
       const revisions = new Map<bigint, bigint>();
-      const dueIn = new Map<bigint, number>();
       let rulesRevision = -1n;
+      /** For each lock that has something due soon, in how many microseconds. */
+      const dueIn = new Map<bigint, number>();
       const rows =
         lockIds.length === 0
           ? await read("watch_rules", RULES_REVISION)
@@ -60,7 +59,9 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
         if (inUs === null || Number(inUs) > aheadUs) continue;
         dueIn.set(lockId, Math.min(Number(inUs), dueIn.get(lockId) ?? Number.POSITIVE_INFINITY));
       }
-      return polledOf(revisions, dueIn, rulesRevision);
+      const soon = [...dueIn].filter(([, inUs]) => inUs > 0);
+      const due = [...dueIn].flatMap(([lockId, inUs]) => (inUs > 0 ? [] : [lockId]));
+      return { revisions, due, dueSoon: new Map(soon), rulesRevision };
     },
 
     async dueLocks(afterLockId, max) {
@@ -92,25 +93,8 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
       return { ...found, claims: found.claims.filter(({ requestId }) => requestIds.includes(requestId)) };
     },
 
-    async limitRules() {
-      const { limitRules } = await pool.use(readRules);
-      return limitRules;
-    },
+    limitRules: async () => (await pool.use(readRules)).limitRules,
   } satisfies Partial<Store>;
-}
-
-/** `dueIn`: for each lock that has something due soon, in how many microseconds. */
-function polledOf(
-  revisions: Map<bigint, bigint>,
-  dueIn: ReadonlyMap<bigint, number>,
-  rulesRevision: bigint,
-): Polled {
-  const polled: Polled = { revisions, due: [], dueSoon: new Map(), rulesRevision };
-  for (const [lockId, inUs] of dueIn) {
-    if (inUs > 0) polled.dueSoon.set(lockId, inUs);
-    else polled.due.push(lockId);
-  }
-  return polled;
 }
 
 /** Returns the claims of all branches, and a clock that was read after them, so that no remaining time is too long. */
@@ -123,34 +107,28 @@ function claimsAt(
   const sql = branches.map(([text]) => text).join(" UNION ALL ");
   const values = branches.flatMap(([, ...own]) => own);
   return pool.use(async (connection) => {
-    const trip = new Trip(sql === "" ? "clock" : name);
-    if (sql !== "" && isCaughtUp) addCaughtUp(connection, trip, sql, ...values);
-    else if (sql !== "") trip.add(sql, ...values);
-    trip.add(CLOCK);
-    const results = await (isCaughtUp ? runCaughtUp(connection, trip) : connection.run(trip));
-    const rows = sql === "" ? [] : rowsOf(results.at(isCaughtUp && connection.mayLag ? 1 : 0));
+    if (sql === "") return { nowUs: Number((await query(connection, "clock", CLOCK))[0]?.[0]), claims: [] };
+    const trip = new Trip(name);
+    const claimsAt = isCaughtUp ? trip.addCaughtUp(connection, sql, ...values) : trip.add(sql, ...values);
+    const clockAt = trip.add(CLOCK);
+    const results = await runCaughtUp(connection, trip);
     // SQL does not guarantee the order of a union.
-    return { nowUs: Number(rowsOf(results.at(-1))[0]?.[0]), claims: inOrder(rows.map(claimFromRow)) };
+    const claims = inOrder(rowsOf(results[claimsAt]).map(claimFromRow));
+    return { nowUs: Number(rowsOf(results[clockAt])[0]?.[0]), claims };
   });
 }
 
-/**
- * Writes the exact bounds of these locks. Where rows can be skipped, those that another transaction holds keep theirs
- * until the next step.
- */
+/** Writes the exact bounds of these locks. Where rows can be skipped, those that are locked keep theirs until the next step. */
 async function writeBounds(pool: MysqlPool, ids: readonly bigint[]): Promise<void> {
-  await retry(ROLLED_BACK, () =>
-    pool.write((connection) =>
-      inTransaction(connection, async () => {
-        const lock = new Trip("due_locks_load");
-        lock.add("START TRANSACTION");
-        const lockedAt = lock.add(connection.skipsLocked ? `${STALE_LOCK} SKIP LOCKED` : STALE_LOCK, ids);
-        const locked = rowsOf((await connection.run(lock))[lockedAt]).map(([id]) => bigintOf(id));
-        const save = new Trip("due_locks_save");
-        if (locked.length > 0) save.add(WRITE_BOUNDS, locked);
-        save.addCommit();
-        mustStillBeOpen((await connection.run(save)).slice(0, -1));
-      }),
-    ),
-  );
+  const write = async (connection: Connection) => {
+    const lock = new Trip("due_locks_load");
+    lock.add("START TRANSACTION");
+    const lockedAt = lock.add(connection.skipsLocked ? `${STALE_LOCK} SKIP LOCKED` : STALE_LOCK, ids);
+    const locked = rowsOf((await connection.run(lock))[lockedAt]).map(([id]) => bigintOf(id));
+    const save = new Trip("due_locks_save");
+    if (locked.length > 0) save.add(WRITE_BOUNDS, locked);
+    save.addCommit();
+    mustStillBeOpen((await connection.run(save)).slice(0, -1));
+  };
+  await repeatedly(pool, (connection) => inTransaction(connection, () => write(connection)));
 }

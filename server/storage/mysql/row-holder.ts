@@ -4,11 +4,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { bigintOf, textOf } from "../rows/from-rows.ts";
 import { ROW_HOLDER_LOOK_MS, ROW_HOLDER_LOOKS_MAX, ROW_HOLDER_REST_MS } from "../storage-bounds.ts";
-import type { RowHolder, Store } from "../store.ts";
-import { isRowLocked, StoreError } from "../store.ts";
-import { type Connection, Trip } from "./connection/connection.ts";
+import { isRowLocked, type RowHolder, type Store, StoreError } from "../store.ts";
+import { query, rowsOf, Trip } from "./connection/connection.ts";
 import { ACCESS_DENIED } from "./connection/errors.ts";
-import { rowsOf } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 
 // A lock on the gap before the row does not hold the row.
@@ -32,11 +30,17 @@ export function rowHolder(pool: MysqlPool): Pick<Store, "rowHolder"> {
   const ask = async (lockId: bigint) => {
     if (performance.now() < deniedMs + ROW_HOLDER_REST_MS) return null;
     try {
-      return await pool.use((connection) =>
-        connection.setsPatience
-          ? findOnMariadb(pool, connection, lockId)
-          : find(pool, connection, MYSQL, lockId),
-      );
+      return await pool.use(async (connection) => {
+        const { setsPatience: isMariadb } = connection;
+        const find = async () => {
+          const trip = new Trip("row_holder");
+          trip.mayBeDenied = true;
+          trip.add(isMariadb ? MARIADB : MYSQL, lockId, pool.connectionIds);
+          const [row] = rowsOf((await connection.run(trip))[0]);
+          return row ? { connectionId: bigintOf(row[0]), user: textOf(row[1]) } : null;
+        };
+        return (await find()) ?? (isMariadb ? await findBeside(waitForRow(pool, lockId), find) : null);
+      });
     } catch (error) {
       if (!(error instanceof StoreError) || error.reason !== ACCESS_DENIED) throw error;
       deniedMs = performance.now();
@@ -57,40 +61,22 @@ export function rowHolder(pool: MysqlPool): Pick<Store, "rowHolder"> {
   };
 }
 
-async function find(
-  pool: MysqlPool,
-  connection: Connection,
-  sql: string,
-  lockId: bigint,
+/** MariaDB shows only locks that somebody waits for. So `find` looks while another connection waits for the row. */
+async function findBeside(
+  waiting: Promise<void>,
+  find: () => Promise<RowHolder | null>,
 ): Promise<RowHolder | null> {
-  const trip = new Trip("row_holder");
-  trip.mayBeDenied = true;
-  const foundAt = trip.add(sql, lockId, pool.connectionIds);
-  const [row] = rowsOf((await connection.run(trip))[foundAt]);
-  return row ? { connectionId: bigintOf(row[0]), user: textOf(row[1]) } : null;
-}
-
-/**
- * MariaDB shows only locks that somebody waits for. So if nobody does, another connection waits for the row, for a
- * second at most. If nobody holds the row, that connection gets it, and releases it at once.
- */
-async function findOnMariadb(
-  pool: MysqlPool,
-  connection: Connection,
-  lockId: bigint,
-): Promise<RowHolder | null> {
-  let found = await find(pool, connection, MARIADB, lockId);
-  if (found) return found;
   let isOver = false;
-  const probe = waitForRow(pool, lockId).finally(() => {
+  const probe = waiting.finally(() => {
     isOver = true;
   });
   // It may fail before it is awaited, when the store is closed. Without this, the failure would end the process.
   probe.catch(() => {});
+  let found: RowHolder | null = null;
   try {
     for (let look = 0; look < ROW_HOLDER_LOOKS_MAX && !found && !isOver; look++) {
       await sleep(ROW_HOLDER_LOOK_MS);
-      found = await find(pool, connection, MARIADB, lockId);
+      found = await find();
     }
   } finally {
     await probe;
@@ -98,11 +84,10 @@ async function findOnMariadb(
   return found;
 }
 
+/** Waits for a second at most. If nobody holds the row, the connection gets it, and releases it at once. */
 async function waitForRow(pool: MysqlPool, lockId: bigint): Promise<void> {
-  const trip = new Trip("row_probe");
-  trip.add(PROBE, lockId);
   try {
-    await pool.use((connection) => connection.run(trip));
+    await pool.use((connection) => query(connection, "row_probe", PROBE, lockId));
   } catch (error) {
     // Somebody holds it, which is the question.
     if (!isRowLocked(error)) throw error;

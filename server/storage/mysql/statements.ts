@@ -18,7 +18,6 @@ export function monotonicUs(): number {
   return performance.now() * 1_000;
 }
 
-/** What to select of claims, by the table that they are in. */
 export interface ClaimLists {
   readonly holder: string;
   readonly claim: string;
@@ -35,19 +34,18 @@ const HISTORY = "rowlock_history h FORCE INDEX (rowlock_history_claim)";
  */
 export function claimsByKey(lists: ClaimLists, keys: readonly ClaimKey[]): Branch[] {
   if (keys.length === 0) return [];
-  const { sql, values } = hasNumber(keys);
-  const claims = isAt(keys.flatMap((key) => placesOf(key.ticketNumber).map((place) => ({ ...key, place }))));
+  const numbers = keys.map(({ lockId, ticketNumber }) => [lockId, ticketNumber]);
+  const { sql, values } = isOneOf(BY_NUMBER, numbers);
+  const placed = keys.flatMap(({ lockId, ticketNumber }) =>
+    placesOf(ticketNumber).map((place): PlacedKey => [lockId, place, ticketNumber]),
+  );
+  const claims = isOneOf(BY_PLACE, placed);
   const inGuardRows = `l.id IN (?) AND ${sql.replace("lock_id", "l.id").replace("ticket_number", "l.holder_ticket_number")}`;
+  const holder = `(SELECT ${lists.holder} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE ${HAS_HOLDER} AND ${inGuardRows})`;
+  const claim = `(SELECT ${lists.claim} FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE ${claims.sql})`;
   return [
-    [
-      `(SELECT ${lists.holder} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE ${HAS_HOLDER} AND ${inGuardRows})`,
-      keys.map(({ lockId }) => lockId),
-      ...values,
-    ],
-    [
-      `(SELECT ${lists.claim} FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE ${claims.sql})`,
-      ...claims.values,
-    ],
+    [holder, keys.map(({ lockId }) => lockId), ...values],
+    [claim, ...claims.values],
     [`(SELECT ${lists.history} FROM ${HISTORY} WHERE ${sql})`, ...values],
   ];
 }
@@ -57,65 +55,40 @@ export function claimsByRequest(lists: ClaimLists, requestIds: readonly string[]
   if (requestIds.length === 0) return [];
   const keys = requestIds.map(requestKeyOf);
   const from = "FROM rowlock_request r FORCE INDEX (PRIMARY)";
-  return [
-    [
-      `(SELECT ${lists.holder} ${from} STRAIGHT_JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = r.lock_id
+  const claimAt = (
+    place: string,
+  ) => `(SELECT ${lists.claim} ${from} STRAIGHT_JOIN rowlock_claim c FORCE INDEX (PRIMARY)
+          ON c.lock_id = r.lock_id AND c.place = ${place} AND c.ticket_number = r.ticket_number WHERE r.request_key IN (?))`;
+  const branches = [
+    `(SELECT ${lists.holder} ${from} STRAIGHT_JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = r.lock_id
         WHERE r.request_key IN (?) AND ${HAS_HOLDER} AND l.holder_ticket_number = r.ticket_number)`,
-      keys,
-    ],
-    ...[String(HELD_PLACE), waitingPlaceIn("r.ticket_number")].map(
-      (place): Branch => [
-        `(SELECT ${lists.claim} ${from} STRAIGHT_JOIN rowlock_claim c FORCE INDEX (PRIMARY)
-          ON c.lock_id = r.lock_id AND c.place = ${place} AND c.ticket_number = r.ticket_number WHERE r.request_key IN (?))`,
-        keys,
-      ],
-    ),
-    [
-      `(SELECT ${lists.history} ${from} STRAIGHT_JOIN ${HISTORY}
+    claimAt(String(HELD_PLACE)),
+    claimAt(waitingPlaceIn("r.ticket_number")),
+    `(SELECT ${lists.history} ${from} STRAIGHT_JOIN ${HISTORY}
         ON h.lock_id = r.lock_id AND h.ticket_number = r.ticket_number WHERE r.request_key IN (?))`,
-      keys,
-    ],
   ];
+  return branches.map((sql): Branch => [sql, keys]);
 }
 
-export interface KeyCondition {
-  readonly sql: string;
-  readonly values: readonly SqlValue[];
-}
+export type KeyCondition = { readonly sql: string; readonly values: readonly SqlValue[] };
 
 // A list of keys is read much faster than AND and OR. But for a list with a single key, MariaDB reads the whole table, and
 // an UPDATE locks all of it.
 
-/** Matches the claims with these numbers, at least one, where their numbers alone are a key. */
-function hasNumber(keys: readonly ClaimKey[]): KeyCondition {
+const BY_NUMBER = { one: "(lock_id = ? AND ticket_number = ?)", more: "(lock_id, ticket_number) IN (?)" };
+const BY_PLACE = {
+  one: "(lock_id = ? AND place = ? AND ticket_number = ?)",
+  more: "(lock_id, place, ticket_number) IN (?)",
+};
+
+type PlacedKey = readonly [lockId: bigint, place: bigint, ticketNumber: bigint];
+
+/** Matches the rows with these keys, at least one. */
+function isOneOf({ one, more }: typeof BY_PLACE, keys: readonly (readonly bigint[])[]): KeyCondition {
   const [first] = keys;
-  if (first && keys.length === 1) {
-    return { sql: "(lock_id = ? AND ticket_number = ?)", values: [first.lockId, first.ticketNumber] };
-  }
-  const pairs = keys.map(({ lockId, ticketNumber }) => [lockId, ticketNumber]);
-  return { sql: "(lock_id, ticket_number) IN (?)", values: [pairs] };
+  return first && keys.length === 1 ? { sql: one, values: first } : { sql: more, values: [keys] };
 }
 
-/** A claim in rowlock_claim. */
-interface PlacedKey extends ClaimKey {
-  readonly place: bigint;
-}
-
-/** Matches the rows of rowlock_claim with these keys, at least one. */
-function isAt(keys: readonly PlacedKey[]): KeyCondition {
-  const [first] = keys;
-  if (first && keys.length === 1) {
-    const { lockId, place, ticketNumber } = first;
-    return {
-      sql: "(lock_id = ? AND place = ? AND ticket_number = ?)",
-      values: [lockId, place, ticketNumber],
-    };
-  }
-  const rows = keys.map(({ lockId, place, ticketNumber }) => [lockId, place, ticketNumber]);
-  return { sql: "(lock_id, place, ticket_number) IN (?)", values: [rows] };
-}
-
-/** Claims as a transaction has read them. */
 interface ClaimsRead {
   claim(key: ClaimKey): Pick<Claim, "state" | "ticketNumber"> | undefined;
 }
@@ -124,12 +97,15 @@ interface ClaimsRead {
 export function keyBefore(before: ClaimsRead, { lockId, ticketNumber }: ClaimKey): PlacedKey {
   const read = before.claim({ lockId, ticketNumber });
   if (!read) throw new Error(`Claim ${ticketNumber} of lock ${lockId} was decided about but never read.`);
-  return { lockId, place: placeOf(read), ticketNumber };
+  return [lockId, placeOf(read), ticketNumber];
 }
 
 /** Matches the rows of rowlock_claim that these claims had before they were decided about. */
 export function hasKey(claims: readonly ClaimKey[], before: ClaimsRead): KeyCondition {
-  return isAt(claims.map((claim) => keyBefore(before, claim)));
+  return isOneOf(
+    BY_PLACE,
+    claims.map((claim) => keyBefore(before, claim)),
+  );
 }
 
 /** Matches exactly these claims, and not others that have received the same ticket numbers. */
@@ -139,7 +115,8 @@ export function hasSecret(claims: readonly ClaimRef[], before: ClaimsRead): KeyC
 
 /** Matches the rows of waiters with these numbers, at least one. */
 export function waitsAt(keys: readonly ClaimKey[]): KeyCondition {
-  return isAt(keys.map((key) => ({ ...key, place: waitingPlaceOf(key.ticketNumber) })));
+  const keyOf = ({ lockId, ticketNumber }: ClaimKey) => [lockId, waitingPlaceOf(ticketNumber), ticketNumber];
+  return isOneOf(BY_PLACE, keys.map(keyOf));
 }
 
 /** The same, and not others that have received the same ticket numbers. */
@@ -149,10 +126,7 @@ export function waitsWithSecret(claims: readonly ClaimRef[]): KeyCondition {
 
 /** Secrets are random, so it is enough that the row has one of them. */
 function withSecret({ sql, values }: KeyCondition, claims: readonly ClaimRef[]): KeyCondition {
-  return {
-    sql: `${sql} AND secret IN (?)`,
-    values: [...values, claims.map(({ secret }) => secret)],
-  };
+  return { sql: `${sql} AND secret IN (?)`, values: [...values, claims.map(({ secret }) => secret)] };
 }
 
 /** Clauses that end a SELECT which locks rows. */

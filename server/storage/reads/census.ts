@@ -1,7 +1,6 @@
 // Reads all locks with holders or waiters, and all claims beside their first holders, for gauges; the times of all live
-// claims; and how much each principal has. Each read is in pages, so that no statement takes longer when more locks are busy;
-// on MySQL as of one moment, so that no lock moves along the index during the read. The index of `next_deadline` has every
-// busy lock, and those that were released lately.
+// claims; and how much each principal has. In pages, so that no statement takes longer when more locks are busy; on MySQL as
+// of one moment, so that no lock moves along the index of `next_deadline`, which has every busy lock, during the read.
 
 import { partsOf } from "../../core/bounds.ts";
 import type { ClaimTimes } from "../../core/transitions.ts";
@@ -64,13 +63,12 @@ export function census(on: Runner) {
 
     async claimsOfPrincipals() {
       const rows = await on.read(rowsOf("claims_of_principals", [CLAIMS_OF_PRINCIPALS]));
-      return rows
-        .map(([name, claims, waiters]) => ({
-          principal: textOf(name),
-          claims: Number(claims),
-          waiters: Number(waiters),
-        }))
-        .filter(({ principal }) => principal !== "");
+      const counts = rows.map(([name, claims, waiters]) => ({
+        principal: textOf(name),
+        claims: Number(claims),
+        waiters: Number(waiters),
+      }));
+      return counts.filter(({ principal }) => principal !== "");
     },
 
     async recordsOfPrincipals() {

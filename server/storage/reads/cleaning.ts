@@ -8,7 +8,7 @@ import { bigintOf, type Row, textOf } from "../rows/from-rows.ts";
 import { bytesOf, requestKeyOf } from "../rows/values.ts";
 import { NAMES_MAX } from "../storage-bounds.ts";
 import type { EndedPosition, Store } from "../store.ts";
-import { BY_END, byEnd, Classes, HIGHEST } from "./ended-order.ts";
+import { BY_END, byEnd, Classes, HIGHEST } from "./history.ts";
 import { type Query, type Runner, rowsOf, type Steps, timed, written } from "./steps.ts";
 
 const KEYS = `SELECT kept_for, ended_at, lock_id, ticket_number FROM ${BY_END} WHERE h.kept_for = :keptForS`;
@@ -59,9 +59,8 @@ export function cleaning(on: Runner) {
   ): Promise<number> {
     for (let removed = 0; ; await otherWork()) {
       const slice = Math.min(max - removed, on.sliceMax);
-      const removedNow = await on.write(
-        removeOldest(classes, (keptForS) => queryOf(keptForS, slice), slice, raisesFrom),
-      );
+      const ofSlice = (keptForS: number) => queryOf(keptForS, slice);
+      const removedNow = await on.write(removeOldest(classes, ofSlice, slice, raisesFrom));
       on.removedEnded(removedNow);
       removed += removedNow;
       if (removedNow < slice || removed === max) return removed;
@@ -131,10 +130,8 @@ function* removeOldest(
 }
 
 function* forgetOldest(classes: Classes, fromUs: number, untilUs: number, max: number): Steps<number | null> {
-  const rows = yield* classes.rows("ended_keys", (keptForS) => [
-    ENDED_FROM,
-    { keptForS, fromUs, untilUs, max },
-  ]);
+  const ofClass = (keptForS: number): Query => [ENDED_FROM, { keptForS, fromUs, untilUs, max }];
+  const rows = yield* classes.rows("ended_keys", ofClass);
   const keys = rows.map(keyFromRow).sort(byEnd);
   const last = keys.slice(0, max).at(-1);
   if (!last) return null;

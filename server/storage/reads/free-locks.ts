@@ -7,7 +7,7 @@ import { bigintOf, numberOrNull, type Row, textOf } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
 import { NAMES_MAX } from "../storage-bounds.ts";
 import type { RecordGroup, Store } from "../store.ts";
-import { CLOCK, type Query, type Runner, rowsOf, type Step, type Steps } from "./steps.ts";
+import { answers, CLOCK, type Query, type Runner, rowsOf } from "./steps.ts";
 
 const INDEX = "rowlock_record r FORCE INDEX (rowlock_record_due)";
 const GROUP = `SELECT r.folder, r.status FROM ${INDEX} WHERE r.folder`;
@@ -39,15 +39,10 @@ export function freeLocks(on: Runner) {
 function readsOn(on: Runner): FreeReads {
   return {
     async groups(ranges, max) {
-      const found = await on.read(
-        answers({
-          name: "record_groups",
-          lists: ranges.map(({ kind, bounds }) => [[GROUPS[kind], { ...bounds, max }]]),
-        }),
-      );
-      return found.map((rows) =>
-        rows.map(([folder, status]) => ({ folder: textOf(folder), status: textOf(status) })),
-      );
+      const lists = ranges.map(({ kind, bounds }): Query[] => [[GROUPS[kind], { ...bounds, max }]]);
+      const found = await on.read(answers({ name: "record_groups", lists }));
+      const groupOf = ([folder, status]: Row) => ({ folder: textOf(folder), status: textOf(status) });
+      return found.map((rows) => rows.map(groupOf));
     },
 
     async free(ranges, max) {
@@ -87,12 +82,8 @@ function readsOn(on: Runner): FreeReads {
 
     async named(names) {
       const parts = partsOf(names.map(bytesOf), NAMES_MAX);
-      const [clock, ...found] = await on.read(
-        answers({
-          name: "named_locks",
-          lists: [[CLOCK], ...parts.map((part) => [[NAMED, { names: part }] as const])],
-        }),
-      );
+      const lists = [[CLOCK], ...parts.map((part): Query[] => [[NAMED, { names: part }]])];
+      const [clock, ...found] = await on.read(answers({ name: "named_locks", lists }));
       const readUs = Number(clock?.[0]?.[0]);
       return {
         nowUs: Math.max(readUs, on.clock?.latestUs(performance.now() * 1_000) ?? readUs),
@@ -100,10 +91,6 @@ function readsOn(on: Runner): FreeReads {
       };
     },
   };
-}
-
-function* answers(step: Step): Steps<readonly (readonly Row[])[]> {
-  return yield step;
 }
 
 function valuesOf({ folder, status }: RecordGroup) {

@@ -1,12 +1,50 @@
 // Ended claims and changes: reads for display. Each goes along an index and reads about as many rows as it returns.
+//
+// The primary key of rowlock_history has ended claims by the time for which they are kept (`kept_for`, in seconds) and then
+// by their ends. So what may be deleted is one range for each of these times, and a read of all of them, newest first, merges
+// one range for each. There are only a few: one for each class of names.
 
 import { CLAIM_ROW_LENGTH, HISTORY_LIST } from "../rows/columns.ts";
-import { bigintOf, claimFromRow, textOf } from "../rows/from-rows.ts";
+import { bigintOf, claimFromRow, type Row, textOf } from "../rows/from-rows.ts";
 import { CHANGE_COLUMNS, changeFromRow } from "../rows/kept-changes.ts";
 import { bytesOf } from "../rows/values.ts";
 import type { ChangePosition, EndedClaim, EndedPosition, Store } from "../store.ts";
-import { BY_END, byEnd, Classes, HIGHEST } from "./ended-order.ts";
 import { type Query, type Runner, rowsOf, type Steps } from "./steps.ts";
+
+export const BY_END = "rowlock_history h FORCE INDEX (PRIMARY)";
+
+/** Above all numbers of claims and changes. */
+export const HIGHEST = 2n ** 63n - 1n;
+
+// One step along the index: for a number as the bound, the database reads a single entry. MariaDB takes `> -1` for `> 0`.
+const NEXT_CLASS = `SELECT MIN(h.kept_for) FROM ${BY_END} WHERE h.kept_for >= :from`;
+
+export function byEnd(a: EndedPosition, b: EndedPosition): number {
+  if (a.endedAtUs !== b.endedAtUs) return a.endedAtUs - b.endedAtUs;
+  if (a.lockId !== b.lockId) return a.lockId < b.lockId ? -1 : 1;
+  return a.ticketNumber < b.ticketNumber ? -1 : 1;
+}
+
+/** The times for which ended claims are kept, as far as there are any. */
+export class Classes {
+  #seen: readonly number[] = [];
+
+  /** Reads the next one after each that was there last time. If these are the same, there are no others. */
+  *read(): Steps<readonly number[]> {
+    for (;;) {
+      const queries = [-1, ...this.#seen].map((keptForS): Query => [NEXT_CLASS, { from: keptForS + 1 }]);
+      const rows = yield* rowsOf("history_classes", ...queries);
+      const next = new Set(rows.flatMap(([keptFor = null]) => (keptFor === null ? [] : [Number(keptFor)])));
+      const isSame = next.size === this.#seen.length && this.#seen.every((keptForS) => next.has(keptForS));
+      if (isSame) return this.#seen;
+      this.#seen = [...next].sort((a, b) => a - b);
+    }
+  }
+
+  *rows(name: string, queryOf: (keptForS: number) => Query): Steps<readonly Row[]> {
+    return yield* rowsOf(name, ...(yield* this.read()).map(queryOf));
+  }
+}
 
 const NEWEST: EndedPosition = { endedAtUs: Number.MAX_SAFE_INTEGER, lockId: HIGHEST, ticketNumber: HIGHEST };
 const NEWEST_CHANGE: ChangePosition = { atUs: Number.MAX_SAFE_INTEGER, id: HIGHEST };
@@ -26,10 +64,7 @@ const CHANGES = `SELECT ${CHANGE_COLUMNS} FROM rowlock_change FORCE INDEX (PRIMA
 const CHANGES_OF_TARGET = `SELECT ${CHANGE_COLUMNS} FROM rowlock_change FORCE INDEX (rowlock_change_target)
   WHERE target = :target AND ${BEFORE}`;
 
-/**
- * Tickets are numbered in the order of the requests, but servers know the clock only within bounds, so the times of
- * neighbours may be this much out of order.
- */
+/** Tickets are in the order of the requests, but servers know the clock only within bounds: their times may differ so much. */
 const OUT_OF_ORDER_US = 1_000_000;
 
 export function history(on: Runner) {
@@ -37,10 +72,11 @@ export function history(on: Runner) {
   return {
     async endedClaims(from, max) {
       const { endedAtUs, lockId, ticketNumber } = from ?? NEWEST;
-      const values = { endedAtUs, lockId, ticketNumber, max };
-      const rows = await on.read(
-        classes.rows("ended_claims", (keptForS) => [ENDED_BEFORE, { keptForS, ...values }]),
-      );
+      const ofClass = (keptForS: number): Query => [
+        ENDED_BEFORE,
+        { keptForS, endedAtUs, lockId, ticketNumber, max },
+      ];
+      const rows = await on.read(classes.rows("ended_claims", ofClass));
       const ended = rows.map((row) => ({
         claim: claimFromRow(row),
         lockName: textOf(row[CLAIM_ROW_LENGTH]),
@@ -58,11 +94,8 @@ export function history(on: Runner) {
     async changes(targets, before, max) {
       const { atUs, id } = before ?? NEWEST_CHANGE;
       const position = { atUs, id, max };
-      const queries = targets
-        ? [...new Set(targets)].map(
-            (name): Query => [CHANGES_OF_TARGET, { target: bytesOf(name), ...position }],
-          )
-        : [[CHANGES, position] as const];
+      const ofTarget = (name: string): Query => [CHANGES_OF_TARGET, { target: bytesOf(name), ...position }];
+      const queries = targets ? [...new Set(targets)].map(ofTarget) : [[CHANGES, position] as const];
       const changes = (await on.read(rowsOf("changes", ...queries))).map(changeFromRow);
       return changes.sort((a, b) => b.atUs - a.atUs || (a.id < b.id ? 1 : -1)).slice(0, max);
     },

@@ -16,18 +16,10 @@ import { CLAIM_KEY_LIST, placesIn, waitingPlaceIn } from "../rows/placement.ts";
 import { MODES, requestKeyOf, wordOf } from "../rows/values.ts";
 import { CHECK_PAGE } from "../storage-bounds.ts";
 import type { Finding } from "../store.ts";
-import { CLOCK, rowsOf, type Step, type Steps } from "./steps.ts";
+import { CLOCK, type Query, rowsOf, type Steps } from "./steps.ts";
 
-const COUNTED = [
-  "held_permits",
-  "shared_holders",
-  "exclusive_holders",
-  "holders",
-  "waiting",
-  "waiting_permits",
-];
+const COUNTED = "held_permits shared_holders exclusive_holders holders waiting waiting_permits".split(" ");
 
-/** Live claims, in a guard row or in rowlock_claim. */
 const LIVE = claimsIn(
   ["ticket_number", "state", "mode", "permits", "fencing_token", "ttl", "deadline", "request_id"],
   ["holder", "claim"],
@@ -55,7 +47,6 @@ const COUNTS = `
     SUM(CASE WHEN state = 1 THEN permits ELSE 0 END) AS waiting_permits
   FROM ${LIVE} c GROUP BY lock_id`;
 
-/** The earliest deadline of each lock with live claims. */
 const EARLIEST = `SELECT lock_id, MIN(COALESCE(deadline, ${NEVER_DUE_US})) AS deadline FROM ${LIVE} c GROUP BY lock_id`;
 
 /** The time from which a lock with a record may be captured; NULL if it is not free. */
@@ -244,15 +235,15 @@ const FIRST_WAITERS = `
  * Returns at most `max` findings; none has severity `error` if only rowlock has written the database. `of`: whether it
  * also runs the checks that read ended claims, of which there may be very many.
  */
-export function* checkRows(nowUs: number, max: number, of: "all" | "live" = "all"): Steps<Finding[]> {
+export function* checkNow(max: number, of: "all" | "live"): Steps<Finding[]> {
+  const nowUs = Number((yield* rowsOf("clock", CLOCK))[0]?.[0]);
   const findings: Finding[] = [];
   for (const { check, sql, message } of PLAIN) {
     if (of === "live" && sql.includes("rowlock_history")) continue;
     const left = max - findings.length;
     if (left <= 0) return findings;
-    // Each is a check by itself.
-    const lists: Step["lists"] = [[[`${sql} LIMIT ${Math.trunc(left)}`]]];
-    const [rows = []] = yield { name: `check_${check}`, lists, isPause: true };
+    const query: Query = [`${sql} LIMIT ${Math.trunc(left)}`];
+    const [rows = []] = yield { name: `check_${check}`, lists: [[query]], isPause: true };
     for (const row of rows) findings.push({ severity: "error", check, message: message(row) });
   }
   for (const [grantsFrom] of yield* rowsOf("check_fail_over", [PAUSE, { atUs: nowUs }])) {
@@ -289,12 +280,6 @@ export function* checkRows(nowUs: number, max: number, of: "all" | "live" = "all
   return findings;
 }
 
-/** The same as of the database's clock. */
-export function* checkNow(max: number, of: "all" | "live"): Steps<Finding[]> {
-  const [time] = yield* rowsOf("clock", CLOCK);
-  return yield* checkRows(Number(time?.[0]), max, of);
-}
-
 /** Each row begins with the id of its lock. */
 function* checkPages(
   findings: Finding[],
@@ -316,10 +301,7 @@ function* checkPages(
   }
 }
 
-/**
- * Whether each request id of a client leads to its claim. The database cannot compute the keys. A claim that has ended
- * outlives its request id.
- */
+/** Whether each request id of a client leads to its claim, if that lives. The database cannot compute the keys. */
 function* checkRequests(
   findings: Finding[],
   max: number,

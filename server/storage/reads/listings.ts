@@ -2,7 +2,6 @@
 // when it is used, so code that acts on it must decide again.
 
 import { type Claim, inOrder } from "../../core/claim.ts";
-import type { Lock } from "../../core/lock.ts";
 import { CLAIM_LIST, GUARD_LIST, HAS_HOLDER, HOLDER_LIST, LOCK_LIST, RECORD_LIST } from "../rows/columns.ts";
 import {
   bigintOf,
@@ -126,17 +125,22 @@ function claimsOf(rows: readonly Row[]): Claim[] {
   return inOrder(rows.map(claimFromRow));
 }
 
-/** Reads locks with their first holders and waiters. */
 function* views(name: string, query: Query, shown: number): Steps<LockView[]> {
   const rows = yield* rowsOf(name, query);
-  const locks = yield* withRecords(rows);
+  const recorded = rows.filter(hasRecord).map(([id]) => bigintOf(id));
+  const records =
+    recorded.length === 0
+      ? null
+      : recordsOf(recorded, yield* rowsOf("shown_records", [RECORDS, { ids: recorded }]));
+  const locks = rows
+    .map(countersFromRow)
+    .map((guard) => ({ ...guard, record: records?.get(guard.id) ?? null }));
   // Most locks of a long listing are idle: their counters show that there is nothing to read.
-  const queries = locks.flatMap(({ id: lockId, firstHolder, holders, waiting }): Query[] => [
-    ...(shown > 0 && holders > (firstHolder === null ? 0 : 1)
-      ? [[HOLDERS, { lockId, max: shown }] as const]
-      : []),
-    ...(shown > 0 && waiting > 0 ? [[WAITERS, { lockId, max: shown }] as const] : []),
-  ]);
+  const queries: Query[] = [];
+  for (const { id: lockId, firstHolder, holders, waiting } of shown > 0 ? locks : []) {
+    if (holders > (firstHolder === null ? 0 : 1)) queries.push([HOLDERS, { lockId, max: shown }]);
+    if (waiting > 0) queries.push([WAITERS, { lockId, max: shown }]);
+  }
   const further = (yield* rowsOf("shown_claims", ...queries)).map(claimFromRow);
   const first = shown > 0 ? rows.flatMap((row) => holderFromRow(row) ?? []) : [];
   const byLock = Map.groupBy(inOrder([...first, ...further]), ({ lockId }) => lockId);
@@ -148,13 +152,4 @@ function* views(name: string, query: Query, shown: number): Steps<LockView[]> {
       waiters: own.filter(({ state }) => state === "waiting"),
     };
   });
-}
-
-/** Returns the locks of these guard rows, with their records. */
-function* withRecords(rows: readonly Row[]): Steps<Lock[]> {
-  const ids = rows.filter(hasRecord).map(([id]) => bigintOf(id));
-  const guards = rows.map(countersFromRow);
-  if (ids.length === 0) return guards.map((guard) => ({ ...guard, record: null }));
-  const records = recordsOf(ids, yield* rowsOf("shown_records", [RECORDS, { ids }]));
-  return guards.map((guard) => ({ ...guard, record: records.get(guard.id) ?? null }));
 }

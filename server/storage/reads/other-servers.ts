@@ -5,7 +5,7 @@ import { LEVEL_MIN_LIST } from "../rows/columns.ts";
 import { bigintOf, levelMinFromRow, type Row, textOf } from "../rows/from-rows.ts";
 import { DECIDED_LIST, pageOf } from "../rows/guard-scans.ts";
 import type { RegisteredReplica, Store } from "../store.ts";
-import { type Query, type Runner, rowsOf, type Steps, timed, written } from "./steps.ts";
+import { answers, type Query, type Runner, rowsOf, type Steps, timed, written } from "./steps.ts";
 
 const META = "SELECT :now, epoch FROM rowlock_meta WHERE id = 1";
 // Each of the two is one range of the index, so idle locks cost nothing.
@@ -28,17 +28,11 @@ export function otherServers(on: Runner) {
         [DECIDED_AT, { atUs, afterLockId, max }],
         [DECIDED_AFTER, { atUs, untilUs, max }],
       ];
-      function* step(): Steps<{ meta: Row; rows: readonly Row[] }> {
-        const [rowsOfMeta, rows = []] = yield {
-          name: "decided_since",
-          lists: [[[META]], queries],
-          isCaughtUp: true,
-        };
-        const [meta] = rowsOfMeta ?? [];
-        if (!meta) throw new Error("The row of rowlock_meta is missing.");
-        return { meta, rows };
-      }
-      const { meta, rows } = await on.read(step());
+      const lists: Query[][] = [[[META]], queries];
+      const [[meta] = [], rows = []] = await on.read(
+        answers({ name: "decided_since", lists, isCaughtUp: true }),
+      );
+      if (!meta) throw new Error("The row of rowlock_meta is missing.");
       return { nowUs: Number(meta[0]), epoch: bigintOf(meta[1]), ...pageOf(rows, max) };
     },
 
@@ -59,24 +53,15 @@ function* retire(id: bigint): Steps<void> {
 }
 
 /** A row of REPLICAS. */
-function replicaFromRow([
-  id,
-  address,
-  version,
-  secret,
-  since,
-  revision,
-  level,
-  deadline,
-]: Row): RegisteredReplica {
+function replicaFromRow(row: Row): RegisteredReplica {
   return {
-    id: bigintOf(id),
-    address: textOf(address),
-    version: textOf(version),
-    secret: textOf(secret),
-    sinceUs: Number(since),
-    rulesRevision: bigintOf(revision),
-    level: Number(level),
-    deadlineUs: Number(deadline),
+    id: bigintOf(row[0]),
+    address: textOf(row[1]),
+    version: textOf(row[2]),
+    secret: textOf(row[3]),
+    sinceUs: Number(row[4]),
+    rulesRevision: bigintOf(row[5]),
+    level: Number(row[6]),
+    deadlineUs: Number(row[7]),
   };
 }

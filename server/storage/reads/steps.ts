@@ -1,7 +1,6 @@
-// What the reads of this folder ask of a database. Each read is a generator: it yields steps, receives their rows, and
-// returns what was asked for. So it is one text for all databases, although SQLite answers synchronously and MySQL
-// asynchronously. The text is SQL as MySQL has it. `mysql/dialect.ts` and `sqlite/steps.ts` say what each database reads
-// instead, and `mysql/steps.ts` and `sqlite/steps.ts` run the steps.
+// What the reads of this folder ask of a database. Each read is a generator, which yields steps and receives their rows. So it
+// is one text for all databases, although SQLite answers synchronously and MySQL asynchronously. The text is SQL as MySQL has
+// it. The `steps.ts` of each database runs the steps and says what that database reads instead.
 
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import type { Row } from "../rows/from-rows.ts";
@@ -15,7 +14,6 @@ export type StepValue = number | bigint | Buffer | null | readonly StepValue[];
  */
 export type Query = readonly [sql: string, values?: Readonly<Record<string, StepValue>>];
 
-/** What is sent to the database at once. */
 export interface Step {
   /** The metric label. */
   readonly name: string;
@@ -31,17 +29,17 @@ export interface Step {
 
 export type Steps<Answer> = Generator<Step, Answer, readonly (readonly Row[])[]>;
 
-/** Runs steps on one database. */
 export interface Runner {
-  /** Runs steps, which may see different moments. */
   read<Answer>(steps: Steps<Answer>): Promise<Answer>;
   /** Runs steps that write: on SQLite as one transaction, on MySQL each as its own, which is repeated after a rollback. */
   write<Answer>(steps: Steps<Answer>): Promise<Answer>;
   /** Runs steps as of one moment, except on SQLite across a pause. May call `steps` again, and takes `msMax` at most. */
-  snapshot<Answer>(steps: () => Steps<Answer>, how?: SnapshotOptions): Promise<Answer>;
-  /** About how many rows a table has. */
+  snapshot<Answer>(
+    steps: () => Steps<Answer>,
+    /** `isCaughtUp`: it has everything that a cluster had committed before. */
+    how?: { readonly msMax?: number; readonly isCaughtUp?: boolean },
+  ): Promise<Answer>;
   count(table: "rowlock_history" | "rowlock_change"): Promise<number>;
-  /** Call with how many ended claims were deleted. */
   removedEnded(claims: number): void;
   /** What is known of the clock between readings; null: each reading is exact. */
   readonly clock: DatabaseClock | null;
@@ -50,10 +48,8 @@ export interface Runner {
   readonly sliceMax: number;
 }
 
-export interface SnapshotOptions {
-  readonly msMax?: number;
-  /** It has everything that a cluster had committed before. */
-  readonly isCaughtUp?: boolean;
+export function* answers(step: Step): Steps<readonly (readonly Row[])[]> {
+  return yield step;
 }
 
 /** Reads the rows of all these queries, in no order. */
@@ -63,20 +59,17 @@ export function* rowsOf(name: string, ...queries: readonly Query[]): Steps<reado
   return rows;
 }
 
-export interface Timed {
-  readonly nowUs: number;
-  readonly rows: readonly Row[];
-}
-
 export const CLOCK: Query = ["SELECT :now"];
 
 /** Reads the same and a clock after it, so that no remaining time is reported too long. */
-export function* timed(name: string, ...queries: readonly Query[]): Steps<Timed> {
+export function* timed(
+  name: string,
+  ...queries: readonly Query[]
+): Steps<{ readonly nowUs: number; readonly rows: readonly Row[] }> {
   const [rows = [], clock] = yield { name, lists: [queries, [CLOCK]] };
   return { nowUs: Number(clock?.[0]?.[0]), rows };
 }
 
-/** Runs a write; returns how many rows it wrote. */
 export function* written(name: string, ...query: Query): Steps<number> {
   const [rows] = yield { name, lists: [[query]], isWrite: true };
   return Number(rows?.[0]?.[0]);

@@ -1,40 +1,29 @@
 // Which of several servers of one database to use, from one look at all of them. Pure: what was seen, and nothing else.
 //
-// Servers that can be written at once are either nodes of one cluster, which agree about every commit, or they are
-// separate: a source that was not demoted beside its promoted replica, for example. Of separate servers only one has
-// the present rows. The epoch in the rows shows which: a Rowlock server raises it when it first decides at a promoted
-// server. So the highest epoch wins, and every Rowlock server that sees both comes to the same answer. With equal
-// epochs nobody has decided at the other one yet, and a server that works is not left.
+// Servers that can be written at once are either nodes of one cluster, which agree about every commit, or separate: a source
+// that was not demoted beside its promoted replica, for example. Of separate servers only one has the present rows: that with
+// the highest epoch, which a Rowlock server raises when it first decides at a promoted server. With equal epochs nobody has
+// decided at the other one yet, and a server that works is not left.
 
-/** What one look at a server has shown. */
 export interface SeenServer {
   readonly isUsable: boolean;
   /** The id of the server or of its cluster; null: it has none (TiDB), or it was not reached. */
   readonly identity: string | null;
-  /** Whether it has applied what its cluster has committed. */
   readonly isSynced: boolean;
   /** Whether it has been usable for so long that it is worth coming back to. */
   readonly isSettled: boolean;
-  /** Whether commits have hung there lately. */
   readonly isStuck: boolean;
   /** The epoch of its rows; null: it has no schema yet. */
   readonly epoch: bigint | null;
-  /** Whether its rows were last written through this server. */
   readonly isOwn: boolean;
 }
 
-/** The rows that this process has used. */
 export interface UsedRows {
   readonly epoch: bigint;
   readonly identity: string | null;
 }
 
-/**
- * Returns the index of the server to use; null: none can be used.
- * @param servers in the order of preference
- * @param chosen the server in use; null: none so far
- * @param used null: no rows so far
- */
+/** Returns the index of the server to use, of `servers` in the order of preference; null: none can be used. */
 export function bestServer(
   servers: readonly SeenServer[],
   chosen: number | null,

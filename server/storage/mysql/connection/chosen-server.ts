@@ -1,22 +1,10 @@
-// The server of a database to which all connections lead. With one address, that is the one. With several, this looks at
-// all of them when the chosen server cannot be used, and at every few turns of its watch; `best-server.ts` chooses. A
-// server that is left loses its open transactions, so that none is committed there beside those of the next server.
-//
-// Nothing but the choice is decided here: whether rows were lost on the way is noticed by the transactions themselves.
+// The server of a database to which all connections lead. With several addresses, this looks at all of them when the chosen
+// server cannot be used, and at every few turns of its watch; `best-server.ts` chooses. A server that is left loses its open
+// transactions, so that none is committed there beside those of the next one. Transactions notice whether rows were lost.
 
 import { type MysqlAddress, singleAddresses } from "../../database-url.ts";
-import {
-  BACK_AFTER_MS,
-  CONNECT_MS_MAX,
-  LOOK_AGAIN_MS_MAX,
-  LOOK_AROUND_TURNS,
-  LOOK_INTERVAL_MS,
-  LOOK_MS_MAX,
-  LOOK_PAUSE_MS,
-  STUCK_MS,
-} from "../../storage-bounds.ts";
-import type { DatabaseServer, StoreObserver } from "../../store.ts";
-import { StoreError } from "../../store.ts";
+import * as bounds from "../../storage-bounds.ts";
+import { type DatabaseServer, StoreError, type StoreObserver } from "../../store.ts";
 import { bestServer, isLeftBehind, type SeenServer, separateWritable, type UsedRows } from "./best-server.ts";
 import { type Opened, openConnection, UNOBSERVED } from "./connect.ts";
 import { Lookout, type Sight } from "./lookout.ts";
@@ -26,18 +14,12 @@ import { isUnusable } from "./usable-server.ts";
 export const NO_SERVER = "no_usable_server";
 
 /** No connection is opened after this time: the pool would not wait for it. */
-const OPEN_MS_MAX = 2 * CONNECT_MS_MAX;
+const OPEN_MS_MAX = 2 * bounds.CONNECT_MS_MAX;
 const MICROSECONDS = 1e6;
 
-/** Ends the use of the connections that lead to another server than the chosen one. */
-export interface Leaving {
-  /** At once: transactions that are under way fail. */
-  now(): void;
-  /** The same after they had a little time to finish. */
-  soon(): Promise<void>;
-}
+/** Ends the use of the connections to another server than the chosen one, after this time. With 0, transactions fail. */
+export type Leave = (withinMs: number) => Promise<void>;
 
-/** A connection to the server that was chosen at that turn. */
 export interface OpenedAt extends Opened {
   readonly turn: number;
 }
@@ -47,9 +29,10 @@ export class ChosenServer {
   turn = 0;
   readonly #address: MysqlAddress;
   readonly #observer: StoreObserver;
-  readonly #leaving: Leaving;
+  readonly #leave: Leave;
+  /** In the order of preference. Empty: the database has one address. */
   readonly #lookouts: readonly Lookout[];
-  #chosen: number | null = null;
+  #chosen: Lookout | null = null;
   #used: UsedRows | null = null;
   /** Whether the chosen server must not be used, and none of its connections is. */
   #isLeft = false;
@@ -57,7 +40,7 @@ export class ChosenServer {
   #stuckMs = Number.NEGATIVE_INFINITY;
   /** performance.now() when the chosen server was first found unusable; null: it is usable. */
   #doubtedMs: number | null = null;
-  #choosing: Promise<number> | undefined;
+  #choosing: Promise<Lookout> | undefined;
   /** While connections are moved. Never rejects. */
   #moving: Promise<void> | undefined;
   #nextLookMs = 0;
@@ -69,27 +52,28 @@ export class ChosenServer {
   readonly #faults = new Map<string, string>();
   #separate = "";
 
-  constructor(address: MysqlAddress, observer: StoreObserver, leaving: Leaving) {
+  constructor(address: MysqlAddress, observer: StoreObserver, leave: Leave) {
     this.#address = address;
     this.#observer = observer;
-    this.#leaving = leaving;
+    this.#leave = leave;
     this.#lookouts =
       address.others === undefined ? [] : singleAddresses(address).map((one) => new Lookout(one, observer));
   }
 
   /** As of the last looks. Empty: the database has one address. */
   get servers(): DatabaseServer[] {
-    const chosenRows = this.#chosen === null ? null : this.#lookouts[this.#chosen]?.sight?.rows;
-    return this.#lookouts.map(({ place, sight }, index) => {
-      const { registeredUs } = sight?.rows ?? { registeredUs: null };
-      const behindUs = (chosenRows?.registeredUs ?? 0) - (registeredUs ?? 0);
+    const chosenUs = this.#chosen?.sight?.rows?.registeredUs ?? 0;
+    return this.#lookouts.map((lookout) => {
+      const { place, sight } = lookout;
+      const registeredUs = sight?.rows?.registeredUs ?? null;
       return {
         address: place,
-        isChosen: index === this.#chosen,
+        isChosen: lookout === this.#chosen,
         isUsable: sight?.refusal === null,
-        why: sight?.refusal?.message ?? this.#whyLeft(index),
+        why: sight?.refusal?.message ?? this.#whyLeft(lookout),
         product: sight?.product ?? null,
-        behindS: registeredUs === null ? null : Math.max(0, Math.round(behindUs / MICROSECONDS)),
+        behindS:
+          registeredUs === null ? null : Math.max(0, Math.round((chosenUs - registeredUs) / MICROSECONDS)),
       };
     });
   }
@@ -104,16 +88,16 @@ export class ChosenServer {
     const untilMs = performance.now() + OPEN_MS_MAX;
     for (;;) {
       await this.#moving;
-      const index = this.#usableChosen ?? (await this.#choose());
+      const chosen = this.#usableChosen ?? (await this.#choose());
       const { turn } = this;
       try {
-        const opened = await openConnection((this.#lookouts[index] as Lookout).address, this.#observer);
+        const opened = await openConnection(chosen.address, this.#observer);
         if (this.turn === turn) return { ...opened, turn };
         opened.connection.destroy(new Error("Another server has been chosen."));
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
         this.#doubt();
-        if (this.turn === turn && (await this.#choose()) === index) throw error;
+        if (this.turn === turn && (await this.#choose()) === chosen) throw error;
         if (performance.now() > untilMs) throw error;
       }
     }
@@ -122,7 +106,7 @@ export class ChosenServer {
   /** The present choice as a single address, chosen if there is none yet. Throws a StoreError as `open` does. */
   async address(): Promise<MysqlAddress> {
     if (this.#lookouts.length === 0) return this.#address;
-    return (this.#lookouts[this.#chosen ?? (await this.#choose())] as Lookout).address;
+    return (this.#chosen ?? (await this.#choose())).address;
   }
 
   /** To be called after a commit that was not answered. A server that can only be read looks usable. */
@@ -142,9 +126,8 @@ export class ChosenServer {
   }
 
   /** The chosen server, unless the last look has found it unusable. */
-  get #usableChosen(): number | null {
-    if (this.#chosen === null) return null;
-    return this.#lookouts[this.#chosen]?.sight?.refusal === null ? this.#chosen : null;
+  get #usableChosen(): Lookout | null {
+    return this.#chosen?.sight?.refusal === null ? this.#chosen : null;
   }
 
   #doubt(): void {
@@ -152,50 +135,53 @@ export class ChosenServer {
   }
 
   /** Looks at all servers and moves to the best one. Throws a StoreError with the reasons at all if there is none. */
-  #choose(): Promise<number> {
+  #choose(): Promise<Lookout> {
     this.#choosing ??= this.#chooseOnce().finally(() => {
       this.#choosing = undefined;
     });
     return this.#choosing;
   }
 
-  async #chooseOnce(): Promise<number> {
+  async #chooseOnce(): Promise<Lookout> {
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, this.#nextLookMs - performance.now())));
-    const chosen = this.#chosen === null ? null : this.#lookouts[this.#chosen];
-    const isSilent = chosen?.sight?.refusal?.reason === "timeout";
+    const before = this.#chosen;
+    const patienceMs =
+      before?.sight?.refusal?.reason === "timeout" ? bounds.LOOK_AGAIN_MS_MAX : bounds.LOOK_MS_MAX;
     await Promise.all(
-      this.#lookouts.map((lookout) =>
-        lookout.look(lookout === chosen && isSilent ? LOOK_AGAIN_MS_MAX : LOOK_MS_MAX),
-      ),
+      this.#lookouts.map((lookout) => lookout.look(lookout === before ? patienceMs : bounds.LOOK_MS_MAX)),
     );
-    const seen = this.#lookouts.map((_, index) => this.#seen(index));
-    const best = bestServer(seen, this.#chosen, this.#used);
-    this.#report(seen, best);
-    if (best === null) {
+    const seen = this.#seenAll();
+    const index = bestServer(seen, this.#chosen && this.#lookouts.indexOf(this.#chosen), this.#used);
+    this.#report(seen, index);
+    const best = index === null ? undefined : this.#lookouts[index];
+    if (!best) {
       this.#leaveUnusable();
-      this.#nextLookMs = performance.now() + LOOK_PAUSE_MS;
+      this.#nextLookMs = performance.now() + bounds.LOOK_PAUSE_MS;
       this.#doubt();
       throw this.#noneUsable();
     }
     this.#isLeft = false;
-    if (best === this.#chosen) {
-      if (!seen[best]?.isStuck) this.#doubtedMs = null;
-    } else await this.#moveTo(best, seen);
+    if (best !== this.#chosen) await this.#moveTo(best);
+    else if (!this.#seen(best).isStuck) this.#doubtedMs = null;
     this.#use(best);
     this.#watch();
     return best;
   }
 
-  #seen(index: number): SeenServer {
-    const { sight, fitSinceMs } = this.#lookouts[index] as Lookout;
-    const { refusal, identity, isSynced, rows } = sight as Sight;
+  #seenAll(): SeenServer[] {
+    return this.#lookouts.map((lookout) => this.#seen(lookout));
+  }
+
+  #seen(lookout: Lookout): SeenServer {
+    const { refusal, identity, isSynced, rows } = lookout.sight as Sight;
+    const { fitSinceMs } = lookout;
     const nowMs = performance.now();
     return {
       isUsable: refusal === null,
       identity,
       isSynced,
-      isSettled: fitSinceMs !== null && nowMs - fitSinceMs >= BACK_AFTER_MS,
-      isStuck: index === this.#chosen && nowMs - this.#stuckMs < STUCK_MS,
+      isSettled: fitSinceMs !== null && nowMs - fitSinceMs >= bounds.BACK_AFTER_MS,
+      isStuck: lookout === this.#chosen && nowMs - this.#stuckMs < bounds.STUCK_MS,
       epoch: rows?.epoch ?? null,
       isOwn: rows?.isOwn ?? false,
     };
@@ -206,30 +192,27 @@ export class ChosenServer {
    * cluster. So its connections must not be used until it is usable again, even if there is no other server yet.
    */
   #leaveUnusable(): void {
-    const refusal = this.#chosen === null ? null : this.#lookouts[this.#chosen]?.sight?.refusal;
-    if (!isUnusable(refusal) || this.#isLeft) return;
+    if (!isUnusable(this.#chosen?.sight?.refusal) || this.#isLeft) return;
     this.#isLeft = true;
     this.turn += 1;
-    this.#leaving.now();
+    void this.#leave(0);
   }
 
-  async #moveTo(index: number, seen: readonly SeenServer[]): Promise<void> {
-    const from = this.#chosen === null ? null : (this.#lookouts[this.#chosen] as Lookout);
-    const before = this.#chosen === null ? null : (seen[this.#chosen] as SeenServer);
-    const why = this.#whyMove(before, index);
-    const isComingBack =
-      before?.isUsable === true && before.identity === seen[index]?.identity && !before.isStuck;
-    const to = this.#lookouts[index] as Lookout;
+  async #moveTo(to: Lookout): Promise<void> {
+    const from = this.#chosen;
+    const before = from && this.#seen(from);
+    const isSameCluster = before?.identity === this.#seen(to).identity;
+    const why = whyMove(before, from?.sight?.refusal ?? null, isSameCluster);
+    const isComingBack = before?.isUsable === true && isSameCluster && !before.isStuck;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#moving = promise;
     try {
       // From here on, no connection that was being opened to the server before is lent.
       this.turn += 1;
-      this.#chosen = index;
+      this.#chosen = to;
       // It starts anew: a node that was left must prove itself again.
       if (from !== null && !isComingBack) from.fitSinceMs = null;
-      if (isComingBack) await this.#leaving.soon();
-      else this.#leaving.now();
+      await this.#leave(isComingBack ? bounds.LEAVE_MS_MAX : 0);
       await to.catchUp();
     } finally {
       this.#moving = undefined;
@@ -241,56 +224,40 @@ export class ChosenServer {
     this.#observer.servers?.({ kind: "moved", from: from?.place ?? null, to: to.place, why, afterMs });
   }
 
-  #whyMove(before: SeenServer | null, index: number): string {
-    if (before === null) return "It is the first of the list that can be used.";
-    const { sight } = this.#lookouts[this.#chosen as number] as Lookout;
-    if (sight?.refusal) return sight.refusal.message;
-    if (before.isStuck) return "The server before it did not answer commits.";
-    if (before.identity !== this.#seen(index).identity)
-      return "The rows of the server before it are from before a fail-over: it was left behind.";
-    return `It stands before the other node in ROWLOCK_DATABASE_URL, and has been usable for ${BACK_AFTER_MS / 1_000} s.`;
-  }
-
   /** Remembers which rows are used, so that older ones are never taken for them. */
-  #use(index: number): void {
-    const { sight } = this.#lookouts[index] as Lookout;
+  #use({ sight }: Lookout): void {
     const { rows, identity } = sight as Sight;
     if (rows !== null) this.#used = { epoch: rows.epoch, identity };
   }
 
-  #whyLeft(index: number): string | null {
-    if (this.#chosen === null || index === this.#chosen || !this.#lookouts[index]?.sight) return null;
-    const seen = this.#seen(index);
-    if (isLeftBehind(seen, this.#used))
+  #whyLeft(lookout: Lookout): string | null {
+    if (this.#chosen === null || lookout === this.#chosen || !lookout.sight) return null;
+    if (isLeftBehind(this.#seen(lookout), this.#used))
       return "It can be written, and its rows are from before a fail-over: it must be made read-only, and a replica.";
-    const isSeparate = separateWritable(
-      this.#lookouts.map((_, each) => this.#seen(each)),
-      this.#chosen,
-    );
-    return isSeparate.includes(index)
+    const separate = separateWritable(this.#seenAll(), this.#lookouts.indexOf(this.#chosen));
+    return separate.includes(this.#lookouts.indexOf(lookout))
       ? "It can be written, too, and is no node of the same cluster: make all servers but one read-only."
       : null;
   }
 
   #noneUsable(): StoreError {
-    const refusals = this.#lookouts.map((lookout, index) => ({
-      place: lookout.place,
-      reason: lookout.sight?.refusal?.reason ?? NO_SERVER,
-      message: lookout.sight?.refusal?.message ?? this.#whyLeft(index) ?? "",
-    }));
-    const [reason = NO_SERVER, ...others] = new Set(refusals.map((refusal) => refusal.reason));
-    const each = refusals.map(({ place, message }) => `${place}: ${message}`).join(" ");
+    const reasons = this.#lookouts.map(({ sight }) => sight?.refusal?.reason ?? NO_SERVER);
+    const [reason = NO_SERVER, ...others] = new Set(reasons);
+    const each = this.#lookouts.map(
+      (lookout) => `${lookout.place}: ${lookout.sight?.refusal?.message ?? this.#whyLeft(lookout) ?? ""}`,
+    );
     return new StoreError(
       "unavailable",
       others.length === 0 ? reason : NO_SERVER,
-      `None of the ${refusals.length} database servers can be used. ${each}`,
+      `None of the ${each.length} database servers can be used. ${each.join(" ")}`,
     );
   }
 
   #report(seen: readonly SeenServer[], best: number | null): void {
-    for (const [index, { place, sight }] of this.#lookouts.entries()) {
+    for (const lookout of this.#lookouts) {
+      const { place, sight } = lookout;
       // Whoever needs the chosen one reports that it is away.
-      const refusal = index === this.#chosen ? null : (sight?.refusal ?? null);
+      const refusal = lookout === this.#chosen ? null : (sight?.refusal ?? null);
       // Read-only replicas and secondary nodes are as they should be.
       const reason = refusal === null || isUnusable(refusal) ? "" : refusal.reason;
       if ((this.#faults.get(place) ?? "") === reason) continue;
@@ -299,11 +266,12 @@ export class ChosenServer {
         this.#observer.servers?.({ kind: "fault", address: place, reason, message: refusal.message });
     }
     if (best === null) return;
-    const others = separateWritable(seen, best).map((index) => (this.#lookouts[index] as Lookout).place);
+    const [chosen = "", ...others] = [best, ...separateWritable(seen, best)].map(
+      (index) => (this.#lookouts[index] as Lookout).place,
+    );
     const separate = others.join();
     if (separate === this.#separate) return;
     this.#separate = separate;
-    const chosen = (this.#lookouts[best] as Lookout).place;
     this.#observer.servers?.({ kind: "separate", chosen, others });
   }
 
@@ -312,8 +280,8 @@ export class ChosenServer {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#turns += 1;
-      this.#look(this.#turns % LOOK_AROUND_TURNS === 0);
-    }, LOOK_INTERVAL_MS);
+      this.#look(this.#turns % bounds.LOOK_AROUND_TURNS === 0);
+    }, bounds.LOOK_INTERVAL_MS);
     this.#timer.unref();
   }
 
@@ -327,10 +295,9 @@ export class ChosenServer {
   }
 
   async #lookAround(around: boolean): Promise<void> {
-    const chosen = this.#chosen === null ? undefined : this.#lookouts[this.#chosen];
-    const sight = await chosen?.look(LOOK_MS_MAX);
-    if (sight?.refusal === null && this.#doubtedMs === null && !around)
-      return this.#use(this.#chosen as number);
+    const sight = await this.#chosen?.look(bounds.LOOK_MS_MAX);
+    if (this.#chosen && sight?.refusal === null && this.#doubtedMs === null && !around)
+      return this.#use(this.#chosen);
     if (sight?.refusal !== null) {
       this.#doubt();
       this.#leaveUnusable();
@@ -344,9 +311,18 @@ export class ChosenServer {
   }
 }
 
+function whyMove(before: SeenServer | null, refusal: StoreError | null, isSameCluster: boolean): string {
+  if (before === null) return "It is the first of the list that can be used.";
+  if (refusal) return refusal.message;
+  if (before.isStuck) return "The server before it did not answer commits.";
+  if (!isSameCluster)
+    return "The rows of the server before it are from before a fail-over: it was left behind.";
+  return `It stands before the other node in ROWLOCK_DATABASE_URL, and has been usable for ${bounds.BACK_AFTER_MS / 1_000} s.`;
+}
+
 /** The server of the database to use now, as its only address. Throws a StoreError with the reasons if there is none. */
 export async function chosenAddress(address: MysqlAddress): Promise<MysqlAddress> {
-  const servers = new ChosenServer(address, UNOBSERVED, { now() {}, async soon() {} });
+  const servers = new ChosenServer(address, UNOBSERVED, async () => {});
   try {
     return await servers.address();
   } finally {

@@ -2,22 +2,14 @@
 // for row locks for a bounded time. The server ends it soon after this process stops.
 
 import type { Socket } from "node:net";
+import type { ConnectionOptions } from "mysql2";
 import type { MysqlAddress } from "../../database-url.ts";
 import { CONNECT_MS_MAX } from "../../storage-bounds.ts";
-import type { StoreObserver } from "../../store.ts";
-import { StoreError } from "../../store.ts";
-import { Connection, type Row, Trip } from "./connection.ts";
+import { StoreError, type StoreObserver } from "../../store.ts";
+import { Connection, query, type Row, Trip } from "./connection.ts";
 import { classify, deadlineError } from "./errors.ts";
 import { connectTo, logIn, withPassword } from "./login.ts";
-import {
-  cannotSet,
-  corrections,
-  endedAtOnce,
-  firstStatements,
-  packetMax,
-  SERVING,
-  SESSION_VARIABLES,
-} from "./session.ts";
+import { correctSession, endedAtOnce, firstStatements, SERVING, SESSION_VARIABLES } from "./session.ts";
 import { askWhetherUsable, type Usability, usabilityOf } from "./usable-server.ts";
 
 // SHOW returns no row for a variable that this server lacks, whereas @@name would fail.
@@ -31,12 +23,12 @@ export interface Server {
   /** Product and version: `MariaDB 10.11.19`. */
   readonly product: string;
   /**
-   * Identifies this database. It is the uuid of the server or, while the server is a usable member of a Galera cluster
-   * or a replication group, the id of that cluster or group, whose members do not lose what they have acknowledged. MariaDB: the `server_id`, which differs between a server and its replicas (its `server_uid` changes
-   * whenever it moves to another address). TiDB: null, because each connection may lead to another of its servers.
+   * Identifies this database: by the uuid of the server or, while it is a usable member of a Galera cluster or a
+   * replication group, the id of that, whose members do not lose what they have acknowledged. MariaDB: the `server_id`,
+   * which differs between a server and its replicas (its `server_uid` changes whenever it moves to another address).
+   * TiDB: null, because each connection may lead to another of its servers.
    */
   readonly identity: string | null;
-  /** Whether the server is a node of such a cluster or group. */
   readonly isCluster: boolean;
   /** The local address of the connection; null: a Unix socket has none. */
   readonly localHost: string | null;
@@ -47,14 +39,13 @@ export interface Opened {
   readonly server: Server;
 }
 
-/** A connection to a server that may be unusable. */
 export interface Reached extends Opened {
   readonly usability: Usability;
 }
 
 /**
  * Opens a connection that is ready for work, within CONNECT_MS_MAX, or twice that if the password has changed. Throws a
- * StoreError: the reason why no connection could be opened, or the refusal of a server that cannot be used.
+ * StoreError: why none could be opened, or the refusal of a server that cannot be used.
  */
 export async function openConnection(address: MysqlAddress, observer: StoreObserver): Promise<Opened> {
   const reached = await reach(address, observer, CONNECT_MS_MAX);
@@ -65,27 +56,18 @@ export async function openConnection(address: MysqlAddress, observer: StoreObser
 }
 
 /** The same within `withinMs`, also to a server that cannot be used: it must not be written. */
-export async function reach(
-  address: MysqlAddress,
-  observer: StoreObserver,
-  withinMs: number,
-): Promise<Reached> {
-  return await withPassword(address, (present) => attempt(present, observer, withinMs));
+export function reach(address: MysqlAddress, observer: StoreObserver, withinMs: number): Promise<Reached> {
+  return withPassword(address, (present) => attempt(present, observer, withinMs));
 }
 
 async function attempt(address: MysqlAddress, observer: StoreObserver, withinMs: number): Promise<Reached> {
   const socket = connectTo(address);
   const patience = setTimeout(() => socket.destroy(deadlineError()), withinMs);
   try {
-    const connection = await handshake(address, socket, observer);
+    const connection = new Connection(await logIn(address, socket, DRIVER_OPTIONS), socket, observer);
     observer.connection("opened");
     try {
-      const { server, version, mayLag, usability } = await setUp(connection, socket);
-      connection.serverIdentity = server.identity;
-      connection.setsPatience = version.includes("MariaDB");
-      connection.skipsLocked = skipsLocked(version);
-      connection.mayLag = mayLag;
-      return { connection, server, usability };
+      return await setUp(connection, socket);
     } catch (error) {
       connection.destroy(error);
       throw error;
@@ -98,30 +80,19 @@ async function attempt(address: MysqlAddress, observer: StoreObserver, withinMs:
   }
 }
 
-async function handshake(
-  address: MysqlAddress,
-  socket: Socket,
-  observer: StoreObserver,
-): Promise<Connection> {
-  const driver = await logIn(address, socket, {
-    connectTimeout: CONNECT_MS_MAX,
-    // A transaction takes two round trips because each sends several statements together. Values are never sent as
-    // text, see `Trip`.
-    multipleStatements: true,
-    // Trips contain their values already; the driver would search the text for places to put some.
-    queryFormat: (sql: string) => sql,
-    // BIGINT as decimal text: exact. The code that reads a column converts it to bigint or number.
-    supportBigNumbers: true,
-    bigNumberStrings: true,
-    flags: ["-LOCAL_FILES"],
-  });
-  return new Connection(driver, socket, observer);
-}
+const DRIVER_OPTIONS: ConnectionOptions = {
+  connectTimeout: CONNECT_MS_MAX,
+  // A transaction takes two round trips because each sends several statements together.
+  multipleStatements: true,
+  // Trips contain their values already; the driver would search the text for places to put some.
+  queryFormat: (sql: string) => sql,
+  // BIGINT as decimal text: exact. The code that reads a column converts it to bigint or number.
+  supportBigNumbers: true,
+  bigNumberStrings: true,
+  flags: ["-LOCAL_FILES"],
+};
 
-async function setUp(
-  connection: Connection,
-  socket: Socket,
-): Promise<{ server: Server; version: string; mayLag: boolean; usability: Usability }> {
+async function setUp(connection: Connection, socket: Socket): Promise<Reached> {
   const trip = new Trip("set_up");
   for (const statement of firstStatements(SERVING)) trip.add(statement);
   const variablesAt = trip.add(VARIABLES);
@@ -136,32 +107,23 @@ async function setUp(
     (results[variablesAt] as Row[]).map(([name, value]) => [String(name), String(value)]),
   );
   // A server that cannot be written is only looked at.
-  if (usability.refusal === null) await correct(connection, variables);
+  if (usability.refusal === null)
+    connection.packetMax = await correctSession(variables, SERVING, (sql) =>
+      query(connection, "set_up", sql),
+    );
   const version = variables.get("version") ?? "";
   const server = variables.get("server_uuid") || `server_id ${variables.get("server_id")}`;
   const identity = version.includes("TiDB") ? null : (cluster ?? server);
+  connection.serverIdentity = identity;
+  connection.setsPatience = version.includes("MariaDB");
+  connection.skipsLocked = skipsLocked(version);
+  connection.mayLag = variables.get("wsrep_on") === "ON";
   const localHost = socket.localAddress ?? null;
-  const mayLag = variables.get("wsrep_on") === "ON";
-  const isCluster = cluster !== null;
   return {
-    server: { product: productOf(version), identity, isCluster, localHost },
-    version,
-    mayLag,
+    connection,
+    server: { product: productOf(version), identity, isCluster: cluster !== null, localHost },
     usability,
   };
-}
-
-/** Sets what this server's own settings got wrong, which on most servers is nothing. */
-async function correct(connection: Connection, variables: ReadonlyMap<string, string>): Promise<void> {
-  connection.packetMax = packetMax(variables);
-  for (const [name, statement] of corrections(variables, SERVING)) {
-    const trip = new Trip("set_up");
-    trip.add(statement);
-    await connection.run(trip).catch((error: unknown) => {
-      if (error instanceof StoreError && error.kind === "transient") throw error;
-      throw cannotSet(name, statement, error instanceof Error ? error.cause : error);
-    });
-  }
 }
 
 function productOf(version: string): string {
@@ -176,11 +138,8 @@ function skipsLocked(version: string): boolean {
   return version.includes("MariaDB") ? major > 10 || minor >= 6 : major >= 8;
 }
 
-/**
- * No work had begun, so a connection that is lost here means that the server is away: `transient` becomes
- * `unavailable`.
- */
+/** No work had begun, so a connection that is lost here means that the server is away. */
 function away(error: StoreError): StoreError {
-  if (error.kind !== "transient") return error;
-  return new StoreError("unavailable", error.reason, error.message, { cause: error.cause });
+  const { kind, reason, message, cause } = error;
+  return kind === "transient" ? new StoreError("unavailable", reason, message, { cause }) : error;
 }

@@ -7,7 +7,6 @@ import type { Span } from "../../../core/span.ts";
 import { beginStatement } from "../../statement-span.ts";
 import { CLOSE_MS_MAX, LOCK_WAIT_S, PACKET_BYTES_BESIDE } from "../../storage-bounds.ts";
 import type { StoreObserver } from "../../store.ts";
-import { StoreError } from "../../store.ts";
 import { ACCESS_DENIED, bugOf, classify, deadlineError } from "./errors.ts";
 import { type SqlValue, withValues } from "./sql-text.ts";
 
@@ -22,10 +21,10 @@ export class Trip {
   mayBeDenied = false;
   /** About how many bytes one statement may have; see `withinBytes`. */
   statementBytesMax = Number.POSITIVE_INFINITY;
+  commits = false;
+  catchesUp = false;
   readonly #statements: string[] = [];
-  /** The values of each statement. */
   readonly #values: (readonly SqlValue[])[] = [];
-  #commits = false;
 
   constructor(name: string) {
     this.name = name;
@@ -38,29 +37,26 @@ export class Trip {
     return this.#statements.length - 1;
   }
 
+  /** Adds a read that sees all that other nodes of a cluster had committed before. To be sent by `runCaughtUp`. */
+  addCaughtUp({ mayLag }: Connection, sql: string, ...values: readonly SqlValue[]): number {
+    if (!mayLag) return this.add(sql, ...values);
+    this.catchesUp = true;
+    this.add("SET SESSION wsrep_sync_wait = 1");
+    const at = this.add(sql, ...values);
+    this.add("SET SESSION wsrep_sync_wait = DEFAULT");
+    return at;
+  }
+
   /** Adds COMMIT as the last statement. Until the server answers it, the outcome of the transaction is unknown. */
   addCommit(): void {
     this.add("COMMIT");
-    this.#commits = true;
-  }
-
-  get commits(): boolean {
-    return this.#commits;
+    this.commits = true;
   }
 
   get length(): number {
     return this.#statements.length;
   }
 
-  get sql(): string {
-    return this.#statements.join(SEPARATOR);
-  }
-
-  get values(): readonly SqlValue[] {
-    return this.#values.flat();
-  }
-
-  /** What is sent. */
   get text(): string {
     let text = "";
     for (let at = 0; at < this.length; at++)
@@ -94,16 +90,12 @@ export class Trip {
 const SEPARATOR = ";\n";
 
 /** Statements that are sent together, as text in one byte a character. */
-interface Packet {
-  readonly text: string;
-  readonly statements: number;
-}
+type Packet = { readonly text: string; readonly statements: number };
 
 export class Connection {
   isLent = false;
   /** Whether the connection was used or idle since it was opened: the server may have closed it before this loan. */
   kept = false;
-  /** Whether a transaction may be open on the connection. */
   inTransaction = false;
   /** This loan's trips: how many were sent, and how many were answered without an error. */
   sent = 0;
@@ -116,16 +108,12 @@ export class Connection {
   serverIdentity: string | null = null;
   /** Whether the server supports a lock wait time-out of 0: on MariaDB. */
   setsPatience = false;
-  /**
-   * Whether this loan's statements wait for row locks of other transactions, if `setsPatience`; null: the loan locks
-   * no rows.
-   */
+  /** Whether this loan's statements wait for row locks of others, if `setsPatience`; null: it locks no rows. */
   isPatient: boolean | null = null;
   /** Whether a read can skip rows that other transactions have locked (SKIP LOCKED). */
   skipsLocked = false;
   /** Whether other nodes also commit decisions, which this node applies later: on Galera. */
   mayLag = false;
-  /** How many bytes the server takes at once. */
   packetMax = Number.POSITIVE_INFINITY;
   /** Called once when the connection is lost, even while it is idle. */
   onLost: (() => void) | null = null;
@@ -149,17 +137,14 @@ export class Connection {
     socket.on("close", () => lost(Object.assign(new Error("Closed by the server."), { code: "ECONNRESET" })));
   }
 
-  /** The server's number of this connection. */
   get id(): number {
     return this.#driver.threadId;
   }
 
-  /** Whether the connection still works. */
   get alive(): boolean {
     return this.#lost === null;
   }
 
-  /** Whether the connection can be lent again. */
   get fit(): boolean {
     return this.alive && !this.inTransaction;
   }
@@ -180,10 +165,7 @@ export class Connection {
     clearTimeout(this.#deadline);
   }
 
-  /**
-   * Sends a trip; returns the results of its statements, in order. Throws a StoreError, or an Error for a bug
-   * (`bugOf`).
-   */
+  /** Sends a trip; returns the results of its statements. Throws a StoreError, or an Error for a bug (`bugOf`). */
   run(trip: Trip): Promise<unknown[]> {
     return this.span ? this.#runTraced(trip, this.span) : this.#run(trip);
   }
@@ -236,7 +218,6 @@ export class Connection {
     this.#close("destroyed");
   }
 
-  /** Closes the connection gracefully, within CLOSE_MS_MAX. */
   async end(): Promise<void> {
     if (this.#closed) return;
     this.#lost ??= new Error("The connection was ended.");
@@ -251,10 +232,7 @@ export class Connection {
     this.#close("closed");
   }
 
-  /**
-   * The statement to send before a trip so that the connection waits for row locks as this loan requires; empty if it
-   * already does.
-   */
+  /** What to send before a trip so that the connection waits for row locks as this loan requires; empty: it does. */
   #patience(): string {
     if (!this.setsPatience || this.isPatient === null || this.isPatient === this.#waits) return "";
     this.#waits = this.isPatient;
@@ -322,14 +300,20 @@ export async function query(
   return rows as readonly Row[];
 }
 
-/** Whether the error means that the connection was gone before the server had done anything for this loan. */
-export function wasGone(connection: Connection, error: unknown): boolean {
-  return (
-    connection.kept &&
-    connection.answered === 0 &&
-    error instanceof StoreError &&
-    // If COMMIT was sent in that trip, the kind is `unknown_outcome`, and the work may have been committed.
-    error.kind === "transient" &&
-    error.reason === "connection_lost"
-  );
+export async function runCaughtUp(connection: Connection, trip: Trip): Promise<readonly unknown[]> {
+  try {
+    return await connection.run(trip);
+  } catch (error) {
+    // After a failure the connection may keep wsrep_sync_wait = 1, and a later decision on it must not wait.
+    if (trip.catchesUp) connection.destroy(error);
+    throw error;
+  }
+}
+
+export function rowsOf(result: unknown): readonly Row[] {
+  return result as readonly Row[];
+}
+
+export function writtenBy(result: unknown): number {
+  return (result as { readonly affectedRows: number }).affectedRows;
 }

@@ -3,141 +3,93 @@
 // message; the cause is attached without its SQL.
 
 import { CHANGED, ROW_LOCKED, StoreError } from "../../store.ts";
-import { SECURE_TRANSPORT_REQUIRED, TLS } from "./tls-errors.ts";
+
+export const ACCESS_DENIED = "access_denied";
+/** StoreError.reason when this server and the database server do not agree about TLS. */
+export const TLS = "tls";
 
 interface Meaning {
-  readonly reason: string;
   readonly kind: "transient" | "unavailable";
+  readonly reason: string;
   readonly message: string;
-  /** The connection, or the server behind it, must not be used again. */
-  readonly reconnect?: true;
-  /** If COMMIT fails with this error, the outcome is unknown. */
-  readonly openAtCommit?: true;
 }
 
-const LOST: Meaning = {
-  reason: "connection_lost",
-  kind: "transient",
-  message: "The connection to the database was lost.",
-  reconnect: true,
-  openAtCommit: true,
-};
-const READ_ONLY: Meaning = {
-  reason: "read_only",
-  kind: "unavailable",
-  message: "The database server is read-only: it is a replica, or a switch-over is in progress.",
-  reconnect: true,
-};
-const CLUSTER: Meaning = {
-  reason: "cluster_not_ready",
-  kind: "unavailable",
-  message: "The database node is not part of the cluster's majority.",
-  reconnect: true,
-  openAtCommit: true,
-};
-const FULL: Meaning = {
-  reason: "full",
-  kind: "unavailable",
-  message: "The database server has no room left on its disk or in its tables.",
-};
-const SCHEMA: Meaning = {
-  reason: "schema",
-  kind: "unavailable",
-  message:
-    "The database lacks tables or columns that this server needs: run `rowlock migrate up`. If that finds nothing to do, " +
+function transient(reason: string, message: string): Meaning {
+  return { kind: "transient", reason, message };
+}
+
+function unavailable(reason: string, message: string): Meaning {
+  return { kind: "unavailable", reason, message };
+}
+
+function unreachable(why: string): Meaning {
+  return unavailable("unreachable", `The database server cannot be reached: ${why}.`);
+}
+
+const LOST = transient("connection_lost", "The connection to the database was lost.");
+const COMMIT_FAILED = transient("commit_failed", "The database could not say whether it committed.");
+const SHUTTING_DOWN = unavailable("shutting_down", "The database server is shutting down.");
+const READ_ONLY = unavailable(
+  "read_only",
+  "The database server is read-only: it is a replica, or a switch-over is in progress.",
+);
+const CLUSTER = unavailable("cluster_not_ready", "The database node is not part of the cluster's majority.");
+const FULL = unavailable("full", "The database server has no room left on its disk or in its tables.");
+const SCHEMA = unavailable(
+  "schema",
+  "The database lacks tables or columns that this server needs: run `rowlock migrate up`. If that finds nothing to do, " +
     "only a part of a backup is there: restore it again.",
-  reconnect: true,
-};
-const NO_DATABASE: Meaning = {
-  reason: "no_database",
-  kind: "unavailable",
-  message:
-    "The database server has no database of that name: create it (CREATE DATABASE), or correct the name in " +
+);
+const NO_DATABASE = unavailable(
+  "no_database",
+  "The database server has no database of that name: create it (CREATE DATABASE), or correct the name in " +
     "ROWLOCK_DATABASE_URL.",
-  reconnect: true,
-};
-/** StoreError.reason if the user lacks a right. */
-export const ACCESS_DENIED = "access_denied";
-const ACCESS: Meaning = {
-  reason: ACCESS_DENIED,
-  kind: "unavailable",
-  message:
-    "The database denies access to this user: check the user, its password and its privileges on the database.",
-  reconnect: true,
-};
-const TLS_REQUIRED: Meaning = {
-  reason: TLS,
-  kind: "unavailable",
-  message: SECURE_TRANSPORT_REQUIRED,
-  reconnect: true,
-};
-const BINLOG: Meaning = {
-  reason: "binlog_format",
-  kind: "unavailable",
-  message:
-    "binlog_format is STATEMENT, which does not support writes at READ COMMITTED: set it to ROW or MIXED.",
-};
-const BUSY: Meaning = {
-  reason: "too_many_connections",
-  kind: "unavailable",
-  message: "The database server accepts no more connections.",
-  reconnect: true,
-};
-const DEADLOCK: Meaning = {
-  reason: "deadlock",
-  kind: "transient",
-  message: "The database rolled this transaction back to resolve a deadlock or a conflict between nodes.",
-};
-const LOCK_WAIT: Meaning = {
-  reason: ROW_LOCKED,
-  kind: "transient",
-  message: "Another transaction holds a row lock that this one needs.",
-};
-const STATEMENT_TIMEOUT: Meaning = {
-  reason: "timeout",
-  kind: "unavailable",
-  message: "The database took too long to answer.",
-  reconnect: true,
-  openAtCommit: true,
-};
-/**
- * Raised only by our own statements that insert NULL on purpose to make a transaction fail: those in
- * storage/mysql/transaction/assertions.ts.
- */
-const CHANGED_MEANWHILE: Meaning = {
-  reason: CHANGED,
-  kind: "transient",
-  message: "Rows that this decision relied on have changed, or its transaction was no longer open.",
-};
+);
+const ACCESS = unavailable(
+  ACCESS_DENIED,
+  "The database denies access to this user: check the user, its password and its privileges on the database.",
+);
+const TLS_REQUIRED = unavailable(
+  TLS,
+  "The database server accepts connections over TLS only: set ROWLOCK_DATABASE_CA to the file with the authority that " +
+    "signed its certificate, or to system if a public one did.",
+);
+const BINLOG = unavailable(
+  "binlog_format",
+  "binlog_format is STATEMENT, which does not support writes at READ COMMITTED: set it to ROW or MIXED.",
+);
+const BUSY = unavailable("too_many_connections", "The database server accepts no more connections.");
+const DEADLOCK = transient(
+  "deadlock",
+  "The database rolled this transaction back to resolve a deadlock or a conflict between nodes.",
+);
+const ROW_CHANGED = transient("row_changed", "A row changed after this transaction had read it.");
+const LOCK_WAIT = transient(ROW_LOCKED, "Another transaction holds a row lock that this one needs.");
+const STATEMENT_TIMEOUT = unavailable("timeout", "The database took too long to answer.");
+/** Raised only by statements that insert NULL on purpose: those in storage/mysql/transaction/assertions.ts. */
+const CHANGED_MEANWHILE = transient(
+  CHANGED,
+  "Rows that this decision relied on have changed, or its transaction was no longer open.",
+);
 /** storage/mysql/transaction/write.ts makes sure that the duplicate key is the request id and not another key. */
-const DUPLICATE_REQUEST: Meaning = {
-  reason: "duplicate_request",
-  kind: "transient",
-  message: "Another claim with the same request id was committed first.",
-};
+const DUPLICATE_REQUEST = transient(
+  "duplicate_request",
+  "Another claim with the same request id was committed first.",
+);
+const UNEXPECTED = unavailable(
+  "unexpected",
+  "The database answered with an error that this server does not know.",
+);
 
-const ROW_CHANGED: Meaning = {
-  ...DEADLOCK,
-  reason: "row_changed",
-  message: "A row changed after this transaction had read it.",
-};
-const COMMIT_FAILED: Meaning = {
-  ...LOST,
-  reason: "commit_failed",
-  message: "The database could not say whether it committed.",
-};
-const SHUTTING_DOWN: Meaning = {
-  ...LOST,
-  reason: "shutting_down",
-  kind: "unavailable",
-  message: "The database server is shutting down.",
-};
+/** After these the connection may be used again; after others neither it nor the server behind it may be. */
+const KEEP = [DEADLOCK, ROW_CHANGED, LOCK_WAIT, CHANGED_MEANWHILE, DUPLICATE_REQUEST, FULL, BINLOG];
+/** A COMMIT that fails with one of these has done nothing. With another one, its outcome is unknown. */
+const NOT_COMMITTED = [...KEEP, READ_ONLY, SCHEMA, NO_DATABASE, ACCESS, TLS_REQUIRED, BUSY];
 
-/** Meanings by the server's error numbers. */
 const BY_NUMBER = mapOf<number>(
   [DEADLOCK, 1213, 3101],
   [ROW_CHANGED, 1020],
-  // 1690 is raised only by addRowLocks in storage/mysql/transaction/row-locks.ts.
+  // 1690 is raised only by addRowLocks in storage/mysql/transaction/transact.ts.
   [LOCK_WAIT, 1205, 3572, 1690],
   [CHANGED_MEANWHILE, 1048],
   [DUPLICATE_REQUEST, 1062],
@@ -158,7 +110,6 @@ const BY_NUMBER = mapOf<number>(
   [STATEMENT_TIMEOUT, 1969, 3024],
 );
 
-/** Meanings by the codes that Node or the driver gives to network errors. */
 const BY_CODE = mapOf<string>(
   [LOST, "PROTOCOL_CONNECTION_LOST", "PROTOCOL_UNEXPECTED_PACKET", "PROTOCOL_SEQUENCE_TIMEOUT"],
   [LOST, "ECONNRESET", "ECONNABORTED", "EPIPE", "ERR_SOCKET_CLOSED"],
@@ -178,24 +129,6 @@ function mapOf<Key>(...meanings: readonly [Meaning, ...Key[]][]): ReadonlyMap<Ke
   return new Map(meanings.flatMap(([meaning, ...keys]) => keys.map((key) => [key, meaning] as const)));
 }
 
-function unreachable(why: string): Meaning {
-  return {
-    reason: "unreachable",
-    kind: "unavailable",
-    message: `The database server cannot be reached: ${why}.`,
-    reconnect: true,
-    openAtCommit: true,
-  };
-}
-
-const UNEXPECTED: Meaning = {
-  reason: "unexpected",
-  kind: "unavailable",
-  message: "The database answered with an error that this server does not know.",
-  reconnect: true,
-  openAtCommit: true,
-};
-
 /** The error when a deadline of ours passes, with a code that identifies it. */
 export function deadlineError(): Error {
   return Object.assign(new Error("The database did not answer in time."), { code: "ROWLOCK_DEADLINE" });
@@ -204,9 +137,7 @@ export function deadlineError(): Error {
 /** SQLSTATE classes that only a bug can cause: invalid statements, and invalid values or keys. */
 const BUG_STATES = ["21", "22", "23", "42"];
 
-/**
- * Returns the error for a failure that only a bug can cause, so that a retry is useless; null for any other failure.
- */
+/** Returns the error for a failure that only a bug can cause, so that a retry is useless; null for any other failure. */
 export function bugOf(cause: unknown): Error | null {
   if (!(cause instanceof Error) || meaningOf(cause) !== UNEXPECTED) return null;
   if (!BUG_STATES.includes(textOf(cause, "sqlState").slice(0, 2))) return null;
@@ -216,10 +147,8 @@ export function bugOf(cause: unknown): Error | null {
 }
 
 /**
- * Returns the StoreError for a driver's error, and whether the connection must not be used again.
- *
- * @param commitSent whether COMMIT had been sent: if so, an error that does not prove a rollback leaves the outcome
- *   unknown.
+ * Returns the StoreError for a driver's error, and whether the connection must not be used again. Once COMMIT has been
+ * sent, an error that does not prove a rollback leaves the outcome unknown.
  */
 export function classify(
   cause: unknown,
@@ -228,9 +157,9 @@ export function classify(
   const meaning = meaningOf(cause);
   const label = labelOf(cause);
   const message = label === null ? meaning.message : `${meaning.message.replace(/\.$/, "")} (${label}).`;
-  const kind = commitSent && meaning.openAtCommit ? "unknown_outcome" : meaning.kind;
+  const kind = commitSent && !NOT_COMMITTED.includes(meaning) ? "unknown_outcome" : meaning.kind;
   const error = new StoreError(kind, meaning.reason, message, { cause: withoutSql(cause) });
-  return { error, reconnect: meaning.reconnect ?? false };
+  return { error, reconnect: !KEEP.includes(meaning) };
 }
 
 function meaningOf(cause: unknown): Meaning {
@@ -260,6 +189,11 @@ function labelOf(cause: unknown): string | null {
 function textOf(cause: Error, property: "code" | "sqlState"): string {
   const value = (cause as Error & { readonly [name in typeof property]?: unknown })[property];
   return typeof value === "string" ? value : "";
+}
+
+/** The same error with another message. */
+export function reworded({ kind, reason, cause }: StoreError, message: string): StoreError {
+  return new StoreError(kind, reason, message, { cause });
 }
 
 // The driver attaches the statement to its errors. It contains the ids that allow a client to release a lease, so it

@@ -1,8 +1,17 @@
-// The frame of a transaction. After any error it rolls the whole transaction back; if the rollback fails, it destroys
-// the connection, so that no transaction stays open in the pool.
+// The frames of small writes, and of all transactions. After any error a transaction is rolled back as a whole; if the
+// rollback fails, its connection is destroyed, so that no transaction stays open in the pool.
 
-import { addCaughtUp, runCaughtUp } from "../caught-up.ts";
-import { type Connection, type Row, Trip } from "./connection.ts";
+import { ROLLED_BACK, retry } from "../../retry.ts";
+import { type Connection, query, runCaughtUp, Trip } from "./connection.ts";
+import type { MysqlPool } from "./pool.ts";
+
+/** Runs a small write, again after errors where the database rolled it back or may have committed it. */
+export function repeatedly<Answer>(
+  pool: MysqlPool,
+  work: (connection: Connection) => Promise<Answer>,
+): Promise<Answer> {
+  return retry(ROLLED_BACK, () => pool.write(work));
+}
 
 /** Runs `work`, whose first trip must begin the transaction and whose last trip must commit it. */
 export async function inTransaction<Answer>(
@@ -22,10 +31,7 @@ export async function inTransaction<Answer>(
 
 const BEGIN = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
 
-/**
- * Runs `work` on one consistent snapshot. Locks nothing and writes nothing. `isCaughtUp`: the snapshot has everything that
- * the cluster had committed before.
- */
+/** Runs `work` on one consistent snapshot. `isCaughtUp`: it has everything that the cluster had committed before. */
 export function onSnapshot<Answer>(
   connection: Connection,
   work: () => Promise<Answer>,
@@ -34,34 +40,20 @@ export function onSnapshot<Answer>(
   return inTransaction(connection, async () => {
     const begin = new Trip("begin_snapshot");
     begin.add("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-    if (isCaughtUp) addCaughtUp(connection, begin, BEGIN);
+    if (isCaughtUp) begin.addCaughtUp(connection, BEGIN);
     else begin.add(BEGIN);
-    await (isCaughtUp ? runCaughtUp(connection, begin) : connection.run(begin));
+    await runCaughtUp(connection, begin);
     const answer = await work();
-    const end = new Trip("end_snapshot");
-    end.add("COMMIT");
-    await connection.run(end);
+    await query(connection, "end_snapshot", "COMMIT");
     return answer;
   });
-}
-
-/** The rows that a statement of a trip returned. */
-export function rowsOf(result: unknown): readonly Row[] {
-  return result as readonly Row[];
-}
-
-/** How many rows a statement of a trip wrote. */
-export function writtenBy(result: unknown): number {
-  return (result as { readonly affectedRows: number }).affectedRows;
 }
 
 /** Rolls back after any error. Never throws. */
 export async function rollBack(connection: Connection): Promise<void> {
   if (!connection.alive) return;
-  const trip = new Trip("rollback");
-  trip.add("ROLLBACK");
   try {
-    await connection.run(trip);
+    await query(connection, "rollback", "ROLLBACK");
     connection.inTransaction = false;
   } catch (error) {
     // The caller gets the error of the transaction; the server rolls back when the connection closes.

@@ -4,11 +4,9 @@
 import { type MysqlAddress, placeText } from "../../database-url.ts";
 import { bigintOf, textOf } from "../../rows/from-rows.ts";
 import { CATCH_UP_MS_MAX, REFUSED_AGAIN_MS } from "../../storage-bounds.ts";
-import type { StoreObserver } from "../../store.ts";
-import { StoreError } from "../../store.ts";
-import { addCaughtUp, runCaughtUp } from "../caught-up.ts";
+import { StoreError, type StoreObserver } from "../../store.ts";
 import { type Reached, reach } from "./connect.ts";
-import { type Connection, query, Trip } from "./connection.ts";
+import { type Connection, query, runCaughtUp, Trip } from "./connection.ts";
 import { askWhetherUsable, type Usability, usabilityOf } from "./usable-server.ts";
 
 const ROWS = `SELECT epoch, server_identity, (SELECT MAX(deadline) FROM rowlock_replica)
@@ -32,7 +30,6 @@ export interface Sight {
 
 export interface SeenRows {
   readonly epoch: bigint;
-  /** Whether they were last written through this server. */
   readonly isOwn: boolean;
   /** The latest deadline in the register of replicas, which rises every few seconds; null: nobody is registered. */
   readonly registeredUs: number | null;
@@ -71,23 +68,17 @@ export class Lookout {
 
   /** Waits, within a bound, until a node of Galera has applied what the others committed before. */
   catchUp(): Promise<void> {
-    return this.#inTurn(() => this.#catchUp());
-  }
-
-  async #catchUp(): Promise<void> {
-    const connection = this.#kept?.connection;
-    if (!connection?.alive || !connection.mayLag) return;
-    connection.begin(CATCH_UP_MS_MAX);
-    try {
+    return this.#inTurn(async () => {
+      const connection = this.#kept?.connection;
+      if (!connection?.alive || !connection.mayLag) return;
       const trip = new Trip("look_caught_up");
-      addCaughtUp(connection, trip, ANY_ROW);
-      await runCaughtUp(connection, trip);
-    } catch (error) {
-      // The node is used all the same: what it has not applied yet makes decisions conflict, not go wrong.
-      if (!(error instanceof StoreError)) throw error;
-    } finally {
-      connection.finish();
-    }
+      trip.addCaughtUp(connection, ANY_ROW);
+      const untilMs = performance.now() + CATCH_UP_MS_MAX;
+      await within(untilMs, connection, () => runCaughtUp(connection, trip)).catch((error: unknown) => {
+        // The node is used all the same: what it has not applied yet makes decisions conflict, not go wrong.
+        if (!(error instanceof StoreError)) throw error;
+      });
+    });
   }
 
   /** A connection has one trip at a time. */
@@ -97,7 +88,6 @@ export class Lookout {
     return turn;
   }
 
-  /** Ends its connection gracefully. */
   async close(): Promise<void> {
     await this.#last;
     await this.#kept?.connection.end();
@@ -159,25 +149,18 @@ async function readRows(connection: Connection): Promise<SeenRows | null> {
 }
 
 /** Runs `work` on the connection, which is destroyed if that takes longer. */
-async function within<Answer>(
+function within<Answer>(
   untilMs: number,
   connection: Connection,
   work: (connection: Connection) => Promise<Answer>,
 ): Promise<Answer> {
   connection.begin(Math.max(1, untilMs - performance.now()));
-  try {
-    return await work(connection);
-  } finally {
-    connection.finish();
-  }
+  return work(connection).finally(() => connection.finish());
 }
 
 function refused(error: unknown): Sight {
-  const refusal =
-    error instanceof StoreError
-      ? error
-      : new StoreError("unavailable", "unexpected", "A look at the database server failed.", {
-          cause: error,
-        });
+  const message = "A look at the database server failed.";
+  const isKnown = error instanceof StoreError;
+  const refusal = isKnown ? error : new StoreError("unavailable", "unexpected", message, { cause: error });
   return { refusal, product: null, identity: null, isSynced: false, rows: null };
 }

@@ -1,97 +1,75 @@
-// Lends a bounded number of connections to a bounded queue of callers. A caller gets an idle connection at once. Tarn
-// serves the others: it queues callers and opens connections, and counts idle ones as lent. This file decides whether a
-// connection may be lent: it is set up, not lost, leads to the present server, and has no open transaction.
+// Lends a bounded number of connections to a bounded queue of callers. A caller gets an idle connection at once. Tarn queues
+// the others and opens connections, and counts idle ones as lent. Only a connection may be lent that is set up, not lost,
+// leads to the present server, and has no open transaction.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool, TimeoutError } from "tarn";
 import type { BoundUse } from "../../../core/bound-use.ts";
 import type { MysqlAddress } from "../../database-url.ts";
+import * as bounds from "../../storage-bounds.ts";
 import {
-  CLOSE_MS_MAX,
-  CONNECT_MS_MAX,
-  IDLE_MS_MAX,
-  IDLE_SWEEP_MS,
-  LEAVE_MS_MAX,
-  LOAN_MS_MAX,
-  POOL_WAIT_MS_MAX,
-  POOL_WAITING_MAX,
-} from "../../storage-bounds.ts";
-import type { DatabaseServer, PoolState, StoreObserver } from "../../store.ts";
-import { isInDoubt, StoreError } from "../../store.ts";
+  type DatabaseServer,
+  isInDoubt,
+  type PoolState,
+  StoreError,
+  type StoreObserver,
+} from "../../store.ts";
 import { ChosenServer, type OpenedAt } from "./chosen-server.ts";
 import type { Server } from "./connect.ts";
-import { type Connection, wasGone } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 import { isUnusable } from "./usable-server.ts";
 
-/** How often a server that is left looks whether its transactions have finished. */
 const LEAVE_LOOK_MS = 5;
 
 export class MysqlPool {
   /** Called when a connection is lost or the server has changed: the database may have lost or changed data. */
   onBroken = () => {};
+  /** The server of the newest connection; null before the first one. */
+  server: Server | null = null;
+  /** How often a new connection has led to another server than the connection before it. */
+  serverChanges = 0;
   readonly #pool: Pool<Connection>;
   readonly #servers: ChosenServer;
   readonly #size: number;
   readonly #open = new Set<Connection>();
   /** The one that was given back last is lent first. */
-  readonly #idle: IdleConnection[] = [];
+  readonly #idle: { readonly connection: Connection; readonly sinceMs: number }[] = [];
   #sweep: NodeJS.Timeout | undefined;
-  /** The start times of failed attempts to connect, by their errors. */
   readonly #attempts = new WeakMap<object, number>();
   readonly #closing = new Set<Promise<void>>();
-  #server: Server | null = null;
-  #serverChanges = 0;
   #generation = 0;
   #closed = false;
 
   constructor(address: MysqlAddress, size: number, observer: StoreObserver) {
-    this.#servers = new ChosenServer(address, observer, {
-      now: () => this.#leaveNow(),
-      soon: () => this.#leaveSoon(),
-    });
+    this.#servers = new ChosenServer(address, observer, (withinMs) => this.#leave(withinMs));
     this.#size = size;
     this.#pool = new Pool<Connection>({
       create: () => this.#connect(),
-      // Tarn keeps a lost connection, or one to an earlier server, until it is about to lend it or the idle limit
-      // passes.
+      // Tarn keeps a connection that may not be lent until it is about to lend it, or the idle limit passes.
       validate: (connection) => this.#mayBeLent(connection),
       destroy: (connection) => this.#end(connection),
       min: 0,
       max: size,
-      acquireTimeoutMillis: POOL_WAIT_MS_MAX,
+      acquireTimeoutMillis: bounds.POOL_WAIT_MS_MAX,
       // Never reached: opening a connection and end() have their own bounds.
-      createTimeoutMillis: 3 * CONNECT_MS_MAX,
-      destroyTimeoutMillis: 2 * CLOSE_MS_MAX,
-      idleTimeoutMillis: IDLE_MS_MAX,
-      reapIntervalMillis: IDLE_SWEEP_MS,
-      // Only one caller receives the error of a failed attempt; the other callers should not wait long for the next
-      // attempt.
+      createTimeoutMillis: 3 * bounds.CONNECT_MS_MAX,
+      destroyTimeoutMillis: 2 * bounds.CLOSE_MS_MAX,
+      idleTimeoutMillis: bounds.IDLE_MS_MAX,
+      reapIntervalMillis: bounds.IDLE_SWEEP_MS,
+      // Only one caller receives the error of a failed attempt; the others should not wait long for the next one.
       createRetryIntervalMillis: 1,
       propagateCreateError: true,
     });
   }
 
-  /** The server of the newest connection; null before the first one. */
-  get server(): Server | null {
-    return this.#server;
-  }
-
-  /** Whether that server is a node of a cluster. */
   get isCluster(): boolean {
-    return this.#server?.isCluster ?? false;
+    return this.server?.isCluster ?? false;
   }
 
-  /** How often a new connection has led to another server than the connection before it. */
-  get serverChanges(): number {
-    return this.#serverChanges;
-  }
-
-  /** The servers of a database that has several addresses, as of the last looks; empty: it has one. */
   get servers(): readonly DatabaseServer[] {
     return this.#servers.servers;
   }
 
-  /** The numbers of all open connections at their servers. */
   get connectionIds(): number[] {
     return [...this.#open].map(({ id }) => id);
   }
@@ -105,18 +83,17 @@ export class MysqlPool {
     const { open, idle, waiting } = this.state;
     return [
       { bound: "database_connections", kind: "turns", used: open - idle, max: this.#size },
-      { bound: "database_waiters", kind: "room", used: waiting, max: POOL_WAITING_MAX },
+      { bound: "database_waiters", kind: "room", used: waiting, max: bounds.POOL_WAITING_MAX },
     ];
   }
 
   /**
-   * Lends a connection to `work` for at most `loanMs`. If the connection turns out to have been closed while idle,
-   * runs `work` again on another one. Throws StoreErrors: `pool_exhausted`, the reason why no connection can be opened,
-   * or the error of `work`. `work` begins at once if a connection is idle.
+   * Lends a connection to `work` for at most `loanMs`, at once if one is idle, and another one if it was closed while idle.
+   * Throws StoreErrors: `pool_exhausted`, why no connection can be opened, or the error of `work`.
    */
   use<Answer>(
     work: (connection: Connection) => Promise<Answer>,
-    loanMs: number = LOAN_MS_MAX,
+    loanMs: number = bounds.LOAN_MS_MAX,
   ): Promise<Answer> {
     const connection = this.#takeIdle();
     return connection ? this.#lend(connection, work, loanMs) : this.#useNext(work, loanMs);
@@ -162,10 +139,7 @@ export class MysqlPool {
     this.onBroken();
   }
 
-  /**
-   * Refuses all callers, including waiting ones; closes connections gracefully after their work has ended. Can be
-   * called twice.
-   */
+  /** Refuses all callers, also waiting ones; closes connections after their work has ended. Can be called twice. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#sweep);
@@ -182,26 +156,20 @@ export class MysqlPool {
     else if (isInDoubt(error) && (error as StoreError).reason === "timeout") this.#servers.stuck();
   }
 
-  #leaveNow(): void {
+  async #leave(withinMs: number): Promise<void> {
     this.renew();
-    for (const connection of this.#lentBefore()) connection.destroy(movedError());
-  }
-
-  async #leaveSoon(): Promise<void> {
-    this.renew();
-    const untilMs = performance.now() + LEAVE_MS_MAX;
+    const untilMs = performance.now() + withinMs;
     while (this.#lentBefore().length > 0 && performance.now() < untilMs) await sleep(LEAVE_LOOK_MS);
     for (const connection of this.#lentBefore()) connection.destroy(movedError());
   }
 
-  /** The connections in use that were opened before the present generation. */
   #lentBefore(): Connection[] {
     return [...this.#open].filter(({ isLent, generation }) => isLent && generation !== this.#generation);
   }
 
   async #take(): Promise<Connection> {
     if (this.#closed) throw closedError();
-    if (this.#pool.numPendingAcquires() >= POOL_WAITING_MAX) throw exhausted();
+    if (this.#pool.numPendingAcquires() >= bounds.POOL_WAITING_MAX) throw exhausted();
     const askedMs = performance.now();
     for (;;) {
       try {
@@ -209,15 +177,11 @@ export class MysqlPool {
       } catch (error) {
         if (this.#closed) throw closedError();
         if (error instanceof TimeoutError) throw exhausted();
-        // The error belongs to an attempt to connect that started for an earlier caller, which has since received
-        // another connection.
-        if (!this.#isFromBefore(error, askedMs)) throw error;
+        // An attempt to connect may have begun for an earlier caller, which has since received another connection.
+        const beganMs = this.#attempts.get(error as object) ?? Number.POSITIVE_INFINITY;
+        if (beganMs >= askedMs) throw error;
       }
     }
-  }
-
-  #isFromBefore(error: unknown, ms: number): boolean {
-    return (this.#attempts.get(error as object) ?? Number.POSITIVE_INFINITY) < ms;
   }
 
   /** An idle connection that may be lent. Tarn gets those that may not, and drops them. */
@@ -240,22 +204,19 @@ export class MysqlPool {
       connection.destroy(new Error("The connection was given back unfit."));
       this.#remove(connection);
     }
-    if (this.#closed || this.#isAwaited || !this.#mayBeLent(connection)) {
+    // Whoever waits for a connection may wait again for one that Tarn validates.
+    const isAwaited = this.#pool.numPendingAcquires() > 0 || this.#pool.numPendingValidations() > 0;
+    if (this.#closed || isAwaited || !this.#mayBeLent(connection)) {
       this.#pool.release(connection);
       return;
     }
     this.#idle.push({ connection, sinceMs: performance.now() });
-    this.#sweep ??= setInterval(() => this.#closeOld(), IDLE_SWEEP_MS);
-  }
-
-  /** Whether a caller waits, or might again because Tarn validates a connection for it. */
-  get #isAwaited(): boolean {
-    return this.#pool.numPendingAcquires() > 0 || this.#pool.numPendingValidations() > 0;
+    this.#sweep ??= setInterval(() => this.#closeOld(), bounds.IDLE_SWEEP_MS);
   }
 
   /** Closes the connections that have been idle for long, which are the first ones. Tarn counts them until they are closed. */
   #closeOld(): void {
-    const beforeMs = performance.now() - IDLE_MS_MAX;
+    const beforeMs = performance.now() - bounds.IDLE_MS_MAX;
     const firstKept = this.#idle.findIndex(({ sinceMs }) => sinceMs > beforeMs);
     const old = this.#idle.splice(0, firstKept < 0 ? this.#idle.length : firstKept);
     for (const { connection } of old) void this.#end(connection).then(() => this.#pool.release(connection));
@@ -265,8 +226,7 @@ export class MysqlPool {
   }
 
   async #connect(): Promise<Connection> {
-    // Tarn no longer counts connections that are still closing, so wait for them: there must not be too many
-    // connections.
+    // Tarn no longer counts connections that are still closing, and there must not be too many.
     await Promise.all(this.#closing);
     const beganMs = performance.now();
     const { connection, server } = await this.#openOne().catch((error: object) => {
@@ -294,10 +254,10 @@ export class MysqlPool {
 
   /** If the address now leads to another server, connections to the old server must not be used beside the new one. */
   #meet(server: Server): void {
-    const before = this.#server?.identity ?? null;
-    this.#server = server;
+    const before = this.server?.identity ?? null;
+    this.server = server;
     if (before === null || server.identity === null || before === server.identity) return;
-    this.#serverChanges += 1;
+    this.serverChanges += 1;
     this.renew();
   }
 
@@ -316,12 +276,6 @@ export class MysqlPool {
   }
 }
 
-interface IdleConnection {
-  readonly connection: Connection;
-  readonly sinceMs: number;
-}
-
-/** What `work` promises, also if it throws at once. */
 function begun<Answer>(
   work: (connection: Connection) => Promise<Answer>,
   connection: Connection,
@@ -345,4 +299,11 @@ function exhausted(): StoreError {
 
 function closedError(): StoreError {
   return new StoreError("unavailable", "closed", "The store is closed.");
+}
+
+/** Whether the error means that the connection was gone before the server had done anything for this loan. */
+function wasGone({ kept, answered }: Connection, error: unknown): boolean {
+  if (!kept || answered > 0 || !(error instanceof StoreError)) return false;
+  // If COMMIT was sent in that trip, the kind is `unknown_outcome`, and the work may have been committed.
+  return error.kind === "transient" && error.reason === "connection_lost";
 }

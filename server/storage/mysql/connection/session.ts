@@ -5,7 +5,7 @@ import { LOCK_WAIT_S, PACKET_BYTES_MIN } from "../../storage-bounds.ts";
 import { StoreError } from "../../store.ts";
 
 /** StoreError.reason if a setting of the server is in the way, and this user may not change it for its sessions. */
-export const SESSION_SETTINGS = "session_settings";
+const SESSION_SETTINGS = "session_settings";
 
 export interface ConnectionLimits {
   /** The server ends a session that is silent for so long, which frees the row locks of a process that stopped. */
@@ -27,9 +27,8 @@ export const SERVING: ConnectionLimits = {
 
 /**
  * Statements that every server knows, to be sent before anything else. READ COMMITTED, so that a read after a row lock
- * sees what was committed before it. Our statements name their indexes, so the server need not compare several indexes for
- * each key of a list (eq_range_index_dive_limit). MariaDB would turn long lists of keys into joins, which lock the rows
- * that they read in an order of their own (in_predicate_conversion_threshold).
+ * sees what was committed before it. Our statements name their indexes (eq_range_index_dive_limit). MariaDB would turn long
+ * lists of keys into joins, which lock rows in an order of their own (in_predicate_conversion_threshold).
  */
 export function firstStatements({ silentS, rowLockS, statementS, tableLockS }: ConnectionLimits): string[] {
   const statement = statementS ?? 0;
@@ -94,35 +93,39 @@ const CORRECTIONS: Readonly<Record<string, Correction>> = {
 /** SHOW returns no row for a variable that a server lacks, whereas @@name would fail. */
 export const SESSION_VARIABLES = [...Object.keys(CORRECTIONS), "log_bin", "max_allowed_packet"];
 
-/** Text of a SET statement for each setting that is not right, by its name. */
-export function corrections(
+/**
+ * Sets each of these settings that is not right, which on most servers is none; returns how many bytes the server takes at
+ * once. Throws a StoreError if these are fewer than the smallest things that are sent as one, or if a setting stays wrong.
+ */
+export async function correctSession(
   variables: ReadonlyMap<string, string>,
   { tableLockS }: ConnectionLimits,
-): ReadonlyMap<string, string> {
-  const statements = new Map<string, string>();
+  run: (statement: string) => Promise<unknown>,
+): Promise<number> {
+  const bytes = Number(variables.get("max_allowed_packet") ?? Number.POSITIVE_INFINITY);
+  if (bytes < PACKET_BYTES_MIN) {
+    throw new StoreError(
+      "unavailable",
+      SESSION_SETTINGS,
+      `The database server takes at most ${bytes} bytes at once (max_allowed_packet), and Rowlock needs ${PACKET_BYTES_MIN}: ` +
+        `SET GLOBAL max_allowed_packet = ${16 * PACKET_BYTES_MIN}, and write it into the settings file of the database server.`,
+    );
+  }
   for (const [name, correct] of Object.entries(CORRECTIONS)) {
     const value = variables.get(name);
     if (value === undefined || (name === "lock_wait_timeout" && tableLockS !== null)) continue;
     const wanted = correct(value, variables);
-    if (wanted !== null) statements.set(name, `SET SESSION ${name} = ${wanted}`);
+    if (wanted === null) continue;
+    const statement = `SET SESSION ${name} = ${wanted}`;
+    await run(statement).catch((error: unknown) => {
+      if (error instanceof StoreError && error.kind === "transient") throw error;
+      throw cannotSet(name, statement, error instanceof Error ? (error.cause ?? error) : error);
+    });
   }
-  return statements;
+  return bytes;
 }
 
-/** Throws a StoreError if the server takes less at once than the smallest things that are sent as one. */
-export function packetMax(variables: ReadonlyMap<string, string>): number {
-  const bytes = Number(variables.get("max_allowed_packet") ?? Number.POSITIVE_INFINITY);
-  if (bytes >= PACKET_BYTES_MIN) return bytes;
-  throw new StoreError(
-    "unavailable",
-    SESSION_SETTINGS,
-    `The database server takes at most ${bytes} bytes at once (max_allowed_packet), and Rowlock needs ${PACKET_BYTES_MIN}: ` +
-      `SET GLOBAL max_allowed_packet = ${16 * PACKET_BYTES_MIN}, and write it into the settings file of the database server.`,
-  );
-}
-
-/** The refusal of a session whose correction failed. */
-export function cannotSet(name: string, statement: string, cause: unknown): StoreError {
+function cannotSet(name: string, statement: string, cause: unknown): StoreError {
   const { errno } = cause as { readonly errno?: number };
   const label = errno === undefined ? "" : ` (error ${errno})`;
   return new StoreError(
@@ -134,7 +137,6 @@ export function cannotSet(name: string, statement: string, cause: unknown): Stor
   );
 }
 
-/** The refusal of a server that ended the connection before it answered anything. */
 export function endedAtOnce(cause: unknown): StoreError {
   return new StoreError(
     "unavailable",

@@ -23,9 +23,10 @@ export function withValues(sql: string, values: readonly SqlValue[]): string {
 export function literal(value: SqlValue): string {
   switch (typeof value) {
     case "string":
-      return textLiteral(value);
+      return HARMLESS.test(value) ? `'${value}'` : bytesLiteral(Buffer.from(value, "utf8"));
     case "number":
-      return numberText(value);
+      if (!Number.isFinite(value)) throw new Error(`${value} is not a value for the database.`);
+      return String(value);
     case "bigint":
       return value.toString();
   }
@@ -45,15 +46,6 @@ export function literal(value: SqlValue): string {
  */
 const HARMLESS = /^[\w .:,/@+={}"[\]-]+$/;
 
-function textLiteral(text: string): string {
-  return HARMLESS.test(text) ? `'${text}'` : bytesLiteral(Buffer.from(text, "utf8"));
-}
-
 function bytesLiteral(bytes: Buffer): string {
   return `X'${bytes.toString("hex")}'`;
-}
-
-function numberText(value: number): string {
-  if (!Number.isFinite(value)) throw new Error(`${value} is not a value for the database.`);
-  return String(value);
 }

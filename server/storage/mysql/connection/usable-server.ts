@@ -1,10 +1,10 @@
-// Decides whether a server is usable: it can be written and, if it is configured as part of a cluster, it
-// belongs to the majority. A node that fell out of its cluster can still be written, under the same name, but does not
-// know the others' decisions. The check runs when a connection is set up, and again with each registration of a
-// replica.
+// Decides whether a server is usable: it can be written and, if it is configured as part of a cluster, it belongs to the
+// majority. A node that fell out of its cluster can still be written, under the same name, but does not know the others'
+// decisions. Asked when a connection is set up, and with each registration of a replica.
 
 import { StoreError } from "../../store.ts";
 import { type Connection, query, type Row, type Trip } from "./connection.ts";
+import { ACCESS_DENIED, reworded } from "./errors.ts";
 
 const READ_ONLY = ["read_only", "super_read_only", "innodb_read_only"];
 // SHOW returns no row for a variable that this server lacks, whereas @@name would fail. read_only is checked as a
@@ -20,12 +20,7 @@ const MEMBERS = `SELECT member_id, member_state, member_role FROM ${MEMBERS_TABL
 /** States of members that take part in the group's decisions, or are about to. */
 const REACHABLE = ["ONLINE", "RECOVERING"];
 
-/** A member of a replication group, as reported by one of the members. */
-export interface Member {
-  readonly id: string;
-  readonly state: string;
-  readonly role: string;
-}
+export type Member = Readonly<Record<"id" | "state" | "role", string>>;
 
 type Variables = ReadonlyMap<string, string>;
 
@@ -36,7 +31,6 @@ export function askWhetherUsable(trip: Trip): number {
   return at;
 }
 
-/** Whether a server can be used, and as a part of what. */
 export interface Usability {
   /** The id of the server's cluster or group; null: it is not part of one, or cannot be used. */
   readonly cluster: string | null;
@@ -64,7 +58,8 @@ export async function usabilityOf(
     if (why !== null) return unusable(notReady(`is set up for the replication group ${group}, and ${why}`));
     return { cluster: group, isSynced: true, refusal: null };
   }
-  if ((settings.get("wsrep_provider") || "none") === "none") return OF_NO_CLUSTER;
+  if ((settings.get("wsrep_provider") || "none") === "none")
+    return { cluster: null, isSynced: true, refusal: null };
   const state = variablesOf(results[at + 1]);
   const why = whyNotInGalera(settings, state);
   if (why !== null) return unusable(notReady(`is set up as a node of Galera, and ${why}`));
@@ -72,16 +67,11 @@ export async function usabilityOf(
   return { cluster: state.get("wsrep_cluster_state_uuid") || null, isSynced, refusal: null };
 }
 
-const OF_NO_CLUSTER: Usability = { cluster: null, isSynced: true, refusal: null };
-
 function unusable(refusal: StoreError): Usability {
   return { cluster: null, isSynced: false, refusal };
 }
 
-/**
- * Returns the id of the server's cluster or group; null: it is not part of one. Throws the refusal of a server that cannot
- * be used, and what `usabilityOf` throws.
- */
+/** Returns the id of its cluster or group; null: it has none. Throws its refusal, and what `usabilityOf` throws. */
 export async function mustBeUsable(
   connection: Connection,
   results: readonly unknown[],
@@ -97,10 +87,7 @@ export function isUnusable(error: unknown): boolean {
   return error instanceof StoreError && ["read_only", "cluster_not_ready"].includes(error.reason);
 }
 
-/**
- * Returns why the member with this id must not be written; null: it may be. In a group with several primaries, each of
- * them may be.
- */
+/** Returns why the member with this id must not be written; null: it may be, as each of several primaries may. */
 export function whyNotToWrite(members: readonly Member[], ownId: string): string | null {
   const own = members.find(({ id }) => id === ownId);
   if (own?.state !== "ONLINE") {
@@ -136,17 +123,13 @@ function whyNotInGalera(settings: Variables, state: Variables): string | null {
 async function readMembers(connection: Connection, group: string): Promise<Member[]> {
   try {
     const rows = await query(connection, "group_members", MEMBERS);
-    return rows.map(([id, state, role]) => ({
-      id: String(id),
-      state: String(state),
-      role: String(role),
-    }));
+    return rows.map(([id, state, role]) => ({ id: String(id), state: String(state), role: String(role) }));
   } catch (error) {
-    if (!(error instanceof StoreError) || error.reason !== "access_denied") throw error;
+    if (!(error instanceof StoreError) || error.reason !== ACCESS_DENIED) throw error;
     const message =
       `The database server is set up for the replication group ${group}, and this user may not read whether it is a member: ` +
       `GRANT SELECT ON ${MEMBERS_TABLE} to the user of ROWLOCK_DATABASE_URL.`;
-    throw new StoreError(error.kind, error.reason, message, { cause: error.cause });
+    throw reworded(error, message);
   }
 }
 

@@ -1,17 +1,16 @@
 // A transaction's own statements assert that it may be written. Two kinds:
 // - An assertion in SQL inserts NULL into a NOT NULL column unless its condition holds. Error 1048 then rolls the whole
 //   transaction back; `connection/errors.ts` reports it as `changed`.
-// - Each write has an effect only while the transaction is open, and its result says whether it still was. If a Galera
-//   node rolls it back in mid-trip, for another node's writes, MariaDB 10.11 reports success and commits the rest one
-//   by one.
+// - Each write has an effect only while the transaction is open, and its result says whether it still was. If a Galera node
+//   rolls it back in mid-trip, for another node's writes, MariaDB 10.11 reports success and commits the rest one by one.
 
+import { partsOf } from "../../../core/bounds.ts";
 import { requestKeyOf } from "../../rows/values.ts";
-import { CLOCK_BEHIND_US_MAX } from "../../storage-bounds.ts";
+import * as bounds from "../../storage-bounds.ts";
 import { StoreError, type Writes } from "../../store.ts";
 import type { Trip } from "../connection/connection.ts";
 import { literal, type SqlValue, withValues } from "../connection/sql-text.ts";
-import { NOW_US, SHARED_NOWAIT } from "../statements.ts";
-import { bytesOfValues, withinBytes } from "./long-statements.ts";
+import { NOW_US } from "../statements.ts";
 import type { Assumptions, Read } from "./read.ts";
 
 const ABORT_IF = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
@@ -39,44 +38,12 @@ export interface MetaCondition {
   readonly readsRequests: boolean;
 }
 
-/** Asserts that the preceding write wrote `rows` rows, and that the condition is met. */
-export function assertAllWritten(trip: Trip, rows: number, condition: MetaCondition | null): void {
-  if (!condition) trip.add(`${ABORT_IF} ROW_COUNT() <> ?`, rows);
-  else
-    trip.add(
-      `${ABORT_IF} NOT (ROW_COUNT() = ? AND ${condition.sql}) ${condition.lock}`,
-      rows,
-      ...condition.values,
-    );
-}
-
-/** An expression for the truth of the condition, for use in a statement. */
-function isMet({ sql, values, lock }: MetaCondition): string {
-  return `(SELECT ${withValues(sql, values)} FROM rowlock_meta WHERE id = 1 ${lock})`;
-}
-
-/**
- * The clause that locks the rules in an assertion that no rule has changed. Needed if the transaction leaves waiters: a
- * server that changes a rule sees only committed claims. Without the lock, a claim that waits under the old rule
- * although the new rule would grant it could wait until some later decision about its lock. So the assertion comes
- * directly before COMMIT, where it collides with a concurrent change; the lock lasts only until that COMMIT, in the
- * same trip. It is not enough that all servers will soon decide by the new rules: a server decides again only about
- * locks whose waiters it serves itself, so a release on another server that grants nothing under the old rule would
- * strand them.
- */
-export function rulesLock(impatient: boolean): string {
-  return impatient ? SHARED_NOWAIT : "LOCK IN SHARE MODE";
-}
-
 /** Asserts that the rules still have this revision, and locks them. */
 export function assertRulesUnchanged(trip: Trip, rulesRevision: bigint, lock: string): void {
   trip.add(`${ABORT_IF} rules_revision <> ? ${lock}`, rulesRevision);
 }
 
-/**
- * The assumptions of an optimistic decision, except the guard rows: these are written only at their known revisions.
- * `lock` is the lock on the rules, empty if none is needed.
- */
+/** The assumptions of an optimistic decision, except the guard rows: these are written only at their known revisions. */
 export function unchanged(
   writes: Writes,
   read: Read,
@@ -94,17 +61,14 @@ export function unchanged(
     failOver.grantsFromUs,
     serverIdentity,
     atLeastUs,
-    Math.min(nowUs + CLOCK_BEHIND_US_MAX, firstEnd(writes, read) - 1),
+    Math.min(nowUs + bounds.CLOCK_BEHIND_US_MAX, firstEnd(writes, read) - 1),
   ];
   if (unseen.length === 0) return { sql: UNCHANGED, values, lock, readsRequests: false };
   const sql = `${UNCHANGED} ${NO_SUCH_REQUEST}`;
   return { sql, values: [...values, unseen.map(requestKeyOf)], lock, readsRequests: true };
 }
 
-/**
- * The earliest deadline of a changed lease that stays held: the write must come before it. A lease that was already due
- * was kept on purpose and does not count.
- */
+/** The first end of a changed lease that stays held: the write must come before it, unless it was kept past its end. */
 function firstEnd({ changed }: Writes, { before, loaded }: Read): number {
   let firstUs = Number.POSITIVE_INFINITY;
   for (const claim of changed) {
@@ -115,27 +79,20 @@ function firstEnd({ changed }: Writes, { before, loaded }: Read): number {
   return firstUs;
 }
 
-/**
- * Throws a transient StoreError if the transaction was no longer open after one of the first `count` writes. If so, none of
- * them took effect, and a COMMIT after them committed nothing.
- */
+/** Throws a transient StoreError if the transaction was no longer open after one of these writes: then none took effect. */
 export function mustStillBeOpen(writes: readonly unknown[], count = writes.length): void {
   for (let at = 0; at < count; at++) {
     const { serverStatus } = writes[at] as { readonly serverStatus?: number };
     if (serverStatus === undefined || (serverStatus & IN_TRANSACTION) !== 0) continue;
-    throw new StoreError(
-      "transient",
-      "deadlock",
-      "The database rolled this transaction back in favour of another node's writes.",
-    );
+    const message = "The database rolled this transaction back in favour of another node's writes.";
+    throw new StoreError("transient", "deadlock", message);
   }
 }
 
 /**
  * The writes of a transaction as a chain: each write has an effect only if the write before it wrote all of its rows, so
- * the row count of the last one vouches for all. No further statements count rows, because each would cost as much as a
- * write. The check is necessary because rows may differ from those that were read: an operator who sets a database back
- * does not take our row locks.
+ * the row count of the last one vouches for all. A statement that counts rows would cost as much as a write. Rows may differ
+ * from those that were read, because an operator who sets a database back does not take our row locks.
  */
 export class WriteChain {
   readonly #trip: Trip;
@@ -152,10 +109,7 @@ export class WriteChain {
     this.#rows = rows;
   }
 
-  /**
-   * Adds an INSERT of rows whose first column cannot be NULL; several if they are long. If a condition is given, the last
-   * one also asserts that.
-   */
+  /** Adds an INSERT of rows whose first column cannot be NULL, or several. The last one also asserts the condition. */
   insert(sql: string, rows: readonly (readonly SqlValue[])[], condition: MetaCondition | null = null): void {
     const parts = withinBytes(rows, rows.length, this.#trip.statementBytesMax, bytesOfValues);
     for (const [at, part] of parts.entries())
@@ -165,7 +119,11 @@ export class WriteChain {
   #insert(sql: string, rows: readonly (readonly SqlValue[])[], condition: MetaCondition | null): void {
     const conditions = [
       ...(this.#rows === null ? [] : [this.#isWritten]),
-      ...(condition ? [isMet(condition)] : []),
+      ...(condition
+        ? [
+            `(SELECT ${withValues(condition.sql, condition.values)} FROM rowlock_meta WHERE id = 1 ${condition.lock})`,
+          ]
+        : []),
     ].join(" AND ");
     const [key = null, ...first] = rows[0] ?? [];
     const open = withValues(VALUE_WHILE_OPEN, [key]);
@@ -177,11 +135,51 @@ export class WriteChain {
 
   /** Adds the check of the last write, and so of all writes, and of the condition. Must directly follow that write. */
   check(condition: MetaCondition | null): void {
-    if (this.#rows !== null) assertAllWritten(this.#trip, this.#rows, condition);
+    if (this.#rows === null) return;
+    if (!condition) {
+      this.#trip.add(`${ABORT_IF} ROW_COUNT() <> ?`, this.#rows);
+      return;
+    }
+    const { sql, values, lock } = condition;
+    this.#trip.add(`${ABORT_IF} NOT (ROW_COUNT() = ? AND ${sql}) ${lock}`, this.#rows, ...values);
   }
 
-  /** Whether the last write wrote all of its rows. */
   get #isWritten(): string {
     return `ROW_COUNT() = ${this.#rows}`;
   }
+}
+
+/** Parts of at most `countMax` items, whose statements have about `bytesMax` bytes at most; one item at least in each. */
+export function withinBytes<Item>(
+  items: readonly Item[],
+  countMax: number,
+  bytesMax: number,
+  bytesOf: (item: Item) => number,
+): (readonly Item[])[] {
+  // Nearly always so, and then nothing is measured.
+  if (items.length * bounds.ROW_BYTES_MAX + bounds.STATEMENT_BYTES_BESIDE <= bytesMax)
+    return partsOf(items, countMax);
+  const parts: Item[][] = [];
+  let left = 0;
+  for (const item of items) {
+    const bytes = bytesOf(item);
+    const part = parts.at(-1);
+    if (part && part.length < countMax && bytes <= left) part.push(item);
+    else {
+      parts.push([item]);
+      left = bytesMax - bounds.STATEMENT_BYTES_BESIDE;
+    }
+    left -= bytes;
+  }
+  return parts;
+}
+
+/** About how long a row of these values is as text, if all bytes are written in hexadecimal digits. */
+export function bytesOfValues(values: readonly SqlValue[]): number {
+  let bytes = bounds.ROW_BYTES_BESIDE;
+  for (const value of values) {
+    if (Buffer.isBuffer(value)) bytes += 2 * value.length;
+    else if (typeof value === "string") bytes += 2 * Buffer.byteLength(value);
+  }
+  return bytes;
 }

@@ -1,24 +1,41 @@
 // Builds the SET clause of a statement that writes many rows: a column is set to one value, changed by one difference,
-// follows from another column, or is set row by row. Leaves out columns that no row changes.
+// follows from another column, or is set row by row. Leaves out columns that no row changes. For guard rows it also says
+// which columns may have changed, given what happens to their holders. Pure.
 
-import { LOCK_COUNTED_COLUMNS } from "../../rows/columns.ts";
-import type { Value } from "../../rows/values.ts";
+import type { Lock } from "../../../core/lock.ts";
+import type { Before } from "../../cached-locks.ts";
+import {
+  CLAIM_CHANGING_COLUMNS,
+  HOLDER_COLUMNS,
+  LOCK_COUNTED_COLUMNS,
+  LOCK_SELDOM_COLUMNS,
+} from "../../rows/columns.ts";
+import type { HolderMove, Moves } from "../../rows/placement.ts";
+import {
+  asIs,
+  changingClaimValues,
+  countedValues,
+  holderValuesBy,
+  sameSeldom,
+  seldomValues,
+  type Value,
+} from "../../rows/values.ts";
 import { literal } from "../connection/sql-text.ts";
 
 const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTED_COLUMNS);
 
 type Cell = Value | string | undefined;
+type Cells = Cell[];
 
 /** The values of one row before and after the decision, in the order of the columns. */
-export interface RowWrite {
+interface RowWrite {
   /** Undefined: unknown, so the column is written. */
   readonly before: readonly Cell[];
   /** Undefined: the column is not written. */
   readonly after: readonly Cell[];
 }
 
-/** How the statement selects one of its rows. */
-export interface Selection {
+interface Selection {
   /** Begins a CASE over the rows. */
   readonly cases: string;
   /** The part of it that selects a row, by the row's index. */
@@ -26,7 +43,7 @@ export interface Selection {
 }
 
 /** An expression for a column, and its value in each row after the columns that were set before it. */
-export interface Following {
+interface Following {
   readonly sql: string;
   readonly values: readonly Cell[];
 }
@@ -99,4 +116,108 @@ function chosen(column: string, rows: readonly RowWrite[], at: number, { cases, 
     else areAll = false;
   }
   return areAll ? `${sql} END` : `${sql} ELSE ${column} END`;
+}
+
+/** What happens to the holder in a guard row. Each needs the columns of those before it. */
+const KEPT = 0;
+const GONE = 1;
+const RENEWED = 2;
+const NEW = 3;
+export type HolderCase = typeof KEPT | typeof GONE | typeof RENEWED | typeof NEW;
+
+export function holderCase(move: HolderMove | undefined): HolderCase {
+  if (!move) return KEPT;
+  if (!move.holder) return GONE;
+  return move.isNew ? NEW : RENEWED;
+}
+
+/** The state of a guard row without a holder. A release leaves the other columns, so that the row keeps its size. */
+const NO_STATE = 0;
+const STATE = "holder_state";
+
+const CHANGING = CLAIM_CHANGING_COLUMNS.map((column) => `holder_${column}`);
+const HOLDER_PARTS: Readonly<Record<HolderCase, readonly string[]>> = {
+  [KEPT]: [],
+  [GONE]: [STATE],
+  [RENEWED]: CHANGING,
+  [NEW]: HOLDER_COLUMNS,
+};
+/** The columns of a statement, by the greatest change of a holder, and whether a column changes that seldom does. */
+const COLUMNS = [LOCK_COUNTED_COLUMNS, [...LOCK_COUNTED_COLUMNS, ...LOCK_SELDOM_COLUMNS]].map((ofLock) =>
+  Object.values(HOLDER_PARTS).map((ofHolder): readonly string[] => [...ofLock, ...ofHolder]),
+);
+
+/** Selects guard rows. MariaDB compares numbers with and without a sign as decimals, which takes long. */
+export const CASE_ID = "CASE CAST(id AS SIGNED)";
+
+/** The assignments that write the guard rows with these `ids`; none: nothing changes. Throws if one was never read. */
+export function guardSets(
+  locks: readonly Lock[],
+  ids: readonly string[],
+  { holders }: Moves,
+  before: Before,
+): string[] {
+  let widest: HolderCase = KEPT;
+  let seldom = 0;
+  for (const lock of locks) {
+    const move = holders.get(lock.id);
+    const found = move?.holder && !move.isNew && !before.claim(move.holder) ? NEW : holderCase(move);
+    if (found > widest) widest = found;
+    if (!sameSeldom(oldOf(lock, before), lock)) seldom = 1;
+  }
+  const rows: RowWrite[] = [];
+  for (const lock of locks) {
+    const old = oldOf(lock, before);
+    const row = { before: countedValues(old) as Cells, after: countedValues(lock) as Cells };
+    if (seldom === 1) {
+      row.before.push(...seldomValues(old));
+      row.after.push(...seldomValues(lock));
+    }
+    addHolder(row, holders.get(lock.id), old, before, widest);
+    rows.push(row);
+  }
+  const columns = COLUMNS[seldom]?.[widest] as readonly string[];
+  const whens = ids.map((id) => `WHEN ${id}`);
+  return assignments(columns, rows, { cases: CASE_ID, whens }, widest === NEW ? following(locks) : {});
+}
+
+function oldOf({ id }: Lock, before: Before): Lock {
+  const old = before.lock(id);
+  if (!old) throw new Error(`Lock ${id} was decided about but never read.`);
+  return old;
+}
+
+/** Adds the values of the columns of the holder that the statement has. Columns that the row keeps are undefined. */
+function addHolder(
+  row: { before: Cells; after: Cells },
+  move: HolderMove | undefined,
+  { id, firstHolder }: Lock,
+  before: Before,
+  widest: HolderCase,
+): void {
+  if (!move) return;
+  const parts = HOLDER_PARTS[widest];
+  if (!move.holder) {
+    const at = row.after.length + parts.indexOf(STATE);
+    row.after[at] = NO_STATE;
+    return;
+  }
+  // After a hand-over the row still has what the last holder had, which is often the same.
+  const old = firstHolder === null ? undefined : before.claim({ lockId: id, ticketNumber: firstHolder });
+  if (widest === NEW) {
+    if (old) row.before.push(...holderValuesBy(asIs, old));
+    row.after.push(...holderValuesBy(asIs, move.holder));
+  } else {
+    if (old) row.before.push(...changingClaimValues(old));
+    row.after.push(...changingClaimValues(move.holder));
+  }
+}
+
+/** What these columns are in most rows, by columns set before them: shorter than a value for each row. */
+function following(locks: readonly Lock[]): Readonly<Record<string, Following>> {
+  const next = locks.map(({ nextTicket }) => nextTicket);
+  return {
+    holder_ticket_number: { sql: "next_ticket - 1", values: next.map((ticket) => ticket - 1n) },
+    holder_fencing_token: { sql: "last_token", values: locks.map(({ lastToken }) => lastToken) },
+  };
 }

@@ -1,9 +1,5 @@
-// What a decision uses, from either source. `load` locks the rows and reads them. `LockCache` returns what this server
-// itself last wrote, which the transaction must then prove to be current.
-//
-// A load locks the guard rows first, exclusively, by primary key in
-// ascending order. Later statements read everything else, including the clock, so that none of it is older than the
-// locks.
+// What a decision reads. A load locks the guard rows first, exclusively, by primary key in ascending order. Later statements
+// read everything else, including the clock, so that none of it is older than the locks.
 //
 // Every statement that could lock names its index: on a small table the optimizer would scan all rows and wait for
 // guard rows that other transactions hold.
@@ -28,8 +24,7 @@ import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER } from "../../rows/placement.ts";
 import { type KeyOwner, prefixRange, takenBy } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
 import { LOCKS_PER_RULE_MAX, type Loaded, type LoadPlan, type LockPlan } from "../../store.ts";
-import { type Connection, type Row, Trip } from "../connection/connection.ts";
-import { rowsOf } from "../connection/in-transaction.ts";
+import { type Connection, type Row, rowsOf, Trip } from "../connection/connection.ts";
 import { isSuccessor, type RuleCache } from "../meta.ts";
 import {
   type Branch,
@@ -50,9 +45,7 @@ export interface Read {
 
 /** Assumptions in addition to what was read: the revisions of the guard rows, the values of rowlock_meta, the clock. */
 export interface Assumptions {
-  /** No claims with these request ids exist. */
   readonly newRequestIds: readonly string[];
-  /** The identity of the server that the rows belong to. */
   readonly serverIdentity: string;
 }
 
@@ -85,23 +78,16 @@ const WAITED_FOR = `SELECT DISTINCT c.lock_id
   FROM rowlock_claim c FORCE INDEX (PRIMARY) JOIN rowlock_lock l ON l.id = c.lock_id
   WHERE c.state = 1 AND c.lock_id > ? AND l.name >= ? AND l.name < ? ORDER BY c.lock_id LIMIT ${LOCKS_PER_RULE_MAX}`;
 
+/** What a load uses beside the rows. */
+type Sources = { readonly rules: RuleCache; readonly clock: DatabaseClock };
+
 /** Begins the transaction, locks the guard rows and reads what the plan asks for. Throws a StoreError. */
-export async function load(
-  connection: Connection,
-  plan: LoadPlan,
-  rules: RuleCache,
-  clock: DatabaseClock,
-): Promise<Read> {
-  if (!plan.rule) {
-    const trip = new Trip("load");
-    trip.add(BEGIN);
-    return read(connection, trip, plan, rules, clock);
-  }
-  const trip = new Trip("load_rule");
-  const { from, below } = prefixRange(plan.rule.prefix);
+export async function load(connection: Connection, plan: LoadPlan, sources: Sources): Promise<Read> {
+  const trip = new Trip(plan.rule ? "load_rule" : "load");
   trip.add(BEGIN);
-  trip.add(RULES_LOCK);
-  if (plan.rule.rulesOnly) return read(connection, trip, plan, rules, clock);
+  if (plan.rule) trip.add(RULES_LOCK);
+  if (!plan.rule || plan.rule.rulesOnly) return read(connection, trip, plan, sources);
+  const { from, below } = prefixRange(plan.rule.prefix);
   const idsAt = trip.add(WAITED_FOR, plan.rule.afterLockId, from, below);
   const results = await connection.run(trip);
   const locks = rowsOf(results[idsAt]).map(([id]) => ({
@@ -109,31 +95,24 @@ export async function load(
     heads: HEADS_PER_RULE_LOCK,
     likelyQueue: true,
   }));
-  return read(connection, new Trip("load"), { ...plan, locks }, rules, clock);
+  return read(connection, new Trip("load"), { ...plan, locks }, sources);
 }
 
 /** Reads again the locks that a decision left unfinished, in the same transaction and with the same clock. */
 export async function loadAgain(
   connection: Connection,
   again: readonly bigint[],
-  rules: RuleCache,
-  clock: DatabaseClock,
+  sources: Sources,
   { nowUs, atLeastUs, jumpedAtUs, skippedUs, backAtUs }: Clock,
 ): Promise<Read> {
   const ids = [...again].sort((a, b) => (a < b ? -1 : 1));
   const locks = ids.map((id) => ({ id, heads: QUEUE_HEAD_MAX, likelyQueue: true }));
   const plan = { locks, claims: [], requestIds: [], holdersOf: [] };
-  const next = await read(connection, new Trip("load"), plan, rules, clock);
+  const next = await read(connection, new Trip("load"), plan, sources);
   return { ...next, loaded: { ...next.loaded, nowUs, atLeastUs, jumpedAtUs, skippedUs, backAtUs } };
 }
 
-async function read(
-  connection: Connection,
-  trip: Trip,
-  plan: LoadPlan,
-  rules: RuleCache,
-  clock: DatabaseClock,
-): Promise<Read> {
+async function read(connection: Connection, trip: Trip, plan: LoadPlan, sources: Sources): Promise<Read> {
   const ids = plan.locks.map(({ id }) => id);
   const guardsAt = ids.length > 0 ? trip.add(plan.impatient ? GUARDS_AT_ONCE : GUARDS, ids) : null;
   const metaAt = trip.add(META);
@@ -148,11 +127,11 @@ async function read(
   const rows = new ReadRows(plan, Number(now));
   if (guardsAt !== null) rows.takeLocks(rowsOf(results[guardsAt]));
   for (const at of claimsAt) rows.takeClaims(rowsOf(results[at]));
-  const { revision, limitRules } = await rules.at(connection, bigintOf(rulesRevision));
+  const { revision, limitRules } = await sources.rules.at(connection, bigintOf(rulesRevision));
   await readFurther(connection, plan, rows);
   return {
     loaded: {
-      ...clock.read(Number(now), askedUs, answeredUs),
+      ...sources.clock.read(Number(now), askedUs, answeredUs),
       failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
       isSuccessor: isSuccessor(connection, identity),
       rulesRevision: revision,
@@ -173,18 +152,10 @@ function branchesOf(plan: LoadPlan, planned: ReadonlySet<bigint>): Branch[] {
   const isPlanned = ({ lockId }: ClaimKey) => planned.has(lockId);
   // The guard rows of the plan are read anyway, with their holders.
   branches.push(...claimsByKey(LISTS, plan.claims.filter(isPlanned)).slice(1));
-  branches.push(
-    ...claimsByKey(
-      LISTS,
-      plan.claims.filter((key) => !isPlanned(key)),
-    ),
-  );
-  branches.push(
-    ...claimsByRequest(
-      LISTS_BY_REQUEST,
-      plan.requestIds.filter((id) => !isServerMade(id)),
-    ),
-  );
+  const others = plan.claims.filter((key) => !isPlanned(key));
+  branches.push(...claimsByKey(LISTS, others));
+  const ofClients = plan.requestIds.filter((id) => !isServerMade(id));
+  branches.push(...claimsByRequest(LISTS_BY_REQUEST, ofClients));
   const serverMade = plan.requestIds.filter(isServerMade);
   if (serverMade.length > 0 && planned.size > 0)
     branches.push([BY_SERVER_MADE_REQUEST, [...planned], serverMade]);
@@ -204,12 +175,10 @@ function addBranches(trip: Trip, branches: readonly Branch[]): number[] {
   return places;
 }
 
-/**
- * Reads what only the guard rows reveal: records, what is due, and the heads of queues that the plan did not expect.
- */
+/** Reads what only the guard rows reveal: records, what is due, and the heads of queues that the plan did not expect. */
 async function readFurther(connection: Connection, plan: LoadPlan, rows: ReadRows): Promise<void> {
-  const unread = plan.locks.filter((lock) => !lock.likelyQueue && isWaitedFor(rows, lock));
-  const { recorded, passed, nowUs } = rows;
+  const { locks, recorded, passed, nowUs } = rows;
+  const unread = plan.locks.filter(({ id, likelyQueue }) => !likelyQueue && locks.get(id)?.waiting);
   if (unread.length === 0 && recorded.length === 0 && passed.length === 0) return;
   const trip = new Trip(recorded.length > 0 ? "load_records" : "load_queues");
   const places = addBranches(trip, [
@@ -222,34 +191,25 @@ async function readFurther(connection: Connection, plan: LoadPlan, rows: ReadRow
   if (recordsAt !== null) rows.takeRecords(rowsOf(results[recordsAt]));
 }
 
-function isWaitedFor({ locks }: ReadRows, { id }: LockPlan): boolean {
-  return (locks.get(id)?.waiting ?? 0) > 0;
-}
-
 /** Returns the heads of all queues by lock, and whether each is the whole queue. */
 function queuesOf(plan: LoadPlan, rows: ReadRows): Loaded["queues"] {
-  const { locks } = rows;
-  const waitedFor = plan.locks.filter((lock) => isWaitedFor(rows, lock));
   const queues = new Map<bigint, { head: readonly Claim[]; complete: boolean }>();
-  for (const { id, heads } of waitedFor) {
+  for (const { id, heads } of plan.locks) {
+    const waiting = rows.locks.get(id)?.waiting ?? 0;
+    if (waiting === 0) continue;
     const head = rows.heads.get(id) ?? [];
-    const waiting = locks.get(id)?.waiting ?? 0;
     queues.set(id, { head, complete: head.length < heads || head.length >= waiting });
   }
   return queues;
 }
 
-/**
- * Collects rows. A claim becomes one object, however many branches have read it; the original state of each row is
- * kept.
- */
+/** Collects rows, also as they were. A claim becomes one object, however many branches have read it. */
 class ReadRows implements Before {
   readonly locks = new Map<bigint, Lock>();
   readonly asked: Claim[] = [];
   readonly heads = new Map<bigint, Claim[]>();
   /** The keys of request ids of the plan that belong to others. */
   readonly owners: KeyOwner[] = [];
-  /** Ids of locks that have records. */
   readonly recorded: bigint[] = [];
   /** Ids of locks of which something may be due. */
   readonly passed: bigint[] = [];
@@ -304,7 +264,6 @@ class ReadRows implements Before {
     }
   }
 
-  /** The object of the claim. */
   #claimOf(read: Claim): Claim {
     const key = keyText(read);
     const known = this.#claims.get(key);

@@ -1,22 +1,22 @@
 // One deciding transaction: load, decide, save. It takes two round trips if nothing unexpected turns up, and one if it
-// is optimistic because the cache contains everything to load. The caller supplies the decision; `read.ts` and
-// `lock-cache.ts` read, `write.ts` writes.
+// is optimistic because the cache contains everything to load.
 
 import type { DatabaseClock } from "../../../core/database-clock.ts";
-import { movesOf } from "../../rows/placement.ts";
-import type { DecideRows, LoadPlan, StoreObserver, Writes } from "../../store.ts";
-import { isRowLocked } from "../../store.ts";
+import type { Lock } from "../../../core/lock.ts";
+import type { Before } from "../../cached-locks.ts";
+import { type Moves, movesOf } from "../../rows/placement.ts";
+import { requestKeyOf } from "../../rows/values.ts";
+import { type DecideRows, isRowLocked, type LoadPlan, type StoreObserver, type Writes } from "../../store.ts";
 import { type Connection, Trip } from "../connection/connection.ts";
 import { rollBack } from "../connection/in-transaction.ts";
+import type { SqlValue } from "../connection/sql-text.ts";
 import type { LockCache } from "../lock-cache.ts";
 import { RuleCache } from "../meta.ts";
-import { monotonicUs } from "../statements.ts";
-import { assertRulesUnchanged, mustStillBeOpen, rulesLock } from "./assertions.ts";
+import { hasKey, keyBefore, monotonicUs, SHARED_NOWAIT } from "../statements.ts";
+import { assertRulesUnchanged, mustStillBeOpen } from "./assertions.ts";
 import { BEGIN, load, loadAgain, type Read } from "./read.ts";
-import { addRowLocks } from "./row-locks.ts";
-import { addWrites, leavesWaiters, meantBy, recordWrites } from "./write.ts";
+import { addWrites, leavesWaiters, meantBy, type RecordWrites, recordWrites } from "./write.ts";
 
-/** What the transactions of a store share. */
 export interface TransactContext {
   readonly rules: RuleCache;
   readonly cache: LockCache;
@@ -45,8 +45,8 @@ export async function transactOn(
   try {
     // After its own change, this transaction reads rules that are not committed. If it is rolled back, the same revision
     // may return with other rules, so it must not fill the shared cache.
-    const rules = plan.rule ? new RuleCache() : context.rules;
-    const first = cached ?? (await load(connection, cache.widened(plan), rules, clock));
+    const sources = plan.rule ? { rules: new RuleCache(), clock } : context;
+    const first = cached ?? (await load(connection, cache.widened(plan), sources));
     let waitersLeft = false;
     for (let read = first; ; ) {
       const writes = decide(read.loaded);
@@ -56,7 +56,7 @@ export async function transactOn(
       const results = await connection.run(trip);
       mustStillBeOpen(results, trip.commits ? results.length - 1 : results.length);
       if (!trip.commits) {
-        read = await loadAgain(connection, writes.again, rules, clock, first.loaded);
+        read = await loadAgain(connection, writes.again, sources, first.loaded);
         continue;
       }
       if (read === first && !plan.rule) cache.learn(read, writes);
@@ -98,11 +98,74 @@ function writingTrip(
   if (read.assumptions) trip.add(BEGIN);
   if (plan.impatient)
     addRowLocks(trip, connection, moves, read.assumptions ? writes.locks : [], records, read.before);
-  // A transaction that changes a rule already holds the rules exclusively.
-  const lockOfRules = last && waitersLeft && !plan.rule ? rulesLock(mayReorder) : "";
-  addWrites(trip, writes, moves, records, read, { lockOfRules, mayReorder });
+  // A server that changes a rule sees only committed claims. So if waiters are left, the rules are locked in the trip that
+  // commits, and asserted to be unchanged. Otherwise a claim that the new rule would grant could be stranded: servers decide
+  // again only about locks whose waiters they serve. A transaction that changes a rule holds the rules already.
+  const lockOfRules =
+    last && waitersLeft && !plan.rule ? (mayReorder ? SHARED_NOWAIT : "LOCK IN SHARE MODE") : "";
+  addWrites(trip, writes, moves, records, read, lockOfRules, mayReorder);
   if (!last) return trip;
   if (lockOfRules && !read.assumptions) assertRulesUnchanged(trip, first.loaded.rulesRevision, lockOfRules);
   trip.addCommit();
   return trip;
+}
+
+// More rows are locked faster by a list with SKIP LOCKED: rows that others hold are missing from the count. NOWAIT does not
+// work for a list, because a range also fails at the row next to it.
+const ROWS_ONE_BY_ONE_MAX = 4;
+const GUARD = "(SELECT 1 FROM rowlock_lock WHERE id = ? FOR UPDATE NOWAIT)";
+const CLAIM =
+  "(SELECT 1 FROM rowlock_claim WHERE lock_id = ? AND place = ? AND ticket_number = ? FOR UPDATE NOWAIT)";
+const RECORD = "(SELECT 1 FROM rowlock_record WHERE lock_id = ? FOR UPDATE NOWAIT)";
+const GUARDS = `(SELECT COUNT(*) FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?) FOR UPDATE SKIP LOCKED)`;
+const RECORDS = `(SELECT COUNT(*) FROM rowlock_record FORCE INDEX (PRIMARY)
+  WHERE lock_id IN (?) FOR UPDATE SKIP LOCKED)`;
+const CLAIMS = "SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE";
+// Detects claims with the same request ids that another transaction is adding. As far as is known, no such claims
+// exist, and look-ups of missing keys touch no neighbouring rows, so NOWAIT works here.
+const REQUESTS = `(SELECT COUNT(*) FROM rowlock_request FORCE INDEX (PRIMARY)
+  WHERE request_key IN (?) FOR UPDATE NOWAIT)`;
+
+type Locking = [sql: string, ...values: SqlValue[]];
+
+/**
+ * An impatient transaction fails at once if another one holds a row that it must lock. On MariaDB a connection can be set
+ * never to wait (Connection.isPatient). MySQL has NOWAIT for reads only, so there this adds a statement that locks all rows
+ * which will be written. It returns no rows, because those would cost this server more than the locks cost the database.
+ */
+function addRowLocks(
+  trip: Trip,
+  connection: Connection,
+  moves: Moves,
+  guards: readonly Lock[],
+  recordChanges: RecordWrites | null,
+  before: Before,
+): void {
+  if (connection.setsPatience) return;
+  const guardIds = guards.map(({ id }) => id);
+  const claims = [...moves.changed, ...moves.removed];
+  const records = recordChanges ? [...recordChanges.changed, ...recordChanges.removed] : [];
+  const recordIds = records.map(({ id }) => id);
+  const rows = guards.length + claims.length + records.length;
+  const locks: Locking[] = [];
+  if (rows <= ROWS_ONE_BY_ONE_MAX) {
+    for (const id of guardIds) locks.push([GUARD, id]);
+    for (const claim of claims) locks.push([CLAIM, ...keyBefore(before, claim)]);
+    for (const id of recordIds) locks.push([RECORD, id]);
+  } else {
+    const counts: Locking[] = [];
+    if (guards.length > 0) counts.push([GUARDS, guardIds]);
+    if (claims.length > 0) {
+      const { sql, values } = hasKey(claims, before);
+      counts.push([`(${CLAIMS} ${sql} FOR UPDATE SKIP LOCKED)`, ...values]);
+    }
+    if (records.length > 0) counts.push([RECORDS, recordIds]);
+    // If a row is missing, the sum is negative, which an unsigned number cannot represent: error 1690.
+    const sum = `${counts.map(([sql]) => sql).join(" + ")} - CAST(? AS UNSIGNED)`;
+    locks.push([sum, ...counts.flatMap(([, ...values]) => values), rows]);
+  }
+  const requests = moves.requests.map(({ requestId }) => requestKeyOf(requestId));
+  if (requests.length > 0) locks.push([REQUESTS, requests]);
+  if (locks.length === 0) return;
+  trip.add(`DO ${locks.map(([sql]) => sql).join(", ")}`, ...locks.flatMap(([, ...values]) => values));
 }

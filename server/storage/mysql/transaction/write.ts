@@ -1,6 +1,5 @@
-// What a transaction writes after the decision. One statement writes all rows that change alike. Every guard row that
-// was decided about is written, even if nothing in it changed: a cluster detects the loser of two conflicting decisions
-// only by rows that both have written.
+// What a transaction writes after the decision. Every guard row that was decided about is written, even if nothing in it
+// changed: a cluster detects the loser of two conflicting decisions only by rows that both have written.
 
 import { partsOf } from "../../../core/bounds.ts";
 import type { Claim } from "../../../core/claim.ts";
@@ -31,23 +30,24 @@ import {
 } from "../../rows/values.ts";
 import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
 import { DECIDED_AT_STEP_US, StoreError, type Writes } from "../../store.ts";
-import { type Connection, Trip } from "../connection/connection.ts";
-import { rowsOf } from "../connection/in-transaction.ts";
+import { type Connection, query, type Trip } from "../connection/connection.ts";
 import { literal, type SqlValue } from "../connection/sql-text.ts";
 import { hasKey, hasSecret } from "../statements.ts";
-import { unchanged, VALUE_WHILE_OPEN, WHILE_OPEN, WriteChain } from "./assertions.ts";
-import { assignments } from "./assignments.ts";
-import { CASE_ID, guardSets, holderCase } from "./guard-sets.ts";
-import { bytesOfValues, withinBytes } from "./long-statements.ts";
+import {
+  bytesOfValues,
+  unchanged,
+  VALUE_WHILE_OPEN,
+  WHILE_OPEN,
+  WriteChain,
+  withinBytes,
+} from "./assertions.ts";
+import { assignments, CASE_ID, guardSets, holderCase } from "./assignments.ts";
 import type { Read } from "./read.ts";
 
-/**
- * Up to this many changed claims are written by one statement. If there are more, each statement writes the claims that
- * have the same new state.
- */
+/** Up to this many changed claims are written by one statement; more by one for each new state. */
 const CHANGED_TOGETHER_MAX = 4;
 
-/** The same for guard rows: if there are more, each statement writes those whose holders change alike. */
+/** The same for guard rows: more are written by one statement for each kind of change of their holders. */
 const GUARDS_TOGETHER_MAX = 6;
 
 const HOLDER_ENDS = `COALESCE(holder_deadline, ${NEVER_DUE_US})`;
@@ -65,47 +65,34 @@ const REMOVE_RECORDS = "DELETE r FROM rowlock_record r FORCE INDEX (PRIMARY) WHE
 const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason, change_mark)
   VALUES (${VALUE_WHILE_OPEN}, ?, ?, ?, ?)
   ON DUPLICATE KEY UPDATE limit_value = ?, version = ?, reason = ?, change_mark = ?`;
-// The step is random for the same reason as that of guard rows: rows that were set back and written again must not
-// reach a known revision.
+// The step is random, because rows that were set back and written again must not reach a known revision.
 const RAISE_RULES_REVISION = `UPDATE rowlock_meta
   SET rules_revision = rules_revision + 1 + CAST(FLOOR(RAND() * 1048576) AS UNSIGNED) WHERE id = 1 ${WHILE_OPEN}`;
 
 const REQUESTS = "SELECT 1 FROM rowlock_request FORCE INDEX (PRIMARY) WHERE request_key IN (?) LIMIT 1";
 
-/**
- * Returns what a failure to write means: an Error if a claim's ticket number already exists, which only a bug can cause.
- */
+/** Returns what a failure to write means: an Error if a claim's ticket number already exists, which only a bug can cause. */
 export async function meantBy(failure: unknown, connection: Connection, { added }: Writes): Promise<unknown> {
   if (!(failure instanceof StoreError) || failure.reason !== "duplicate_request") return failure;
   // Two nodes of Galera that write a limit rule at once may also cause a duplicate key: the decision is retried.
   if (added.length === 0) return failure;
-  // The transaction is still open, and a statement that finds a duplicate key locks the existing row, so this read
-  // sees it.
-  const look = new Trip("duplicate_request");
-  look.add(
-    REQUESTS,
-    added.map(({ requestId }) => requestKeyOf(requestId)),
-  );
+  // The transaction is still open, and a statement that finds a duplicate key locks the existing row.
+  const keys = added.map(({ requestId }) => requestKeyOf(requestId));
   try {
-    const [requests] = await connection.run(look);
-    if (rowsOf(requests).length > 0) return failure;
+    if ((await query(connection, "duplicate_request", REQUESTS, keys)).length > 0) return failure;
   } catch (error) {
     return error;
   }
   return new Error("A claim was added with the ticket number of another claim.", { cause: failure });
 }
 
-export interface WriteOptions {
-  /** The clause that locks the rules; empty if they need no lock. */
-  readonly lockOfRules: string;
-  /** Whether guard rows may be locked in any order, because the transaction waits for no row lock. */
-  readonly mayReorder: boolean;
-}
-
 /**
  * Adds the statements that write the rows. The guard rows come first: if they are not locked yet, these statements
  * lock them, and only at the assumed revisions. The last statement verifies that everything was written and that the
  * assumptions hold. It is the last one that adds rows, or one more.
+ *
+ * `lockOfRules`: the clause that locks the rules; empty if they need no lock. `mayReorder`: guard rows may be locked in any
+ * order, because the transaction waits for no row lock.
  */
 export function addWrites(
   trip: Trip,
@@ -113,22 +100,32 @@ export function addWrites(
   moves: Moves,
   records: RecordWrites | null,
   read: Read,
-  { lockOfRules, mayReorder }: WriteOptions,
+  lockOfRules: string,
+  mayReorder: boolean,
 ): void {
   const { before, assumptions, loaded } = read;
   const chain = new WriteChain(trip);
-  const bytesOfGuard = ({ id }: Lock) => bytesOfHolder(moves.holders.get(id)?.holder ?? null);
+  const bytesOfGuard = ({ id }: Lock) => {
+    const holder = moves.holders.get(id)?.holder;
+    return bytesOfValues(holder ? holderValuesBy(asIs, holder) : []);
+  };
   for (const locks of guardsAlike(writes.locks, moves, mayReorder))
     for (const part of withinBytes(locks, UPDATE_ROWS_MAX, trip.statementBytesMax, bytesOfGuard))
       addGuardUpdate(chain, part, moves, before, loaded.atLeastUs, assumptions !== null);
   // Revisions are random, so a guard row at its known revision also proves that its claims are as they were known.
   const matching = assumptions ? hasKey : hasSecret;
-  addClaimUpdates(chain, moves.changed, before, matching);
+  for (const claims of claimsAlike(moves.changed))
+    for (const part of partsOf(claims, UPDATE_ROWS_MAX)) addClaimUpdate(chain, part, before, matching);
   for (const part of partsOf(moves.removed, UPDATE_ROWS_MAX)) {
     const { sql, values } = matching(part, before);
     chain.update(part.length, `${REMOVE_CLAIMS} ${sql}`, ...values);
   }
-  if (records) addRecordWrites(chain, records, before);
+  if (records) {
+    const { added, changed, removed } = records;
+    if (added.length > 0) chain.insert(ADD_RECORDS, added.map(recordValues));
+    for (const part of partsOf(changed, UPDATE_ROWS_MAX)) addRecordUpdate(chain, part, before);
+    if (removed.length > 0) chain.update(removed.length, REMOVE_RECORDS, removed.map(idOf));
+  }
   const condition = assumptions && unchanged(writes, read, assumptions, lockOfRules);
   const added = addedRows(moves, writes, loaded.nowUs);
   // A statement that adds request ids must not read others.
@@ -139,10 +136,6 @@ export function addWrites(
   if (writes.rule) addRuleWrites(trip, writes.rule);
 }
 
-function bytesOfHolder(holder: Claim | null): number {
-  return bytesOfValues(holder ? holderValuesBy(asIs, holder) : []);
-}
-
 function addedRows(
   { added, ended, requests }: Moves,
   { noted = [] }: Writes,
@@ -151,27 +144,17 @@ function addedRows(
   return [
     { sql: ADD_CLAIMS, rows: added.map((claim) => claimValuesBy(asIs, claim)) },
     { sql: ADD_TO_HISTORY, rows: ended.map((claim) => historyValuesBy(asIs, claim)) },
-    { sql: ADD_REQUESTS, rows: requests.map(requestValues) },
+    {
+      sql: ADD_REQUESTS,
+      rows: requests.map((claim) => [requestKeyOf(claim.requestId), claim.lockId, claim.ticketNumber]),
+    },
     { sql: ADD_CHANGES, rows: noted.map((change) => changeValues(change, nowUs)) },
   ].filter(({ rows }) => rows.length > 0);
 }
 
-function requestValues({ requestId, lockId, ticketNumber }: Claim): SqlValue[] {
-  return [requestKeyOf(requestId), lockId, ticketNumber];
-}
-
-function addClaimUpdates(
-  writes: WriteChain,
-  changed: readonly Claim[],
-  before: Before,
-  matching: typeof hasSecret,
-): void {
-  const groups =
-    changed.length <= CHANGED_TOGETHER_MAX
-      ? [changed]
-      : Object.keys(STATE_CODES).map((state) => changed.filter((claim) => claim.state === state));
-  for (const group of groups)
-    for (const part of partsOf(group, UPDATE_ROWS_MAX)) addClaimUpdate(writes, part, before, matching);
+function claimsAlike(changed: readonly Claim[]): (readonly Claim[])[] {
+  if (changed.length <= CHANGED_TOGETHER_MAX) return [changed];
+  return Object.keys(STATE_CODES).map((state) => changed.filter((claim) => claim.state === state));
 }
 
 function addRuleWrites(trip: Trip, { prefix, limit, version, reason, changeMark }: LimitRule): void {
@@ -248,10 +231,9 @@ function eachOf(ids: readonly string[], values: readonly string[]): string {
 }
 
 /**
- * The bound of deadlines, by what the locks of the statement have; null: it stays. Comes last in its statement: the
- * database assigns from left to right, so this reads the new values of the row. A lock whose only live claim is in its
- * guard row has an exact bound. It is written when less than half of the time is left: so the sweep need not look at a
- * lease that is renewed in time, and the index of bounds seldom changes.
+ * The bound of deadlines; null: it stays. Comes last in its statement: the database assigns from left to right, so this
+ * reads the new values of the row. A lock whose only live claim is in its guard row has an exact bound. It is written when
+ * less than half of the time is left: so no sweep looks at a lease that is renewed in time, and the index seldom changes.
  */
 function boundBy(locks: readonly Lock[], atLeastUs: number, { earliestUs }: Moves): string | null {
   const busy = locks.filter(({ holders, waiting }) => holders + waiting > 0);
@@ -266,44 +248,30 @@ function boundBy(locks: readonly Lock[], atLeastUs: number, { earliestUs }: Move
   return busy.length === locks.length ? ofBusy : `IF(holders + waiting = 0, next_deadline, ${ofBusy})`;
 }
 
-/** Whether its only live claim is the holder in its guard row. */
 function isAlone({ holders, waiting, firstHolder }: Lock): boolean {
   return holders === 1 && waiting === 0 && firstHolder !== null;
 }
 
 /** Locks, by what happens to their records. */
-export interface RecordWrites {
-  readonly added: readonly Lock[];
-  readonly changed: readonly Lock[];
-  readonly removed: readonly Lock[];
-}
+export type RecordWrites = Record<"added" | "changed" | "removed", Lock[]>;
 
 /** Returns what to write; null if none of the locks has or had a record. */
 export function recordWrites(locks: readonly Lock[], before: Before): RecordWrites | null {
-  let changes: { added: Lock[]; changed: Lock[]; removed: Lock[] } | null = null;
+  let changes: RecordWrites | null = null;
   for (const lock of locks) {
-    const old = before.lock(lock.id)?.record ?? null;
-    if (!lock.record && !old) continue;
+    const old = before.lock(lock.id);
+    if (!lock.record && !old?.record) continue;
     changes ??= { added: [], changed: [], removed: [] };
-    if (!old) changes.added.push(lock);
+    if (!old?.record) changes.added.push(lock);
     else if (!lock.record) changes.removed.push(lock);
-    else if (hasRecordChanged(lock, before)) changes.changed.push(lock);
+    // Becoming free or taken also changes the record, because `due_at` depends on it.
+    else if (lock.record !== old.record || isIdle(lock) !== isIdle(old)) changes.changed.push(lock);
   }
   return changes;
 }
 
-/** Becoming free or taken also changes the record, because `due_at` depends on it. */
-function hasRecordChanged(lock: Lock, before: Before): boolean {
-  const old = before.lock(lock.id) as Lock;
-  if (lock.record !== old.record) return true;
-  return (lock.holders === 0 && lock.waiting === 0) !== (old.holders === 0 && old.waiting === 0);
-}
-
-function addRecordWrites(chain: WriteChain, records: RecordWrites, before: Before): void {
-  const { added, changed, removed } = records;
-  if (added.length > 0) chain.insert(ADD_RECORDS, added.map(recordValues));
-  for (const part of partsOf(changed, UPDATE_ROWS_MAX)) addRecordUpdate(chain, part, before);
-  if (removed.length > 0) chain.update(removed.length, REMOVE_RECORDS, removed.map(idOf));
+function isIdle({ holders, waiting }: Lock): boolean {
+  return holders === 0 && waiting === 0;
 }
 
 function addRecordUpdate(writes: WriteChain, locks: readonly Lock[], before: Before): void {
