@@ -3302,7 +3302,8 @@ type SessionRequest struct {
 	Commands []*SessionCommand `protobuf:"bytes,2,rep,name=commands,proto3" json:"commands,omitempty"`
 	// The number of responses that the client has received; it never falls. A client that has received a provisional
 	// lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
-	// request, an empty request with an empty response, so that the client knows that the server is there.
+	// request, so that the client knows that the server is there: an empty one with an empty response, another one with its
+	// results, or with an empty response within a quarter of silence_max if they take longer.
 	Received      uint64 `protobuf:"varint,3,opt,name=received,proto3" json:"received,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

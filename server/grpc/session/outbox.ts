@@ -49,6 +49,7 @@ export class Outbox {
   #sent = 0;
   /** Requests heard when the message began: the remaining times of its leases count from then or later. */
   #heard = 0;
+  #told = 0;
   #state: State = "empty";
   /** Once closed: what to call when it is empty. */
   #onEmpty: (() => void) | undefined;
@@ -59,6 +60,11 @@ export class Outbox {
 
   get unread(): number {
     return this.#bytes;
+  }
+
+  /** The requests of which the client knows, once it has read everything, that they were heard. */
+  get told(): number {
+    return this.#told;
   }
 
   /** The number of the response that will carry what is added now. */
@@ -143,6 +149,7 @@ export class Outbox {
   }
 
   #flush(): void {
+    this.#told = this.#heard;
     this.#writer.uint64(HEARD, BigInt(this.#heard));
     const bytes = this.#writer.finish();
     const written = this.#written;

@@ -181,8 +181,9 @@ export class Session {
     this.#leases.acknowledged(request.received);
     this.#next = inOrder(request.commands);
     this.#beginSome();
-    // Last, so that a lane that is free decides in the next tick before the outbox sends: then one message has it all.
-    this.#outbox.touch();
+    // The results of its commands will say that it was heard, too. Last, so that a lane that is free decides in the next
+    // tick before the outbox sends.
+    if (this.#commandsUnderWay === 0) this.#outbox.touch();
   }
 
   /**
@@ -332,6 +333,8 @@ export class Session {
   /** Counts checks instead of time: while this server itself is held up, it hears nobody. */
   #listen(): void {
     this.#leases.forgetEnded();
+    // A command may take long: the client must not take the server for gone.
+    if (this.#outbox.told < this.#heard) this.#outbox.touch();
     // The first check may come just after the last request, so it counts for nothing.
     this.#silentLooks += 1;
     if (this.#silentLooks > LOOKS) this.#end(errors.sessionSilent(this.#silenceMs));

@@ -510,6 +510,22 @@ describe("a session that is lost", () => {
 describe("silence", () => {
   const SHORT = { graceUs: 1_000_000, attachedForUs: 1_250_000 };
 
+  test("is broken by the results of commands alone, and by an empty message while a command takes long", async () => {
+    const { wrapEngine, reached, letGo } = gatedVerb("renew");
+    const { session } = await started({ rules: SHORT, wrapEngine });
+    const { leaseId } = await session.leaseOf(session.askOne(acquire({ name: "one message" })));
+    const before = session.responses.length;
+    const call = session.askOne(renew(leaseId));
+    await reached;
+    await session.until((all) => (all.length > before ? true : undefined));
+    expect(session.responses.slice(before)).toMatchObject([{ results: [] }]);
+    letGo();
+    await session.last(call);
+    const begun = session.responses.length;
+    for (let round = 0; round < 5; round++) await session.last(session.askOne(acquire({ name: `new/${round}` })));
+    expect(session.responses.slice(begun).map(({ results }) => results.length)).toEqual([1, 1, 1, 1, 1]);
+  });
+
   test("ends a session, whose waiters keep their places for the grace period", async () => {
     const { server, client, session } = await started({ rules: SHORT });
     await client.lease({ name: "silent" });

@@ -2963,7 +2963,8 @@ export declare type SessionRequest = Message<"rowlock.v1.SessionRequest"> & {
   /**
    * The number of responses that the client has received; it never falls. A client that has received a provisional
    * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
-   * request, an empty request with an empty response, so that the client knows that the server is there.
+   * request, so that the client knows that the server is there: an empty one with an empty response, another one with its
+   * results, or with an empty response within a quarter of silence_max if they take longer.
    *
    * @generated from field: uint64 received = 3;
    */
@@ -2993,7 +2994,8 @@ export declare type SessionRequestJson = {
   /**
    * The number of responses that the client has received; it never falls. A client that has received a provisional
    * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
-   * request, an empty request with an empty response, so that the client knows that the server is there.
+   * request, so that the client knows that the server is there: an empty one with an empty response, another one with its
+   * results, or with an empty response within a quarter of silence_max if they take longer.
    *
    * @generated from field: uint64 received = 3;
    */

@@ -23,7 +23,7 @@ import {
 import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER } from "../../rows/placement.ts";
 import { type KeyOwner, prefixRange, takenBy } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
-import { LOCKS_PER_RULE_MAX, type Loaded, type LoadPlan, type LockPlan } from "../../store.ts";
+import { LOCKS_PER_RULE_MAX, type Loaded, type LoadPlan } from "../../store.ts";
 import { type Connection, type Row, rowsOf, Trip } from "../connection/connection.ts";
 import { isSuccessor, type RuleCache } from "../meta.ts";
 import {

@@ -150,7 +150,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * The number of responses that the client has received; it never falls. A client that has received a provisional
    * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
-   * request, an empty request with an empty response, so that the client knows that the server is there.
+   * request, so that the client knows that the server is there: an empty one with an empty response, another one with its
+   * results, or with an empty response within a quarter of silence_max if they take longer.
    * </pre>
    *
    * <code>uint64 received = 3;</code>
@@ -1083,7 +1084,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The number of responses that the client has received; it never falls. A client that has received a provisional
      * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
-     * request, an empty request with an empty response, so that the client knows that the server is there.
+     * request, so that the client knows that the server is there: an empty one with an empty response, another one with its
+     * results, or with an empty response within a quarter of silence_max if they take longer.
      * </pre>
      *
      * <code>uint64 received = 3;</code>
@@ -1097,7 +1099,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The number of responses that the client has received; it never falls. A client that has received a provisional
      * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
-     * request, an empty request with an empty response, so that the client knows that the server is there.
+     * request, so that the client knows that the server is there: an empty one with an empty response, another one with its
+     * results, or with an empty response within a quarter of silence_max if they take longer.
      * </pre>
      *
      * <code>uint64 received = 3;</code>
@@ -1115,7 +1118,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The number of responses that the client has received; it never falls. A client that has received a provisional
      * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
-     * request, an empty request with an empty response, so that the client knows that the server is there.
+     * request, so that the client knows that the server is there: an empty one with an empty response, another one with its
+     * results, or with an empty response within a quarter of silence_max if they take longer.
      * </pre>
      *
      * <code>uint64 received = 3;</code>

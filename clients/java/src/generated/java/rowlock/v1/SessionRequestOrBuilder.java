@@ -83,7 +83,8 @@ public interface SessionRequestOrBuilder extends
    * <pre>
    * The number of responses that the client has received; it never falls. A client that has received a provisional
    * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
-   * request, an empty request with an empty response, so that the client knows that the server is there.
+   * request, so that the client knows that the server is there: an empty one with an empty response, another one with its
+   * results, or with an empty response within a quarter of silence_max if they take longer.
    * </pre>
    *
    * <code>uint64 received = 3;</code>
