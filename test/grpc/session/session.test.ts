@@ -522,7 +522,8 @@ describe("silence", () => {
     letGo();
     await session.last(call);
     const begun = session.responses.length;
-    for (let round = 0; round < 5; round++) await session.last(session.askOne(acquire({ name: `new/${round}` })));
+    for (let round = 0; round < 5; round++)
+      await session.last(session.askOne(acquire({ name: `new/${round}` })));
     expect(session.responses.slice(begun).map(({ results }) => results.length)).toEqual([1, 1, 1, 1, 1]);
   });
 
