@@ -89,19 +89,6 @@ describe.each(testServers())("a client with the documented configuration, on $la
   );
 });
 
-test("the documented configuration names existing verbs, and none that must not be repeated", () => {
-  const { methodConfig } = JSON.parse(serviceConfig) as {
-    methodConfig: readonly { name: readonly { service: string; method: string }[] }[];
-  };
-  const named = methodConfig.flatMap(({ name }) => name);
-  expect(named.map(({ service }) => service)).toEqual(named.map(() => LockService.typeName));
-  const verbs = LockService.methods
-    .map(({ name }) => name)
-    // Session is missing because its client opens a new session by itself.
-    .filter((name) => !/^(SetLimit|UpdateRecord|DeleteRecord|ForceRelease|Session)$/.test(name));
-  expect(named.map(({ method }) => method).sort()).toEqual(verbs.sort());
-});
-
 /** Resolves when this many clients wait for the lock `l`. */
 async function untilWaiting({ client }: ServingServer, count: number): Promise<void> {
   for (;;) {
