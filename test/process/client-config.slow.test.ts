@@ -6,11 +6,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
-import {
-  AcquireRequestSchema,
-  AcquireResponseSchema,
-  LockService,
-} from "#proto/rowlock/v1/lock_service_pb.js";
+import { AcquireRequestSchema, AcquireResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { reportLeftOut, testServers } from "../support/database.ts";
 import { leaseIn } from "../support/test-calls.ts";
 import type { ServingServer } from "./stage.ts";
