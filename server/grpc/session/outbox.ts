@@ -49,7 +49,7 @@ export class Outbox {
   #sent = 0;
   /** Requests heard when the message began: the remaining times of its leases count from then or later. */
   #heard = 0;
-  #told = 0;
+  #answeredTo = 0;
   #state: State = "empty";
   /** Once closed: what to call when it is empty. */
   #onEmpty: (() => void) | undefined;
@@ -63,8 +63,8 @@ export class Outbox {
   }
 
   /** The requests of which the client knows, once it has read everything, that they were heard. */
-  get told(): number {
-    return this.#told;
+  get answered(): number {
+    return this.#answeredTo;
   }
 
   /** The number of the response that will carry what is added now. */
@@ -149,7 +149,7 @@ export class Outbox {
   }
 
   #flush(): void {
-    this.#told = this.#heard;
+    this.#answeredTo = this.#heard;
     this.#writer.uint64(HEARD, BigInt(this.#heard));
     const bytes = this.#writer.finish();
     const written = this.#written;

@@ -334,7 +334,7 @@ export class Session {
   #listen(): void {
     this.#leases.forgetEnded();
     // A command may take long: the client must not take the server for gone.
-    if (this.#outbox.told < this.#heard) this.#outbox.touch();
+    if (this.#outbox.answered < this.#heard) this.#outbox.touch();
     // The first check may come just after the last request, so it counts for nothing.
     this.#silentLooks += 1;
     if (this.#silentLooks > LOOKS) this.#end(errors.sessionSilent(this.#silenceMs));

@@ -211,21 +211,6 @@ test("a page of a snapshot has a bounded number of locks, and fewer if they have
   ]);
 });
 
-test("the search for changes that begins after the last watch was closed is ended", async () => {
-  const { watches, feed } = scene();
-  const { promise, resolve } = Promise.withResolvers<void>();
-  feed.begin.mockReturnValueOnce(promise);
-  const watch = watches.open("");
-  const next = watch.next().catch((error: Error) => error.message);
-  await settled();
-  watch.close(new Error("gone"));
-  expect(await next).toBe("gone");
-  feed.end.mockClear();
-  resolve();
-  await settled();
-  expect(feed.end).toHaveBeenCalledTimes(1);
-});
-
 test("what is sent is counted", async () => {
   const { watches, rows, write, events } = scene();
   for (const name of ["a", "b"]) write(name);
