@@ -64,8 +64,8 @@ const REPLACED: readonly (readonly [module: RegExp, code: RegExp, instead: () =>
     () => `export const versionOf = () => ${JSON.stringify(versionOf(join(root, "server")))};`,
   ],
   [
-    /server\/page\/page-files\.ts$/,
-    /^[\s\S]*$/,
+    /server\/page\/assets\.ts$/,
+    /export function pageFiles[\s\S]*$/,
     () => `
       const files = ${JSON.stringify([...pageFiles()].map(([name, content]) => [name, content.toString("base64")]))};
       export const pageFiles = () => new Map(files.map(([name, text]) => [name, Buffer.from(text, "base64")]));`,
