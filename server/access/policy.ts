@@ -58,7 +58,7 @@ export class PatternSet {
 }
 
 /** The longest prefix of all names that match the pattern and begin with `prefix`; null: there are none. */
-export function commonPrefix({ text, isPrefix }: Pattern, prefix: string): string | null {
+function commonPrefix({ text, isPrefix }: Pattern, prefix: string): string | null {
   if (text.startsWith(prefix)) return text;
   return isPrefix && prefix.startsWith(text) ? prefix : null;
 }

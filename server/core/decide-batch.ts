@@ -192,7 +192,7 @@ function close(draft: Draft, { locks, added, changed, noted, again, events }: De
 }
 
 /** The earlier attempt that left the present mark, so it was committed. */
-export function committedOf<Attempt extends Marks>(
+function committedOf<Attempt extends Marks>(
   markNow: bigint,
   earlier: readonly Attempt[],
 ): Attempt | undefined {

@@ -196,7 +196,7 @@ export function isAsGranted(claim: Claim): boolean {
  * Makes the end of a renewed lease differ from the one of its grant. Both are the same if the renewal comes in the
  * microsecond of the grant, or if the clock was set back and the grant has moved to now.
  */
-export function showRenewal(claim: Claim): void {
+function showRenewal(claim: Claim): void {
   if (isAsGranted(claim) && claim.deadlineUs !== null) claim.deadlineUs += 1;
 }
 

@@ -89,7 +89,7 @@ const REASONS: ReadonlySet<Reason> = new Set([
   "RIGHT_MISSING",
 ]);
 
-export function isDenial(reason: Reason): boolean {
+function isDenial(reason: Reason): boolean {
   return REASONS.has(reason);
 }
 

@@ -128,7 +128,7 @@ function asOpenMetrics(text: string): string {
     .trimStart();
 }
 
-export function engineObserver(series: AllSeries): EngineObserver {
+function engineObserver(series: AllSeries): EngineObserver {
   return (event) => {
     switch (event.kind) {
       case "batch":
@@ -236,7 +236,7 @@ function happened(series: AllSeries, event: Event, lockName: string) {
   }
 }
 
-export function storeObserver(series: AllSeries): StoreObserver {
+function storeObserver(series: AllSeries): StoreObserver {
   return {
     statement: (name, seconds) => series.statementSeconds.of(name).observe(seconds),
     transaction(seconds, roundTrips, outcome) {
@@ -250,7 +250,7 @@ export function storeObserver(series: AllSeries): StoreObserver {
   };
 }
 
-export function callObserver(series: AllSeries): CallObserver {
+function callObserver(series: AllSeries): CallObserver {
   return {
     call(method, code, seconds, via, span) {
       series.calls.of(method).of(via).of(code).inc();

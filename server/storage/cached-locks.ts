@@ -240,12 +240,12 @@ export interface LiveClaims {
 }
 
 /** The claims in this state, in order. */
-export function inState(all: ReadonlyMap<bigint, Claim>, wanted: Claim["state"]): Claim[] {
+function inState(all: ReadonlyMap<bigint, Claim>, wanted: Claim["state"]): Claim[] {
   return [...all.values()].filter(({ state }) => state === wanted);
 }
 
 /** Up to where a read of the head saw the queue; null: all of it. */
-export function seenTo(lock: Lock | undefined, queue: Queue | undefined): QueuePosition | null {
+function seenTo(lock: Lock | undefined, queue: Queue | undefined): QueuePosition | null {
   if (queue ? queue.complete : lock?.waiting === 0) return null;
   const last = queue?.head.at(-1);
   return last ? positionOf(last) : BEFORE_QUEUE;

@@ -141,14 +141,14 @@ export function limitsTokenAfter({ kind, target }: Pick<LimitSetting, "kind" | "
 }
 
 /** The argument that `pageTokenAfter` made the token from; null: it never made this token. */
-export function nameOfPageToken(token: string): string | null {
+function nameOfPageToken(token: string): string | null {
   const name = Buffer.from(token, "base64url").toString();
   // Neither decoder is strict, so a token counts only if encoding its name gives the same token again.
   return pageTokenAfter(name) === token ? name : null;
 }
 
 /** The argument that `limitsTokenAfter` made the token from; null: it never made this token. */
-export function settingOfPageToken(token: string): Pick<LimitSetting, "kind" | "target"> | null {
+function settingOfPageToken(token: string): Pick<LimitSetting, "kind" | "target"> | null {
   const text = nameOfPageToken(token);
   const target = text?.slice(1) ?? "";
   if (text?.startsWith(LETTERS.name)) return { kind: "name", target };

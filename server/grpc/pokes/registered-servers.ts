@@ -128,7 +128,7 @@ const CHANNEL: ClientOptions = {
 };
 
 /** Whether the server at this address proves within the time that it can decide. Never rejects. */
-export function decidesThere(
+function decidesThere(
   { address, secret }: { readonly address: string; readonly secret: string },
   tls: TlsMaterial | null,
   withinMs: number,

@@ -265,7 +265,7 @@ function isUnconfirmed({ state }: SessionLease): boolean {
 }
 
 /** Sets the remaining time of a lease to 0: it has ended since its answer was made. */
-export function endNow(lease: AnyLease): void {
+function endNow(lease: AnyLease): void {
   lease.ttl = durationMessage(0);
 }
 

@@ -159,7 +159,7 @@ function rangesOf(group: RecordGroup, selector: WantedNames, after: FreeOrder | 
 }
 
 /** Returns the condition that names of this group must meet; null: all are wanted. */
-export function wantedIn({ folder }: RecordGroup, { prefix, paused }: WantedNames): WantedNames | null {
+function wantedIn({ folder }: RecordGroup, { prefix, paused }: WantedNames): WantedNames | null {
   const pausedHere = paused.filter(
     (each) => each.prefix.startsWith(folder) || folder.startsWith(each.prefix),
   );

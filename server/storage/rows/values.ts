@@ -23,8 +23,8 @@ export const asIs = (text: string): string => text;
 
 // Codes are small numbers that never change their meaning. New words get new numbers.
 export const STATE_CODES: Readonly<Record<ClaimState, number>> = { waiting: 1, held: 2, ended: 3 };
-export const MODE_CODES: Readonly<Record<Mode, number>> = { permit: 1, shared: 2, exclusive: 3 };
-export const END_REASON_CODES: Readonly<Record<EndReason, number>> = {
+const MODE_CODES: Readonly<Record<Mode, number>> = { permit: 1, shared: 2, exclusive: 3 };
+const END_REASON_CODES: Readonly<Record<EndReason, number>> = {
   released: 1,
   expired: 2,
   force_released: 3,

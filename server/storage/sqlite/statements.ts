@@ -33,7 +33,7 @@ const placeOf = (column: string) => (TEXT_COLUMNS.has(column.replace(/^holder_/,
 export const textSetsOf = (columns: readonly string[]): string[] =>
   columns.map((column) => `${column} = ${placeOf(column)}`);
 
-export const textPlacesOf = (columns: readonly string[]): string => columns.map(placeOf).join(", ");
+const textPlacesOf = (columns: readonly string[]): string => columns.map(placeOf).join(", ");
 
 const placesOf = (columns: readonly unknown[]) => columns.map(() => "?").join(", ");
 
