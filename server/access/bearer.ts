@@ -7,7 +7,7 @@ export function bearerToken(authorization: string): string | undefined {
   return /^bearer +(\S+) *$/i.exec(authorization)?.[1];
 }
 
-/** The tokens that open /metrics, and the page of a server that asks nobody who calls. */
+/** The tokens that open /metrics. They also open the page, if the server asks nobody who calls. */
 export class MetricsTokens {
   /** Hashed, because only texts of one length can be compared in constant time. */
   #tokens: readonly Buffer[] | null;

@@ -193,7 +193,7 @@ function putInForce({ group, onNew }: Entry, found: readonly Found[]): readonly 
     );
     return [];
   } catch (error) {
-    // A bug, or content that no check has foreseen: neither may end a server that runs well with what it has.
+    // The check has a bug, or does not expect such content. The server goes on with what it has.
     return [`They cannot be used: ${error instanceof Error ? error.message : String(error)}.`];
   }
 }

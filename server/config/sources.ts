@@ -83,7 +83,7 @@ export function readSources(input: SourcesInput, faults: string[]): Map<string, 
 export function readSecret(name: string, path: string, what: string, readFile: ReadFile): string | Refusal {
   const text = readNamed(name, path, readFile);
   if (text instanceof Refusal) return text;
-  // Editors and `echo` end a file with a newline, which nobody means as a part of the secret.
+  // Editors and `echo` end a file with a newline. It is not part of the secret.
   const secret = text.replace(/\r?\n$/, "");
   return secret === "" ? new Refusal(`${name} is "${path}", which is empty: put ${what} there.`) : secret;
 }

@@ -52,7 +52,7 @@ export function readTlsMaterial(
   const pair = readKeyPair(["ROWLOCK_TLS_CERT", tlsCert], ["ROWLOCK_TLS_KEY", tlsKey], reading);
   const clientCa = readCertificates("ROWLOCK_TLS_CLIENT_CA", tlsClientCa, reading);
   const clientCrls = readCrls(tlsClientCrl, reading);
-  // Without a list, nobody could see why clients are refused.
+  // TLS refuses the clients of an authority without a list, and does not say why.
   if (clientCa !== null && clientCrls !== null)
     for (const subject of withoutList(clientCa, clientCrls))
       faults.push(

@@ -65,7 +65,7 @@ export class ByAddress {
     this.#bounds = bounds;
   }
 
-  /** Those that are open, for each address that has some. */
+  /** For each address with open ones, how many are open. */
   open(): Iterable<number> {
     return this.#open.values();
   }

@@ -110,8 +110,8 @@ export interface Claim {
   /** The replica whose stream or blocked call gave the waiter's last sign of life; null: none. */
   replica: bigint | null;
   /**
-   * Granted, and nobody has come for the lease yet. After a wait, such a lease ends with the grace period at the latest. One
-   * without end that was granted at once stays, and an operator sees that perhaps nobody knows of it.
+   * Granted, and nobody has come for the lease yet. After a wait, such a lease ends with the grace period at the latest. A
+   * lease without end that was granted at once stays, and its row shows that perhaps no client knows of it.
    */
   provisional: boolean;
   /** 0 until granted. */

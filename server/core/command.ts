@@ -66,7 +66,7 @@ export interface Attach extends Called {
 
 /**
  * The replica's last stream for this waiter is gone, without a final answer: the grace period begins. A lease that was
- * granted meanwhile runs only for that anyway.
+ * granted meanwhile lasts only for the grace period anyway.
  */
 export interface Detach {
   readonly verb: "detach";

@@ -334,8 +334,8 @@ export function wasKept(claim: Claim, nowUs: number, agoUs: number): boolean {
 
 /**
  * Keeps a place that has run out since the command arrived, `ageUs` ago: a waiter that was in time must not lose it because
- * another transaction held the lock's rows. To be called for each command that may come back to a claim, before ending what is
- * due. Does not prolong a wait that is over. Ignores leases: an expired one is never revived.
+ * another transaction held the lock's rows. Call it before `endDue`, for each command that may come back to a claim. Does not
+ * prolong a wait that is over. Ignores leases: an expired one is never revived.
  */
 export function keepInTime(draft: Draft, command: Command, known: Claim, ageUs: number): void {
   const { nowUs, lock } = draft;

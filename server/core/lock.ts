@@ -249,8 +249,8 @@ export function afterLease(
 }
 
 /**
- * Gives the attempt back, unless attempts were set since the grant: nobody heard of the lease, and nobody ever will. Somebody
- * may have heard of one that lapses, so its attempt stays taken.
+ * Gives the attempt of a cancelled lease back, unless attempts were set since its grant: no client heard of the lease, and none
+ * will. A client may have heard of a lease that lapses, so that attempt stays taken.
  */
 function withAttemptBack(lock: Counting, { fencingToken }: Claim, failOver: FailOver): LockRecord | null {
   const { record } = lock;

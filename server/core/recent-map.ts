@@ -1,5 +1,5 @@
-// A map of bounded size: it forgets the entry that was set longest ago. And the list in which it keeps that order: the first
-// key of a Map is slow to find where many keys before it were deleted, which is so in a full one.
+// A map of bounded size: it forgets the entry that was set longest ago. And the list in which it keeps that order, because a
+// Map from whose beginning many keys were deleted is slow to find its first key.
 
 export interface Linked<Item> {
   /** Only the list sets these. */

@@ -1,7 +1,9 @@
-// What a decision rests on: the rows of locks and claims, the clock, the last fail-over, and the settings. A fail-over means that the database has lost commits that it had acknowledged: a lagging copy replaced it, or it was
-// set back to a backup. Then leases may be held that no row knows of, and the rows do not know the last tokens. So
-// nothing is granted until such leases have ended, and after that tokens begin above all that can have been given. The
-// engine notices fail-overs and writes them down: see engine/transaction/checked-store.ts.
+// What a decision rests on: the rows of locks and claims, the clock, the last fail-over, and the settings.
+//
+// A fail-over means that the database has lost commits that it had acknowledged: a lagging copy replaced it, or it was set
+// back to a backup. Then leases may be held that no row knows of, and the rows do not know the last tokens. So nothing is
+// granted until such leases have ended, and after that tokens begin above all that can have been given. The engine notices
+// fail-overs and writes them down: see engine/transaction/checked-store.ts.
 
 import type { Claim } from "./claim.ts";
 import type { Clock } from "./database-clock.ts";

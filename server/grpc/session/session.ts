@@ -181,8 +181,8 @@ export class Session {
     this.#leases.acknowledged(request.received);
     this.#next = inOrder(request.commands);
     this.#beginSome();
-    // The results of its commands will say that it was heard, too. Last, so that a lane that is free decides in the next
-    // tick before the outbox sends.
+    // Results also tell the client that its request was heard. This comes last, so that a free lane decides in the next tick
+    // before the outbox sends.
     if (this.#commandsUnderWay === 0) this.#outbox.touch();
   }
 
