@@ -111,12 +111,15 @@ const (
 	RefusalReason_REFUSAL_REASON_NOT_BEFORE RefusalReason = 3
 	// The queue is full.
 	RefusalReason_REFUSAL_REASON_QUEUE_FULL RefusalReason = 4
-	// The caller asks for more permits than the limit, so a wait cannot help.
+	// The caller asks for more permits than the limit, or than the burst of the rate, so a wait cannot help.
 	RefusalReason_REFUSAL_REASON_NEVER_FITS RefusalReason = 5
 	// The lock's record has no attempts left. A new request is refused at once, even during the last attempt.
 	RefusalReason_REFUSAL_REASON_EXHAUSTED RefusalReason = 6
 	// The lock is free, and its status is not in LeaseTerms.if_status; the refusal shows it.
 	RefusalReason_REFUSAL_REASON_STATUS_MISMATCH RefusalReason = 7
+	// The claim fits beside the holders and nobody waits before it, but the lock's rate does not allow the grant yet;
+	// retry_after says when. Only for a request that does not wait; others are granted when that time comes.
+	RefusalReason_REFUSAL_REASON_RATE RefusalReason = 8
 )
 
 // Enum value maps for RefusalReason.
@@ -130,6 +133,7 @@ var (
 		5: "REFUSAL_REASON_NEVER_FITS",
 		6: "REFUSAL_REASON_EXHAUSTED",
 		7: "REFUSAL_REASON_STATUS_MISMATCH",
+		8: "REFUSAL_REASON_RATE",
 	}
 	RefusalReason_value = map[string]int32{
 		"REFUSAL_REASON_UNSPECIFIED":     0,
@@ -140,6 +144,7 @@ var (
 		"REFUSAL_REASON_NEVER_FITS":      5,
 		"REFUSAL_REASON_EXHAUSTED":       6,
 		"REFUSAL_REASON_STATUS_MISMATCH": 7,
+		"REFUSAL_REASON_RATE":            8,
 	}
 )
 
@@ -190,28 +195,32 @@ const (
 	EndReason_END_REASON_CANCELLED EndReason = 5
 	// max_wait has passed.
 	EndReason_END_REASON_TIMED_OUT EndReason = 6
-	// The limit was lowered during the wait and is below the permits asked for. The claim ends only when it is first in the
-	// queue: until then the limit may rise again.
+	// The limit, or the burst of the rate, was lowered during the wait and is below the permits asked for. The claim ends only
+	// when it is first in the queue: until then it may rise again.
 	EndReason_END_REASON_NEVER_FITS EndReason = 7
 	// The lock's record had no attempts left when the waiter was first in the queue: until then the holder may reset them.
 	EndReason_END_REASON_EXHAUSTED EndReason = 8
 	// The lock's status was not in LeaseTerms.if_status when the waiter was first in the queue.
 	EndReason_END_REASON_STATUS_MISMATCH EndReason = 9
+	// It was granted, and ended with its grant, as its spend_only asked. Acquire and WaitInQueue answer it with Spent, and
+	// never with a ClaimEnd.
+	EndReason_END_REASON_SPENT EndReason = 10
 )
 
 // Enum value maps for EndReason.
 var (
 	EndReason_name = map[int32]string{
-		0: "END_REASON_UNSPECIFIED",
-		1: "END_REASON_RELEASED",
-		2: "END_REASON_EXPIRED",
-		3: "END_REASON_FORCE_RELEASED",
-		4: "END_REASON_LAPSED",
-		5: "END_REASON_CANCELLED",
-		6: "END_REASON_TIMED_OUT",
-		7: "END_REASON_NEVER_FITS",
-		8: "END_REASON_EXHAUSTED",
-		9: "END_REASON_STATUS_MISMATCH",
+		0:  "END_REASON_UNSPECIFIED",
+		1:  "END_REASON_RELEASED",
+		2:  "END_REASON_EXPIRED",
+		3:  "END_REASON_FORCE_RELEASED",
+		4:  "END_REASON_LAPSED",
+		5:  "END_REASON_CANCELLED",
+		6:  "END_REASON_TIMED_OUT",
+		7:  "END_REASON_NEVER_FITS",
+		8:  "END_REASON_EXHAUSTED",
+		9:  "END_REASON_STATUS_MISMATCH",
+		10: "END_REASON_SPENT",
 	}
 	EndReason_value = map[string]int32{
 		"END_REASON_UNSPECIFIED":     0,
@@ -224,6 +233,7 @@ var (
 		"END_REASON_NEVER_FITS":      7,
 		"END_REASON_EXHAUSTED":       8,
 		"END_REASON_STATUS_MISMATCH": 9,
+		"END_REASON_SPENT":           10,
 	}
 )
 
@@ -729,7 +739,10 @@ type Ticket struct {
 	Waited *durationpb.Duration `protobuf:"bytes,6,opt,name=waited,proto3" json:"waited,omitempty"`
 	// How long the server keeps the place without a further sign of life: the grace period, or what is left of max_wait
 	// if that is shorter.
-	KeptFor       *durationpb.Duration `protobuf:"bytes,7,opt,name=kept_for,json=keptFor,proto3" json:"kept_for,omitempty"`
+	KeptFor *durationpb.Duration `protobuf:"bytes,7,opt,name=kept_for,json=keptFor,proto3" json:"kept_for,omitempty"`
+	// How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+	// rate, or this message does not say.
+	RateWait      *durationpb.Duration `protobuf:"bytes,8,opt,name=rate_wait,json=rateWait,proto3" json:"rate_wait,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -813,6 +826,13 @@ func (x *Ticket) GetKeptFor() *durationpb.Duration {
 	return nil
 }
 
+func (x *Ticket) GetRateWait() *durationpb.Duration {
+	if x != nil {
+		return x.RateWait
+	}
+	return nil
+}
+
 // Why the server grants no lease. An expected answer, not an error: nothing is left behind.
 type Refusal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -823,15 +843,18 @@ type Refusal struct {
 	// The holders now, oldest first, at most 10; set for BUSY. Empty for a caller who may not see them.
 	Holders []*Claim `protobuf:"bytes,3,rep,name=holders,proto3" json:"holders,omitempty"`
 	// When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-	// of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+	// of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
 	// not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
 	// servers see may differ by some milliseconds.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
-	// The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-	// for PAUSED by a limit of 0.
+	// The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+	// limit is too low, and for PAUSED by a limit of 0.
 	Limit *Limit `protobuf:"bytes,5,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The lock's status; set for STATUS_MISMATCH.
-	Status        string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
+	Status string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
+	// The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+	// NEVER_FITS if its burst is too small.
+	Rate          *RateInForce `protobuf:"bytes,7,opt,name=rate,proto3" json:"rate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -906,6 +929,13 @@ func (x *Refusal) GetStatus() string {
 		return x.Status
 	}
 	return ""
+}
+
+func (x *Refusal) GetRate() *RateInForce {
+	if x != nil {
+		return x.Rate
+	}
+	return nil
 }
 
 // How a claim ended. An ended claim never comes back: ask anew, with a new request id.
@@ -1067,7 +1097,9 @@ type Claim struct {
 	End *ClaimEnd `protobuf:"bytes,14,opt,name=end,proto3" json:"end,omitempty"`
 	// Of an ended claim, the server that kept its place in the queue, as the log and the metrics of the servers name it. Empty
 	// for a claim that did not wait.
-	Replica       string `protobuf:"bytes,15,opt,name=replica,proto3" json:"replica,omitempty"`
+	Replica string `protobuf:"bytes,15,opt,name=replica,proto3" json:"replica,omitempty"`
+	// It only spends from the rate: see AcquireRequest.spend_only.
+	SpendOnly     bool `protobuf:"varint,16,opt,name=spend_only,json=spendOnly,proto3" json:"spend_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1205,6 +1237,13 @@ func (x *Claim) GetReplica() string {
 		return x.Replica
 	}
 	return ""
+}
+
+func (x *Claim) GetSpendOnly() bool {
+	if x != nil {
+		return x.SpendOnly
+	}
+	return false
 }
 
 // A change that somebody made, as the history keeps it.
@@ -1406,13 +1445,17 @@ func (*Change_ForcedRelease) isChange_What() {}
 
 func (*Change_Policy) isChange_What() {}
 
-// A limit before and after.
+// A limit and a rate before and after. What the change left alone is the same in both.
 type LimitChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unset: no limit was set.
 	From *uint32 `protobuf:"varint,1,opt,name=from,proto3,oneof" json:"from,omitempty"`
 	// Unset: no limit is set.
-	To            *uint32 `protobuf:"varint,2,opt,name=to,proto3,oneof" json:"to,omitempty"`
+	To *uint32 `protobuf:"varint,2,opt,name=to,proto3,oneof" json:"to,omitempty"`
+	// Unset: no rate was set.
+	RateFrom *Rate `protobuf:"bytes,3,opt,name=rate_from,json=rateFrom,proto3" json:"rate_from,omitempty"`
+	// Unset: no rate is set.
+	RateTo        *Rate `protobuf:"bytes,4,opt,name=rate_to,json=rateTo,proto3" json:"rate_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1459,6 +1502,20 @@ func (x *LimitChange) GetTo() uint32 {
 		return *x.To
 	}
 	return 0
+}
+
+func (x *LimitChange) GetRateFrom() *Rate {
+	if x != nil {
+		return x.RateFrom
+	}
+	return nil
+}
+
+func (x *LimitChange) GetRateTo() *Rate {
+	if x != nil {
+		return x.RateTo
+	}
+	return nil
 }
 
 // A record before and after, without its last run.
@@ -1632,6 +1689,7 @@ type WaitCause struct {
 	//	*WaitCause_Status
 	//	*WaitCause_FailedOverUntil
 	//	*WaitCause_Rows
+	//	*WaitCause_Rate
 	Cause         isWaitCause_Cause `protobuf_oneof:"cause"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1746,6 +1804,15 @@ func (x *WaitCause) GetRows() *RowsHeld {
 	return nil
 }
 
+func (x *WaitCause) GetRate() *RateInTheWay {
+	if x != nil {
+		if x, ok := x.Cause.(*WaitCause_Rate); ok {
+			return x.Rate
+		}
+	}
+	return nil
+}
+
 type isWaitCause_Cause interface {
 	isWaitCause_Cause()
 }
@@ -1790,6 +1857,11 @@ type WaitCause_Rows struct {
 	Rows *RowsHeld `protobuf:"bytes,8,opt,name=rows,proto3,oneof"`
 }
 
+type WaitCause_Rate struct {
+	// The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+	Rate *RateInTheWay `protobuf:"bytes,9,opt,name=rate,proto3,oneof"`
+}
+
 func (*WaitCause_Held) isWaitCause_Cause() {}
 
 func (*WaitCause_Queued) isWaitCause_Cause() {}
@@ -1805,6 +1877,8 @@ func (*WaitCause_Status) isWaitCause_Cause() {}
 func (*WaitCause_FailedOverUntil) isWaitCause_Cause() {}
 
 func (*WaitCause_Rows) isWaitCause_Cause() {}
+
+func (*WaitCause_Rate) isWaitCause_Cause() {}
 
 // Who holds what a claim needs.
 type HeldByOthers struct {
@@ -1999,6 +2073,61 @@ func (x *LimitInTheWay) GetSetBy() string {
 	return ""
 }
 
+// A rate, and from when on it allows the grant.
+type RateInTheWay struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rate in force.
+	Rate *RateInForce `protobuf:"bytes,1,opt,name=rate,proto3" json:"rate,omitempty"`
+	// When the rate allows the grant of the claim, if those that wait before it are granted first; unset: never.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RateInTheWay) Reset() {
+	*x = RateInTheWay{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RateInTheWay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RateInTheWay) ProtoMessage() {}
+
+func (x *RateInTheWay) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RateInTheWay.ProtoReflect.Descriptor instead.
+func (*RateInTheWay) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *RateInTheWay) GetRate() *RateInForce {
+	if x != nil {
+		return x.Rate
+	}
+	return nil
+}
+
+func (x *RateInTheWay) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
 // A transaction of somebody else that holds the rows of a lock.
 type RowsHeld struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2015,7 +2144,7 @@ type RowsHeld struct {
 
 func (x *RowsHeld) Reset() {
 	*x = RowsHeld{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2027,7 +2156,7 @@ func (x *RowsHeld) String() string {
 func (*RowsHeld) ProtoMessage() {}
 
 func (x *RowsHeld) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[15]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2040,7 +2169,7 @@ func (x *RowsHeld) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowsHeld.ProtoReflect.Descriptor instead.
 func (*RowsHeld) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{15}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RowsHeld) GetConnectionId() uint64 {
@@ -2081,7 +2210,7 @@ type WaitEstimate struct {
 
 func (x *WaitEstimate) Reset() {
 	*x = WaitEstimate{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2093,7 +2222,7 @@ func (x *WaitEstimate) String() string {
 func (*WaitEstimate) ProtoMessage() {}
 
 func (x *WaitEstimate) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[16]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2106,7 +2235,7 @@ func (x *WaitEstimate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitEstimate.ProtoReflect.Descriptor instead.
 func (*WaitEstimate) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{16}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WaitEstimate) GetMedian() *durationpb.Duration {
@@ -2158,7 +2287,7 @@ type Limit struct {
 
 func (x *Limit) Reset() {
 	*x = Limit{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2170,7 +2299,7 @@ func (x *Limit) String() string {
 func (*Limit) ProtoMessage() {}
 
 func (x *Limit) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[17]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2183,7 +2312,7 @@ func (x *Limit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limit.ProtoReflect.Descriptor instead.
 func (*Limit) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{17}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Limit) GetPermits() uint32 {
@@ -2221,6 +2350,248 @@ func (x *Limit) GetReason() string {
 	return ""
 }
 
+// How fast a lock may be granted. A grant takes as many permits of the rate as the claim asks for (a reader or writer takes
+// 1), and nothing gives them back: they come back evenly with time. In any span W of the database's clock, the grants of a
+// lock take at most `burst + permits x (W + u) / per` permits, where u is what the servers do not know of that clock: nothing
+// over SQLite, and some milliseconds over a database that is reached by network. This is the generic cell rate algorithm
+// (GCRA): one instant in the lock's row says when all permits will be back.
+type Rate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Permits for each `per`, 1 to 1,000,000.
+	Permits uint32 `protobuf:"varint,1,opt,name=permits,proto3" json:"permits,omitempty"`
+	// 1 s to 24 days.
+	Per *durationpb.Duration `protobuf:"bytes,2,opt,name=per,proto3" json:"per,omitempty"`
+	// Permits that may be taken at once after a pause, 1 to 1,000,000; 0 means as many as `permits`. 1 spaces grants evenly. The
+	// time in which a whole burst comes back, `burst x per / permits`, is at most 10 years (of 365.25 days).
+	Burst         uint32 `protobuf:"varint,3,opt,name=burst,proto3" json:"burst,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Rate) Reset() {
+	*x = Rate{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Rate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Rate) ProtoMessage() {}
+
+func (x *Rate) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Rate.ProtoReflect.Descriptor instead.
+func (*Rate) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Rate) GetPermits() uint32 {
+	if x != nil {
+		return x.Permits
+	}
+	return 0
+}
+
+func (x *Rate) GetPer() *durationpb.Duration {
+	if x != nil {
+		return x.Per
+	}
+	return nil
+}
+
+func (x *Rate) GetBurst() uint32 {
+	if x != nil {
+		return x.Burst
+	}
+	return 0
+}
+
+// The rate of a lock, and why that rate.
+type RateInForce struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its burst is never 0.
+	Rate *Rate `protobuf:"bytes,1,opt,name=rate,proto3" json:"rate,omitempty"`
+	// Where it comes from; never LIMIT_SOURCE_DEFAULT.
+	Source LimitSource `protobuf:"varint,2,opt,name=source,proto3,enum=rowlock.v1.LimitSource" json:"source,omitempty"`
+	// As for Limit.pattern.
+	Pattern string `protobuf:"bytes,3,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	// The version of that setting, which a limit and a rate share.
+	Version uint64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	// The reason that came with the last change of that setting.
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Permits that may be taken now. Set where a lock is shown.
+	Available     uint32 `protobuf:"varint,6,opt,name=available,proto3" json:"available,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RateInForce) Reset() {
+	*x = RateInForce{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RateInForce) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RateInForce) ProtoMessage() {}
+
+func (x *RateInForce) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RateInForce.ProtoReflect.Descriptor instead.
+func (*RateInForce) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *RateInForce) GetRate() *Rate {
+	if x != nil {
+		return x.Rate
+	}
+	return nil
+}
+
+func (x *RateInForce) GetSource() LimitSource {
+	if x != nil {
+		return x.Source
+	}
+	return LimitSource_LIMIT_SOURCE_UNSPECIFIED
+}
+
+func (x *RateInForce) GetPattern() string {
+	if x != nil {
+		return x.Pattern
+	}
+	return ""
+}
+
+func (x *RateInForce) GetVersion() uint64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *RateInForce) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RateInForce) GetAvailable() uint32 {
+	if x != nil {
+		return x.Available
+	}
+	return 0
+}
+
+// What a spend took. It has ended: there is nothing to renew or release.
+type Spent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lock.
+	LockName string `protobuf:"bytes,1,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
+	// The permits that it took of the rate.
+	Permits uint32 `protobuf:"varint,2,opt,name=permits,proto3" json:"permits,omitempty"`
+	// As Lease.fencing_token.
+	FencingToken uint64 `protobuf:"varint,3,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
+	// When it was granted, by the database's clock.
+	SpentAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=spent_at,json=spentAt,proto3" json:"spent_at,omitempty"`
+	// The request id of the caller; empty if it gave none.
+	RequestId     string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Spent) Reset() {
+	*x = Spent{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Spent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Spent) ProtoMessage() {}
+
+func (x *Spent) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Spent.ProtoReflect.Descriptor instead.
+func (*Spent) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Spent) GetLockName() string {
+	if x != nil {
+		return x.LockName
+	}
+	return ""
+}
+
+func (x *Spent) GetPermits() uint32 {
+	if x != nil {
+		return x.Permits
+	}
+	return 0
+}
+
+func (x *Spent) GetFencingToken() uint64 {
+	if x != nil {
+		return x.FencingToken
+	}
+	return 0
+}
+
+func (x *Spent) GetSpentAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SpentAt
+	}
+	return nil
+}
+
+func (x *Spent) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
 // What a lock remembers beyond its claims. UpdateRecord creates the record. So does the end of a lease whose Acquire has
 // min_interval, lock_delay, status_if_lost or if_status, or whose Release has cool_down, status or attempts_left. The
 // record stays until DeleteRecord removes it; the server does not delete the row of a lock that has one.
@@ -2248,7 +2619,7 @@ type LockRecord struct {
 
 func (x *LockRecord) Reset() {
 	*x = LockRecord{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2260,7 +2631,7 @@ func (x *LockRecord) String() string {
 func (*LockRecord) ProtoMessage() {}
 
 func (x *LockRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[18]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2273,7 +2644,7 @@ func (x *LockRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockRecord.ProtoReflect.Descriptor instead.
 func (*LockRecord) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{18}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *LockRecord) GetNotBefore() *timestamppb.Timestamp {
@@ -2332,7 +2703,7 @@ type LastRun struct {
 
 func (x *LastRun) Reset() {
 	*x = LastRun{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2344,7 +2715,7 @@ func (x *LastRun) String() string {
 func (*LastRun) ProtoMessage() {}
 
 func (x *LastRun) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2357,7 +2728,7 @@ func (x *LastRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastRun.ProtoReflect.Descriptor instead.
 func (*LastRun) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{19}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *LastRun) GetOwner() string {
@@ -2425,14 +2796,16 @@ type Lock struct {
 	// The first waiters, in order; the same requests say how many.
 	Waiters []*Claim `protobuf:"bytes,9,rep,name=waiters,proto3" json:"waiters,omitempty"`
 	// What the lock remembers; unset if it has no record.
-	Record        *LockRecord `protobuf:"bytes,10,opt,name=record,proto3" json:"record,omitempty"`
+	Record *LockRecord `protobuf:"bytes,10,opt,name=record,proto3" json:"record,omitempty"`
+	// The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+	Rate          *RateInForce `protobuf:"bytes,11,opt,name=rate,proto3" json:"rate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2444,7 +2817,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2457,7 +2830,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{20}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Lock) GetName() string {
@@ -2530,6 +2903,13 @@ func (x *Lock) GetRecord() *LockRecord {
 	return nil
 }
 
+func (x *Lock) GetRate() *RateInForce {
+	if x != nil {
+		return x.Rate
+	}
+	return nil
+}
+
 var File_rowlock_v1_lock_proto protoreflect.FileDescriptor
 
 const file_rowlock_v1_lock_proto_rawDesc = "" +
@@ -2566,7 +2946,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\t \x01(\tR\trequestId\x12 \n" +
 	"\vprovisional\x18\n" +
-	" \x01(\bR\vprovisional\"\x89\x02\n" +
+	" \x01(\bR\vprovisional\"\xc1\x02\n" +
 	"\x06Ticket\x12\x1b\n" +
 	"\tticket_id\x18\x01 \x01(\tR\bticketId\x12\x1b\n" +
 	"\tlock_name\x18\x02 \x01(\tR\blockName\x12\x14\n" +
@@ -2574,7 +2954,8 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\rpermits_ahead\x18\x04 \x01(\x04R\fpermitsAhead\x12!\n" +
 	"\fqueue_length\x18\x05 \x01(\rR\vqueueLength\x121\n" +
 	"\x06waited\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x06waited\x124\n" +
-	"\bkept_for\x18\a \x01(\v2\x19.google.protobuf.DurationR\akeptFor\"\x80\x02\n" +
+	"\bkept_for\x18\a \x01(\v2\x19.google.protobuf.DurationR\akeptFor\x126\n" +
+	"\trate_wait\x18\b \x01(\v2\x19.google.protobuf.DurationR\brateWait\"\xad\x02\n" +
 	"\aRefusal\x121\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x19.rowlock.v1.RefusalReasonR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12+\n" +
@@ -2582,7 +2963,8 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\vretry_after\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"retryAfter\x12'\n" +
 	"\x05limit\x18\x05 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12\x16\n" +
-	"\x06status\x18\x06 \x01(\tR\x06status\"\xe3\x02\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\x12+\n" +
+	"\x04rate\x18\a \x01(\v2\x17.rowlock.v1.RateInForceR\x04rate\"\xe3\x02\n" +
 	"\bClaimEnd\x12-\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x15.rowlock.v1.EndReasonR\x06reason\x125\n" +
 	"\bended_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x12\x19\n" +
@@ -2593,7 +2975,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\aholders\x18\a \x03(\v2\x11.rowlock.v1.ClaimR\aholders\x12:\n" +
 	"\vretry_after\x18\b \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"retryAfter\x12'\n" +
-	"\x05limit\x18\t \x01(\v2\x11.rowlock.v1.LimitR\x05limit\"\x9b\x05\n" +
+	"\x05limit\x18\t \x01(\v2\x11.rowlock.v1.LimitR\x05limit\"\xba\x05\n" +
 	"\x05Claim\x12\x1b\n" +
 	"\tlock_name\x18\x01 \x01(\tR\blockName\x12#\n" +
 	"\rticket_number\x18\x02 \x01(\x04R\fticketNumber\x12,\n" +
@@ -2612,7 +2994,9 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\vprovisional\x18\f \x01(\bR\vprovisional\x12\x1c\n" +
 	"\tprincipal\x18\r \x01(\tR\tprincipal\x12&\n" +
 	"\x03end\x18\x0e \x01(\v2\x14.rowlock.v1.ClaimEndR\x03end\x12\x18\n" +
-	"\areplica\x18\x0f \x01(\tR\areplica\x1a9\n" +
+	"\areplica\x18\x0f \x01(\tR\areplica\x12\x1d\n" +
+	"\n" +
+	"spend_only\x18\x10 \x01(\bR\tspendOnly\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa4\x03\n" +
@@ -2629,10 +3013,12 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x0eforced_release\x18\b \x01(\v2\x19.rowlock.v1.ForcedReleaseH\x01R\rforcedRelease\x122\n" +
 	"\x06policy\x18\t \x01(\v2\x18.rowlock.v1.PolicyChangeH\x01R\x06policyB\b\n" +
 	"\x06targetB\x06\n" +
-	"\x04what\"K\n" +
+	"\x04what\"\xa5\x01\n" +
 	"\vLimitChange\x12\x17\n" +
 	"\x04from\x18\x01 \x01(\rH\x00R\x04from\x88\x01\x01\x12\x13\n" +
-	"\x02to\x18\x02 \x01(\rH\x01R\x02to\x88\x01\x01B\a\n" +
+	"\x02to\x18\x02 \x01(\rH\x01R\x02to\x88\x01\x01\x12-\n" +
+	"\trate_from\x18\x03 \x01(\v2\x10.rowlock.v1.RateR\brateFrom\x12)\n" +
+	"\arate_to\x18\x04 \x01(\v2\x10.rowlock.v1.RateR\x06rateToB\a\n" +
 	"\x05_fromB\x05\n" +
 	"\x03_to\"b\n" +
 	"\fRecordChange\x12*\n" +
@@ -2642,7 +3028,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x05claim\x18\x01 \x01(\v2\x11.rowlock.v1.ClaimR\x05claim\"2\n" +
 	"\fPolicyChange\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\x02 \x01(\tR\x02to\"\x98\x03\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\"\xc8\x03\n" +
 	"\tWaitCause\x12.\n" +
 	"\x04held\x18\x01 \x01(\v2\x18.rowlock.v1.HeldByOthersH\x00R\x04held\x122\n" +
 	"\x06queued\x18\x02 \x01(\v2\x18.rowlock.v1.QueuedBehindH\x00R\x06queued\x121\n" +
@@ -2652,7 +3038,8 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\texhausted\x18\x05 \x01(\bH\x00R\texhausted\x12\x18\n" +
 	"\x06status\x18\x06 \x01(\tH\x00R\x06status\x12H\n" +
 	"\x11failed_over_until\x18\a \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x0ffailedOverUntil\x12*\n" +
-	"\x04rows\x18\b \x01(\v2\x14.rowlock.v1.RowsHeldH\x00R\x04rowsB\a\n" +
+	"\x04rows\x18\b \x01(\v2\x14.rowlock.v1.RowsHeldH\x00R\x04rows\x12.\n" +
+	"\x04rate\x18\t \x01(\v2\x18.rowlock.v1.RateInTheWayH\x00R\x04rateB\a\n" +
 	"\x05cause\"\x9e\x01\n" +
 	"\fHeldByOthers\x12+\n" +
 	"\aholders\x18\x01 \x03(\v2\x11.rowlock.v1.ClaimR\aholders\x12!\n" +
@@ -2665,7 +3052,10 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\rLimitInTheWay\x12'\n" +
 	"\x05limit\x18\x01 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x121\n" +
 	"\x06set_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05setAt\x12\x15\n" +
-	"\x06set_by\x18\x03 \x01(\tR\x05setBy\"y\n" +
+	"\x06set_by\x18\x03 \x01(\tR\x05setBy\"m\n" +
+	"\fRateInTheWay\x12+\n" +
+	"\x04rate\x18\x01 \x01(\v2\x17.rowlock.v1.RateInForceR\x04rate\x120\n" +
+	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"y\n" +
 	"\bRowsHeld\x12#\n" +
 	"\rconnection_id\x18\x01 \x01(\x04R\fconnectionId\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x124\n" +
@@ -2680,7 +3070,25 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x06source\x18\x02 \x01(\x0e2\x17.rowlock.v1.LimitSourceR\x06source\x12\x18\n" +
 	"\apattern\x18\x03 \x01(\tR\apattern\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\x04R\aversion\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xe5\x01\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"c\n" +
+	"\x04Rate\x12\x18\n" +
+	"\apermits\x18\x01 \x01(\rR\apermits\x12+\n" +
+	"\x03per\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03per\x12\x14\n" +
+	"\x05burst\x18\x03 \x01(\rR\x05burst\"\xce\x01\n" +
+	"\vRateInForce\x12$\n" +
+	"\x04rate\x18\x01 \x01(\v2\x10.rowlock.v1.RateR\x04rate\x12/\n" +
+	"\x06source\x18\x02 \x01(\x0e2\x17.rowlock.v1.LimitSourceR\x06source\x12\x18\n" +
+	"\apattern\x18\x03 \x01(\tR\apattern\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\x04R\aversion\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1c\n" +
+	"\tavailable\x18\x06 \x01(\rR\tavailable\"\xb9\x01\n" +
+	"\x05Spent\x12\x1b\n" +
+	"\tlock_name\x18\x01 \x01(\tR\blockName\x12\x18\n" +
+	"\apermits\x18\x02 \x01(\rR\apermits\x12#\n" +
+	"\rfencing_token\x18\x03 \x01(\x04R\ffencingToken\x125\n" +
+	"\bspent_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\aspentAt\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\"\xe5\x01\n" +
 	"\n" +
 	"LockRecord\x129\n" +
 	"\n" +
@@ -2698,7 +3106,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\bended_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x124\n" +
 	"\n" +
 	"end_reason\x18\x05 \x01(\x0e2\x15.rowlock.v1.EndReasonR\tendReason\x12\x16\n" +
-	"\x06status\x18\x06 \x01(\tR\x06status\"\x80\x03\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\"\xad\x03\n" +
 	"\x04Lock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12'\n" +
 	"\x05limit\x18\x02 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12!\n" +
@@ -2710,12 +3118,13 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\aholders\x18\b \x03(\v2\x11.rowlock.v1.ClaimR\aholders\x12+\n" +
 	"\awaiters\x18\t \x03(\v2\x11.rowlock.v1.ClaimR\awaiters\x12.\n" +
 	"\x06record\x18\n" +
-	" \x01(\v2\x16.rowlock.v1.LockRecordR\x06record*R\n" +
+	" \x01(\v2\x16.rowlock.v1.LockRecordR\x06record\x12+\n" +
+	"\x04rate\x18\v \x01(\v2\x17.rowlock.v1.RateInForceR\x04rate*R\n" +
 	"\x04Mode\x12\x14\n" +
 	"\x10MODE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vMODE_PERMIT\x10\x01\x12\x0f\n" +
 	"\vMODE_SHARED\x10\x02\x12\x12\n" +
-	"\x0eMODE_EXCLUSIVE\x10\x03*\x82\x02\n" +
+	"\x0eMODE_EXCLUSIVE\x10\x03*\x9b\x02\n" +
 	"\rRefusalReason\x12\x1e\n" +
 	"\x1aREFUSAL_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13REFUSAL_REASON_BUSY\x10\x01\x12\x19\n" +
@@ -2724,7 +3133,8 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x19REFUSAL_REASON_QUEUE_FULL\x10\x04\x12\x1d\n" +
 	"\x19REFUSAL_REASON_NEVER_FITS\x10\x05\x12\x1c\n" +
 	"\x18REFUSAL_REASON_EXHAUSTED\x10\x06\x12\"\n" +
-	"\x1eREFUSAL_REASON_STATUS_MISMATCH\x10\a*\x97\x02\n" +
+	"\x1eREFUSAL_REASON_STATUS_MISMATCH\x10\a\x12\x17\n" +
+	"\x13REFUSAL_REASON_RATE\x10\b*\xad\x02\n" +
 	"\tEndReason\x12\x1a\n" +
 	"\x16END_REASON_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13END_REASON_RELEASED\x10\x01\x12\x16\n" +
@@ -2735,7 +3145,9 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x14END_REASON_TIMED_OUT\x10\x06\x12\x19\n" +
 	"\x15END_REASON_NEVER_FITS\x10\a\x12\x18\n" +
 	"\x14END_REASON_EXHAUSTED\x10\b\x12\x1e\n" +
-	"\x1aEND_REASON_STATUS_MISMATCH\x10\t*o\n" +
+	"\x1aEND_REASON_STATUS_MISMATCH\x10\t\x12\x14\n" +
+	"\x10END_REASON_SPENT\x10\n" +
+	"*o\n" +
 	"\n" +
 	"ClaimState\x12\x1b\n" +
 	"\x17CLAIM_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
@@ -2772,7 +3184,7 @@ func file_rowlock_v1_lock_proto_rawDescGZIP() []byte {
 }
 
 var file_rowlock_v1_lock_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_rowlock_v1_lock_proto_goTypes = []any{
 	(Mode)(0),                     // 0: rowlock.v1.Mode
 	(RefusalReason)(0),            // 1: rowlock.v1.RefusalReason
@@ -2795,84 +3207,100 @@ var file_rowlock_v1_lock_proto_goTypes = []any{
 	(*HeldByOthers)(nil),          // 18: rowlock.v1.HeldByOthers
 	(*QueuedBehind)(nil),          // 19: rowlock.v1.QueuedBehind
 	(*LimitInTheWay)(nil),         // 20: rowlock.v1.LimitInTheWay
-	(*RowsHeld)(nil),              // 21: rowlock.v1.RowsHeld
-	(*WaitEstimate)(nil),          // 22: rowlock.v1.WaitEstimate
-	(*Limit)(nil),                 // 23: rowlock.v1.Limit
-	(*LockRecord)(nil),            // 24: rowlock.v1.LockRecord
-	(*LastRun)(nil),               // 25: rowlock.v1.LastRun
-	(*Lock)(nil),                  // 26: rowlock.v1.Lock
-	nil,                           // 27: rowlock.v1.LeaseTerms.LabelsEntry
-	nil,                           // 28: rowlock.v1.Claim.LabelsEntry
-	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
-	(*emptypb.Empty)(nil),         // 30: google.protobuf.Empty
-	(*timestamppb.Timestamp)(nil), // 31: google.protobuf.Timestamp
+	(*RateInTheWay)(nil),          // 21: rowlock.v1.RateInTheWay
+	(*RowsHeld)(nil),              // 22: rowlock.v1.RowsHeld
+	(*WaitEstimate)(nil),          // 23: rowlock.v1.WaitEstimate
+	(*Limit)(nil),                 // 24: rowlock.v1.Limit
+	(*Rate)(nil),                  // 25: rowlock.v1.Rate
+	(*RateInForce)(nil),           // 26: rowlock.v1.RateInForce
+	(*Spent)(nil),                 // 27: rowlock.v1.Spent
+	(*LockRecord)(nil),            // 28: rowlock.v1.LockRecord
+	(*LastRun)(nil),               // 29: rowlock.v1.LastRun
+	(*Lock)(nil),                  // 30: rowlock.v1.Lock
+	nil,                           // 31: rowlock.v1.LeaseTerms.LabelsEntry
+	nil,                           // 32: rowlock.v1.Claim.LabelsEntry
+	(*durationpb.Duration)(nil),   // 33: google.protobuf.Duration
+	(*emptypb.Empty)(nil),         // 34: google.protobuf.Empty
+	(*timestamppb.Timestamp)(nil), // 35: google.protobuf.Timestamp
 }
 var file_rowlock_v1_lock_proto_depIdxs = []int32{
-	29, // 0: rowlock.v1.LeaseTerms.ttl:type_name -> google.protobuf.Duration
-	30, // 1: rowlock.v1.LeaseTerms.no_expiry:type_name -> google.protobuf.Empty
-	27, // 2: rowlock.v1.LeaseTerms.labels:type_name -> rowlock.v1.LeaseTerms.LabelsEntry
-	29, // 3: rowlock.v1.LeaseTerms.min_interval:type_name -> google.protobuf.Duration
-	29, // 4: rowlock.v1.LeaseTerms.lock_delay:type_name -> google.protobuf.Duration
+	33, // 0: rowlock.v1.LeaseTerms.ttl:type_name -> google.protobuf.Duration
+	34, // 1: rowlock.v1.LeaseTerms.no_expiry:type_name -> google.protobuf.Empty
+	31, // 2: rowlock.v1.LeaseTerms.labels:type_name -> rowlock.v1.LeaseTerms.LabelsEntry
+	33, // 3: rowlock.v1.LeaseTerms.min_interval:type_name -> google.protobuf.Duration
+	33, // 4: rowlock.v1.LeaseTerms.lock_delay:type_name -> google.protobuf.Duration
 	0,  // 5: rowlock.v1.Lease.mode:type_name -> rowlock.v1.Mode
-	29, // 6: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
-	31, // 7: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
-	31, // 8: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
-	29, // 9: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
-	29, // 10: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
-	1,  // 11: rowlock.v1.Refusal.reason:type_name -> rowlock.v1.RefusalReason
-	11, // 12: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
-	29, // 13: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
-	23, // 14: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
-	2,  // 15: rowlock.v1.ClaimEnd.reason:type_name -> rowlock.v1.EndReason
-	31, // 16: rowlock.v1.ClaimEnd.ended_at:type_name -> google.protobuf.Timestamp
-	11, // 17: rowlock.v1.ClaimEnd.holders:type_name -> rowlock.v1.Claim
-	29, // 18: rowlock.v1.ClaimEnd.retry_after:type_name -> google.protobuf.Duration
-	23, // 19: rowlock.v1.ClaimEnd.limit:type_name -> rowlock.v1.Limit
-	3,  // 20: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
-	0,  // 21: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
-	28, // 22: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
-	31, // 23: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
-	31, // 24: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
-	31, // 25: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
-	10, // 26: rowlock.v1.Claim.end:type_name -> rowlock.v1.ClaimEnd
-	31, // 27: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
-	13, // 28: rowlock.v1.Change.limit:type_name -> rowlock.v1.LimitChange
-	14, // 29: rowlock.v1.Change.record:type_name -> rowlock.v1.RecordChange
-	15, // 30: rowlock.v1.Change.forced_release:type_name -> rowlock.v1.ForcedRelease
-	16, // 31: rowlock.v1.Change.policy:type_name -> rowlock.v1.PolicyChange
-	24, // 32: rowlock.v1.RecordChange.from:type_name -> rowlock.v1.LockRecord
-	24, // 33: rowlock.v1.RecordChange.to:type_name -> rowlock.v1.LockRecord
-	11, // 34: rowlock.v1.ForcedRelease.claim:type_name -> rowlock.v1.Claim
-	18, // 35: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
-	19, // 36: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
-	20, // 37: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
-	31, // 38: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
-	31, // 39: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
-	21, // 40: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
-	11, // 41: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
-	31, // 42: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
-	11, // 43: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
-	23, // 44: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
-	31, // 45: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
-	29, // 46: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
-	29, // 47: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
-	29, // 48: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
-	29, // 49: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
-	5,  // 50: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
-	31, // 51: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
-	25, // 52: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
-	31, // 53: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
-	31, // 54: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
-	2,  // 55: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.EndReason
-	23, // 56: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
-	11, // 57: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
-	11, // 58: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
-	24, // 59: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
-	60, // [60:60] is the sub-list for method output_type
-	60, // [60:60] is the sub-list for method input_type
-	60, // [60:60] is the sub-list for extension type_name
-	60, // [60:60] is the sub-list for extension extendee
-	0,  // [0:60] is the sub-list for field type_name
+	33, // 6: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	35, // 7: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
+	35, // 8: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
+	33, // 9: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
+	33, // 10: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
+	33, // 11: rowlock.v1.Ticket.rate_wait:type_name -> google.protobuf.Duration
+	1,  // 12: rowlock.v1.Refusal.reason:type_name -> rowlock.v1.RefusalReason
+	11, // 13: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
+	33, // 14: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
+	24, // 15: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
+	26, // 16: rowlock.v1.Refusal.rate:type_name -> rowlock.v1.RateInForce
+	2,  // 17: rowlock.v1.ClaimEnd.reason:type_name -> rowlock.v1.EndReason
+	35, // 18: rowlock.v1.ClaimEnd.ended_at:type_name -> google.protobuf.Timestamp
+	11, // 19: rowlock.v1.ClaimEnd.holders:type_name -> rowlock.v1.Claim
+	33, // 20: rowlock.v1.ClaimEnd.retry_after:type_name -> google.protobuf.Duration
+	24, // 21: rowlock.v1.ClaimEnd.limit:type_name -> rowlock.v1.Limit
+	3,  // 22: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
+	0,  // 23: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
+	32, // 24: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
+	35, // 25: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
+	35, // 26: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
+	35, // 27: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
+	10, // 28: rowlock.v1.Claim.end:type_name -> rowlock.v1.ClaimEnd
+	35, // 29: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
+	13, // 30: rowlock.v1.Change.limit:type_name -> rowlock.v1.LimitChange
+	14, // 31: rowlock.v1.Change.record:type_name -> rowlock.v1.RecordChange
+	15, // 32: rowlock.v1.Change.forced_release:type_name -> rowlock.v1.ForcedRelease
+	16, // 33: rowlock.v1.Change.policy:type_name -> rowlock.v1.PolicyChange
+	25, // 34: rowlock.v1.LimitChange.rate_from:type_name -> rowlock.v1.Rate
+	25, // 35: rowlock.v1.LimitChange.rate_to:type_name -> rowlock.v1.Rate
+	28, // 36: rowlock.v1.RecordChange.from:type_name -> rowlock.v1.LockRecord
+	28, // 37: rowlock.v1.RecordChange.to:type_name -> rowlock.v1.LockRecord
+	11, // 38: rowlock.v1.ForcedRelease.claim:type_name -> rowlock.v1.Claim
+	18, // 39: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
+	19, // 40: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
+	20, // 41: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
+	35, // 42: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
+	35, // 43: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
+	22, // 44: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
+	21, // 45: rowlock.v1.WaitCause.rate:type_name -> rowlock.v1.RateInTheWay
+	11, // 46: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
+	35, // 47: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
+	11, // 48: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
+	24, // 49: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
+	35, // 50: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
+	26, // 51: rowlock.v1.RateInTheWay.rate:type_name -> rowlock.v1.RateInForce
+	35, // 52: rowlock.v1.RateInTheWay.until:type_name -> google.protobuf.Timestamp
+	33, // 53: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
+	33, // 54: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
+	33, // 55: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
+	33, // 56: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
+	5,  // 57: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
+	33, // 58: rowlock.v1.Rate.per:type_name -> google.protobuf.Duration
+	25, // 59: rowlock.v1.RateInForce.rate:type_name -> rowlock.v1.Rate
+	5,  // 60: rowlock.v1.RateInForce.source:type_name -> rowlock.v1.LimitSource
+	35, // 61: rowlock.v1.Spent.spent_at:type_name -> google.protobuf.Timestamp
+	35, // 62: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
+	29, // 63: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
+	35, // 64: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
+	35, // 65: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
+	2,  // 66: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.EndReason
+	24, // 67: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
+	11, // 68: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
+	11, // 69: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
+	28, // 70: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
+	26, // 71: rowlock.v1.Lock.rate:type_name -> rowlock.v1.RateInForce
+	72, // [72:72] is the sub-list for method output_type
+	72, // [72:72] is the sub-list for method input_type
+	72, // [72:72] is the sub-list for extension type_name
+	72, // [72:72] is the sub-list for extension extendee
+	0,  // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_proto_init() }
@@ -2902,15 +3330,16 @@ func file_rowlock_v1_lock_proto_init() {
 		(*WaitCause_Status)(nil),
 		(*WaitCause_FailedOverUntil)(nil),
 		(*WaitCause_Rows)(nil),
+		(*WaitCause_Rate)(nil),
 	}
-	file_rowlock_v1_lock_proto_msgTypes[18].OneofWrappers = []any{}
+	file_rowlock_v1_lock_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_proto_rawDesc), len(file_rowlock_v1_lock_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   23,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

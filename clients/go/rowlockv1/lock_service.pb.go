@@ -6,7 +6,7 @@
 // What may come, and where it goes, so that nothing of today changes its meaning:
 //
 // - Several locks in one claim: AcquireRequest and QueueRequest get a list of further locks, and Lease their fencing tokens.
-// - Rates, the order of a queue, limits over a tree of names: SetLimitRequest gets a oneof for each such setting, and another
+// - The order of a queue, limits over a tree of names: SetLimitRequest gets a oneof for each such setting, and another
 //   target; Limit, LimitSetting and LimitChange show them; RefusalReason, EndReason and WaitCause name what is in the way.
 // - Slots: Lease gets the number of its slot.
 // - Leases that last as long as their session: another member of LeaseTerms.lasting.
@@ -119,7 +119,13 @@ type AcquireRequest struct {
 	//
 	//	*AcquireRequest_Wait
 	//	*AcquireRequest_Enqueue
-	WhenBusy      isAcquireRequest_WhenBusy `protobuf_oneof:"when_busy"`
+	WhenBusy isAcquireRequest_WhenBusy `protobuf_oneof:"when_busy"`
+	// Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
+	// answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
+	// and if_status. The grant comes as for any other claim: within the limit and in the order of the queue. A repeated call
+	// with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
+	// its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+	SpendOnly     bool `protobuf:"varint,8,opt,name=spend_only,json=spendOnly,proto3" json:"spend_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -214,6 +220,13 @@ func (x *AcquireRequest) GetEnqueue() *Wait {
 	return nil
 }
 
+func (x *AcquireRequest) GetSpendOnly() bool {
+	if x != nil {
+		return x.SpendOnly
+	}
+	return false
+}
+
 type isAcquireRequest_WhenBusy interface {
 	isAcquireRequest_WhenBusy()
 }
@@ -291,6 +304,7 @@ type AcquireResponse struct {
 	//	*AcquireResponse_Ticket
 	//	*AcquireResponse_Refusal
 	//	*AcquireResponse_Ended
+	//	*AcquireResponse_Spent
 	Outcome       isAcquireResponse_Outcome `protobuf_oneof:"outcome"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -369,6 +383,15 @@ func (x *AcquireResponse) GetEnded() *ClaimEnd {
 	return nil
 }
 
+func (x *AcquireResponse) GetSpent() *Spent {
+	if x != nil {
+		if x, ok := x.Outcome.(*AcquireResponse_Spent); ok {
+			return x.Spent
+		}
+	}
+	return nil
+}
+
 type isAcquireResponse_Outcome interface {
 	isAcquireResponse_Outcome()
 }
@@ -393,6 +416,11 @@ type AcquireResponse_Ended struct {
 	Ended *ClaimEnd `protobuf:"bytes,4,opt,name=ended,proto3,oneof"`
 }
 
+type AcquireResponse_Spent struct {
+	// Granted, and ended by that (`spend_only`).
+	Spent *Spent `protobuf:"bytes,5,opt,name=spent,proto3,oneof"`
+}
+
 func (*AcquireResponse_Lease) isAcquireResponse_Outcome() {}
 
 func (*AcquireResponse_Ticket) isAcquireResponse_Outcome() {}
@@ -400,6 +428,8 @@ func (*AcquireResponse_Ticket) isAcquireResponse_Outcome() {}
 func (*AcquireResponse_Refusal) isAcquireResponse_Outcome() {}
 
 func (*AcquireResponse_Ended) isAcquireResponse_Outcome() {}
+
+func (*AcquireResponse_Spent) isAcquireResponse_Outcome() {}
 
 // What to wait for.
 type WaitInQueueRequest struct {
@@ -512,7 +542,9 @@ type QueueRequest struct {
 	// The caller's own id for this request: see AcquireRequest.
 	RequestId string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// See Wait.
-	MaxWait       *durationpb.Duration `protobuf:"bytes,6,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
+	MaxWait *durationpb.Duration `protobuf:"bytes,6,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
+	// See AcquireRequest.
+	SpendOnly     bool `protobuf:"varint,7,opt,name=spend_only,json=spendOnly,proto3" json:"spend_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -589,6 +621,13 @@ func (x *QueueRequest) GetMaxWait() *durationpb.Duration {
 	return nil
 }
 
+func (x *QueueRequest) GetSpendOnly() bool {
+	if x != nil {
+		return x.SpendOnly
+	}
+	return false
+}
+
 // One step of a wait.
 type WaitInQueueResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -600,6 +639,7 @@ type WaitInQueueResponse struct {
 	//	*WaitInQueueResponse_Granted
 	//	*WaitInQueueResponse_Refusal
 	//	*WaitInQueueResponse_Ended
+	//	*WaitInQueueResponse_Spent
 	Update        isWaitInQueueResponse_Update `protobuf_oneof:"update"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -678,6 +718,15 @@ func (x *WaitInQueueResponse) GetEnded() *ClaimEnd {
 	return nil
 }
 
+func (x *WaitInQueueResponse) GetSpent() *Spent {
+	if x != nil {
+		if x, ok := x.Update.(*WaitInQueueResponse_Spent); ok {
+			return x.Spent
+		}
+	}
+	return nil
+}
+
 type isWaitInQueueResponse_Update interface {
 	isWaitInQueueResponse_Update()
 }
@@ -703,6 +752,11 @@ type WaitInQueueResponse_Ended struct {
 	Ended *ClaimEnd `protobuf:"bytes,4,opt,name=ended,proto3,oneof"`
 }
 
+type WaitInQueueResponse_Spent struct {
+	// Granted, and ended by that (`spend_only`); the last message.
+	Spent *Spent `protobuf:"bytes,5,opt,name=spent,proto3,oneof"`
+}
+
 func (*WaitInQueueResponse_Position) isWaitInQueueResponse_Update() {}
 
 func (*WaitInQueueResponse_Granted) isWaitInQueueResponse_Update() {}
@@ -710,6 +764,8 @@ func (*WaitInQueueResponse_Granted) isWaitInQueueResponse_Update() {}
 func (*WaitInQueueResponse_Refusal) isWaitInQueueResponse_Update() {}
 
 func (*WaitInQueueResponse_Ended) isWaitInQueueResponse_Update() {}
+
+func (*WaitInQueueResponse_Spent) isWaitInQueueResponse_Update() {}
 
 // Which lease to renew.
 type RenewRequest struct {
@@ -933,7 +989,7 @@ func (x *ReleaseResponse) GetReleased() bool {
 	return false
 }
 
-// Which limit to set, and its value.
+// Which limit, rate or both to set: at least one of new_limit and new_rate. What is not set stays.
 type SetLimitRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Exactly one must be set.
@@ -943,8 +999,7 @@ type SetLimitRequest struct {
 	//	*SetLimitRequest_Name
 	//	*SetLimitRequest_Pattern
 	Target isSetLimitRequest_Target `protobuf_oneof:"target"`
-	// Exactly one must be set, so that a forgotten limit does not pause a lock. Later settings beside the limit have a
-	// oneof each: one that is not set leaves its setting alone.
+	// How many permits may be held at once.
 	//
 	// Types that are valid to be assigned to NewLimit:
 	//
@@ -954,7 +1009,14 @@ type SetLimitRequest struct {
 	// Change only if the setting has this version (0: only if it was never set); otherwise VERSION_MISMATCH.
 	ExpectedVersion *uint64 `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	// The reason, for people; up to 255 bytes.
-	Reason        string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
+	// How fast the lock may be granted.
+	//
+	// Types that are valid to be assigned to NewRate:
+	//
+	//	*SetLimitRequest_Rate
+	//	*SetLimitRequest_UnsetRate
+	NewRate       isSetLimitRequest_NewRate `protobuf_oneof:"new_rate"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1053,6 +1115,31 @@ func (x *SetLimitRequest) GetReason() string {
 	return ""
 }
 
+func (x *SetLimitRequest) GetNewRate() isSetLimitRequest_NewRate {
+	if x != nil {
+		return x.NewRate
+	}
+	return nil
+}
+
+func (x *SetLimitRequest) GetRate() *Rate {
+	if x != nil {
+		if x, ok := x.NewRate.(*SetLimitRequest_Rate); ok {
+			return x.Rate
+		}
+	}
+	return nil
+}
+
+func (x *SetLimitRequest) GetUnsetRate() *emptypb.Empty {
+	if x != nil {
+		if x, ok := x.NewRate.(*SetLimitRequest_UnsetRate); ok {
+			return x.UnsetRate
+		}
+	}
+	return nil
+}
+
 type isSetLimitRequest_Target interface {
 	isSetLimitRequest_Target()
 }
@@ -1064,7 +1151,8 @@ type SetLimitRequest_Name struct {
 
 type SetLimitRequest_Pattern struct {
 	// Every lock whose name begins with the part before the star: `etl/*` or `*`. One star, at the end; at most 255
-	// bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+	// bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+	// limit applies, and the longest one that has a rate.
 	Pattern string `protobuf:"bytes,2,opt,name=pattern,proto3,oneof"`
 }
 
@@ -1090,7 +1178,25 @@ func (*SetLimitRequest_Limit) isSetLimitRequest_NewLimit() {}
 
 func (*SetLimitRequest_UnsetLimit) isSetLimitRequest_NewLimit() {}
 
-// The limit after the change.
+type isSetLimitRequest_NewRate interface {
+	isSetLimitRequest_NewRate()
+}
+
+type SetLimitRequest_Rate struct {
+	// This rate.
+	Rate *Rate `protobuf:"bytes,7,opt,name=rate,proto3,oneof"`
+}
+
+type SetLimitRequest_UnsetRate struct {
+	// Removes this setting, so that the rate of the next best pattern applies, or none.
+	UnsetRate *emptypb.Empty `protobuf:"bytes,8,opt,name=unset_rate,json=unsetRate,proto3,oneof"`
+}
+
+func (*SetLimitRequest_Rate) isSetLimitRequest_NewRate() {}
+
+func (*SetLimitRequest_UnsetRate) isSetLimitRequest_NewRate() {}
+
+// The limit and the rate after the change.
 type SetLimitResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
@@ -1108,6 +1214,8 @@ type SetLimitResponse struct {
 	// because they have died, hang or are cut off. If it is 0, no server grants by the old limit any more. For a name it is
 	// always 0, because the limit is in the lock's own row.
 	ServersBehind uint32 `protobuf:"varint,6,opt,name=servers_behind,json=serversBehind,proto3" json:"servers_behind,omitempty"`
+	// The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+	Rate          *Rate `protobuf:"bytes,7,opt,name=rate,proto3" json:"rate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1182,6 +1290,13 @@ func (x *SetLimitResponse) GetServersBehind() uint32 {
 		return x.ServersBehind
 	}
 	return 0
+}
+
+func (x *SetLimitResponse) GetRate() *Rate {
+	if x != nil {
+		return x.Rate
+	}
+	return nil
 }
 
 // Which lock to show.
@@ -1601,7 +1716,7 @@ func (x *ListLimitsRequest) GetPageToken() string {
 	return ""
 }
 
-// A limit that SetLimit has set.
+// A limit, a rate or both that SetLimit has set.
 type LimitSetting struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What it applies to; one is set.
@@ -1611,12 +1726,16 @@ type LimitSetting struct {
 	//	*LimitSetting_Name
 	//	*LimitSetting_Pattern
 	Target isLimitSetting_Target `protobuf_oneof:"target"`
-	// Permits that may be held at once; 0 pauses.
+	// Permits that may be held at once; 0 pauses. See rate_only.
 	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The version of the setting, for the next expected_version.
 	Version uint64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
-	// The reason for the change.
-	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The reason for the last change.
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The rate; unset: this setting has none.
+	Rate *Rate `protobuf:"bytes,6,opt,name=rate,proto3" json:"rate,omitempty"`
+	// The setting has a rate and no limit: `limit` is 0 and means nothing.
+	RateOnly      bool `protobuf:"varint,7,opt,name=rate_only,json=rateOnly,proto3" json:"rate_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1695,6 +1814,20 @@ func (x *LimitSetting) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *LimitSetting) GetRate() *Rate {
+	if x != nil {
+		return x.Rate
+	}
+	return nil
+}
+
+func (x *LimitSetting) GetRateOnly() bool {
+	if x != nil {
+		return x.RateOnly
+	}
+	return false
 }
 
 type isLimitSetting_Target interface {
@@ -4636,7 +4769,7 @@ var File_rowlock_v1_lock_service_proto protoreflect.FileDescriptor
 const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\n" +
 	"\x1drowlock/v1/lock_service.proto\x12\n" +
-	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x15rowlock/v1/lock.proto\"\x94\x02\n" +
+	"rowlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x15rowlock/v1/lock.proto\"\xb3\x02\n" +
 	"\x0eAcquireRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x10.rowlock.v1.ModeR\x04mode\x12\x18\n" +
@@ -4645,21 +4778,24 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x05 \x01(\tR\trequestId\x12&\n" +
 	"\x04wait\x18\x06 \x01(\v2\x10.rowlock.v1.WaitH\x00R\x04wait\x12,\n" +
-	"\aenqueue\x18\a \x01(\v2\x10.rowlock.v1.WaitH\x00R\aenqueueB\v\n" +
+	"\aenqueue\x18\a \x01(\v2\x10.rowlock.v1.WaitH\x00R\aenqueue\x12\x1d\n" +
+	"\n" +
+	"spend_only\x18\b \x01(\bR\tspendOnlyB\v\n" +
 	"\twhen_busy\"<\n" +
 	"\x04Wait\x124\n" +
-	"\bmax_wait\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\amaxWait\"\xd4\x01\n" +
+	"\bmax_wait\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\amaxWait\"\xff\x01\n" +
 	"\x0fAcquireResponse\x12)\n" +
 	"\x05lease\x18\x01 \x01(\v2\x11.rowlock.v1.LeaseH\x00R\x05lease\x12,\n" +
 	"\x06ticket\x18\x02 \x01(\v2\x12.rowlock.v1.TicketH\x00R\x06ticket\x12/\n" +
 	"\arefusal\x18\x03 \x01(\v2\x13.rowlock.v1.RefusalH\x00R\arefusal\x12,\n" +
-	"\x05ended\x18\x04 \x01(\v2\x14.rowlock.v1.ClaimEndH\x00R\x05endedB\t\n" +
+	"\x05ended\x18\x04 \x01(\v2\x14.rowlock.v1.ClaimEndH\x00R\x05ended\x12)\n" +
+	"\x05spent\x18\x05 \x01(\v2\x11.rowlock.v1.SpentH\x00R\x05spentB\t\n" +
 	"\aoutcome\"\xbe\x01\n" +
 	"\x12WaitInQueueRequest\x124\n" +
 	"\arequest\x18\x01 \x01(\v2\x18.rowlock.v1.QueueRequestH\x00R\arequest\x12\x1d\n" +
 	"\tticket_id\x18\x02 \x01(\tH\x00R\bticketId\x12I\n" +
 	"\x13min_update_interval\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x11minUpdateIntervalB\b\n" +
-	"\x06target\"\xe5\x01\n" +
+	"\x06target\"\x84\x02\n" +
 	"\fQueueRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x10.rowlock.v1.ModeR\x04mode\x12\x18\n" +
@@ -4667,12 +4803,15 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x05terms\x18\x04 \x01(\v2\x16.rowlock.v1.LeaseTermsR\x05terms\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x05 \x01(\tR\trequestId\x124\n" +
-	"\bmax_wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\amaxWait\"\xdf\x01\n" +
+	"\bmax_wait\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\amaxWait\x12\x1d\n" +
+	"\n" +
+	"spend_only\x18\a \x01(\bR\tspendOnly\"\x8a\x02\n" +
 	"\x13WaitInQueueResponse\x120\n" +
 	"\bposition\x18\x01 \x01(\v2\x12.rowlock.v1.TicketH\x00R\bposition\x12-\n" +
 	"\agranted\x18\x02 \x01(\v2\x11.rowlock.v1.LeaseH\x00R\agranted\x12/\n" +
 	"\arefusal\x18\x03 \x01(\v2\x13.rowlock.v1.RefusalH\x00R\arefusal\x12,\n" +
-	"\x05ended\x18\x04 \x01(\v2\x14.rowlock.v1.ClaimEndH\x00R\x05endedB\b\n" +
+	"\x05ended\x18\x04 \x01(\v2\x14.rowlock.v1.ClaimEndH\x00R\x05ended\x12)\n" +
+	"\x05spent\x18\x05 \x01(\v2\x11.rowlock.v1.SpentH\x00R\x05spentB\b\n" +
 	"\x06update\"V\n" +
 	"\fRenewRequest\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12+\n" +
@@ -4687,25 +4826,31 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\a_statusB\x10\n" +
 	"\x0e_attempts_left\"-\n" +
 	"\x0fReleaseResponse\x12\x1a\n" +
-	"\breleased\x18\x01 \x01(\bR\breleased\"\x8a\x02\n" +
+	"\breleased\x18\x01 \x01(\bR\breleased\"\xf7\x02\n" +
 	"\x0fSetLimitRequest\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12\x1a\n" +
 	"\apattern\x18\x02 \x01(\tH\x00R\apattern\x12\x16\n" +
 	"\x05limit\x18\x03 \x01(\rH\x01R\x05limit\x129\n" +
 	"\vunset_limit\x18\x04 \x01(\v2\x16.google.protobuf.EmptyH\x01R\n" +
 	"unsetLimit\x12.\n" +
-	"\x10expected_version\x18\x05 \x01(\x04H\x02R\x0fexpectedVersion\x88\x01\x01\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reasonB\b\n" +
+	"\x10expected_version\x18\x05 \x01(\x04H\x03R\x0fexpectedVersion\x88\x01\x01\x12\x16\n" +
+	"\x06reason\x18\x06 \x01(\tR\x06reason\x12&\n" +
+	"\x04rate\x18\a \x01(\v2\x10.rowlock.v1.RateH\x02R\x04rate\x127\n" +
+	"\n" +
+	"unset_rate\x18\b \x01(\v2\x16.google.protobuf.EmptyH\x02R\tunsetRateB\b\n" +
 	"\x06targetB\v\n" +
-	"\tnew_limitB\x13\n" +
-	"\x11_expected_version\"\xcb\x01\n" +
+	"\tnew_limitB\n" +
+	"\n" +
+	"\bnew_rateB\x13\n" +
+	"\x11_expected_version\"\xf1\x01\n" +
 	"\x10SetLimitResponse\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x04R\aversion\x12!\n" +
 	"\fheld_permits\x18\x03 \x01(\x04R\vheldPermits\x12!\n" +
 	"\fwaiter_count\x18\x04 \x01(\x04R\vwaiterCount\x12\x1a\n" +
 	"\bdraining\x18\x05 \x01(\bR\bdraining\x12%\n" +
-	"\x0eservers_behind\x18\x06 \x01(\rR\rserversBehind\"$\n" +
+	"\x0eservers_behind\x18\x06 \x01(\rR\rserversBehind\x12$\n" +
+	"\x04rate\x18\a \x01(\v2\x10.rowlock.v1.RateR\x04rate\"$\n" +
 	"\x0eGetLockRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"7\n" +
 	"\x0fGetLockResponse\x12$\n" +
@@ -4732,13 +4877,15 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\x92\x01\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\xd5\x01\n" +
 	"\fLimitSetting\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12\x1a\n" +
 	"\apattern\x18\x02 \x01(\tH\x00R\apattern\x12\x14\n" +
 	"\x05limit\x18\x03 \x01(\rR\x05limit\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\x04R\aversion\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reasonB\b\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12$\n" +
+	"\x04rate\x18\x06 \x01(\v2\x10.rowlock.v1.RateR\x04rate\x12\x1b\n" +
+	"\trate_only\x18\a \x01(\bR\brateOnlyB\b\n" +
 	"\x06target\"n\n" +
 	"\x12ListLimitsResponse\x120\n" +
 	"\x06limits\x18\x01 \x03(\v2\x18.rowlock.v1.LimitSettingR\x06limits\x12&\n" +
@@ -5051,18 +5198,20 @@ var file_rowlock_v1_lock_service_proto_goTypes = []any{
 	(*Ticket)(nil),                // 55: rowlock.v1.Ticket
 	(*Refusal)(nil),               // 56: rowlock.v1.Refusal
 	(*ClaimEnd)(nil),              // 57: rowlock.v1.ClaimEnd
-	(*emptypb.Empty)(nil),         // 58: google.protobuf.Empty
-	(*Lock)(nil),                  // 59: rowlock.v1.Lock
-	(ClaimState)(0),               // 60: rowlock.v1.ClaimState
-	(EndReason)(0),                // 61: rowlock.v1.EndReason
-	(*timestamppb.Timestamp)(nil), // 62: google.protobuf.Timestamp
-	(*Claim)(nil),                 // 63: rowlock.v1.Claim
-	(ChangeKind)(0),               // 64: rowlock.v1.ChangeKind
-	(*Change)(nil),                // 65: rowlock.v1.Change
-	(*WaitCause)(nil),             // 66: rowlock.v1.WaitCause
-	(*WaitEstimate)(nil),          // 67: rowlock.v1.WaitEstimate
-	(*LockRecord)(nil),            // 68: rowlock.v1.LockRecord
-	(*status.Status)(nil),         // 69: google.rpc.Status
+	(*Spent)(nil),                 // 58: rowlock.v1.Spent
+	(*emptypb.Empty)(nil),         // 59: google.protobuf.Empty
+	(*Rate)(nil),                  // 60: rowlock.v1.Rate
+	(*Lock)(nil),                  // 61: rowlock.v1.Lock
+	(ClaimState)(0),               // 62: rowlock.v1.ClaimState
+	(EndReason)(0),                // 63: rowlock.v1.EndReason
+	(*timestamppb.Timestamp)(nil), // 64: google.protobuf.Timestamp
+	(*Claim)(nil),                 // 65: rowlock.v1.Claim
+	(ChangeKind)(0),               // 66: rowlock.v1.ChangeKind
+	(*Change)(nil),                // 67: rowlock.v1.Change
+	(*WaitCause)(nil),             // 68: rowlock.v1.WaitCause
+	(*WaitEstimate)(nil),          // 69: rowlock.v1.WaitEstimate
+	(*LockRecord)(nil),            // 70: rowlock.v1.LockRecord
+	(*status.Status)(nil),         // 71: google.rpc.Status
 }
 var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	51,  // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
@@ -5074,148 +5223,154 @@ var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	55,  // 6: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
 	56,  // 7: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
 	57,  // 8: rowlock.v1.AcquireResponse.ended:type_name -> rowlock.v1.ClaimEnd
-	5,   // 9: rowlock.v1.WaitInQueueRequest.request:type_name -> rowlock.v1.QueueRequest
-	53,  // 10: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
-	51,  // 11: rowlock.v1.QueueRequest.mode:type_name -> rowlock.v1.Mode
-	52,  // 12: rowlock.v1.QueueRequest.terms:type_name -> rowlock.v1.LeaseTerms
-	53,  // 13: rowlock.v1.QueueRequest.max_wait:type_name -> google.protobuf.Duration
-	55,  // 14: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
-	54,  // 15: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
-	56,  // 16: rowlock.v1.WaitInQueueResponse.refusal:type_name -> rowlock.v1.Refusal
-	57,  // 17: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.ClaimEnd
-	53,  // 18: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
-	54,  // 19: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
-	53,  // 20: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
-	58,  // 21: rowlock.v1.SetLimitRequest.unset_limit:type_name -> google.protobuf.Empty
-	59,  // 22: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
-	0,   // 23: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
-	59,  // 24: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
-	59,  // 25: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
-	20,  // 26: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
-	23,  // 27: rowlock.v1.ListClaimsRequest.held_at:type_name -> rowlock.v1.HeldAt
-	49,  // 28: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
-	60,  // 29: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
-	61,  // 30: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.EndReason
-	62,  // 31: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
-	62,  // 32: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
-	62,  // 33: rowlock.v1.HeldAt.at:type_name -> google.protobuf.Timestamp
-	63,  // 34: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
-	62,  // 35: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	62,  // 36: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
-	64,  // 37: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
-	62,  // 38: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
-	62,  // 39: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
-	65,  // 40: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
-	62,  // 41: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	62,  // 42: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
-	29,  // 43: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
-	59,  // 44: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
-	63,  // 45: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
-	66,  // 46: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
-	67,  // 47: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
-	29,  // 48: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
-	63,  // 49: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
-	62,  // 50: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
-	53,  // 51: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
-	58,  // 52: rowlock.v1.UpdateRecordRequest.unset_not_before:type_name -> google.protobuf.Empty
-	58,  // 53: rowlock.v1.UpdateRecordRequest.unset_attempts_left:type_name -> google.protobuf.Empty
-	68,  // 54: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
-	37,  // 55: rowlock.v1.CaptureRequest.names:type_name -> rowlock.v1.LockNames
-	52,  // 56: rowlock.v1.CaptureRequest.terms:type_name -> rowlock.v1.LeaseTerms
-	53,  // 57: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
-	54,  // 58: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
-	53,  // 59: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
-	40,  // 60: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
-	41,  // 61: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
-	50,  // 62: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
-	53,  // 63: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
-	1,   // 64: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
-	4,   // 65: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
-	7,   // 66: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
-	42,  // 67: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
-	9,   // 68: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
-	36,  // 69: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
-	11,  // 70: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
-	32,  // 71: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
-	34,  // 72: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
-	30,  // 73: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
-	13,  // 74: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
-	15,  // 75: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
-	19,  // 76: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
-	22,  // 77: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
-	25,  // 78: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
-	27,  // 79: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
-	17,  // 80: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
-	7,   // 81: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
-	44,  // 82: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
-	54,  // 83: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
-	69,  // 84: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
-	46,  // 85: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
-	47,  // 86: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
-	48,  // 87: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
-	54,  // 88: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
-	53,  // 89: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
-	53,  // 90: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
-	53,  // 91: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
-	69,  // 92: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
-	69,  // 93: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
-	3,   // 94: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
-	6,   // 95: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
-	8,   // 96: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
-	43,  // 97: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
-	10,  // 98: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
-	38,  // 99: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
-	12,  // 100: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
-	33,  // 101: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
-	35,  // 102: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
-	31,  // 103: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
-	14,  // 104: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
-	16,  // 105: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
-	21,  // 106: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
-	24,  // 107: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
-	26,  // 108: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
-	28,  // 109: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
-	18,  // 110: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
-	57,  // 111: rowlock.v1.LostLease.end:type_name -> rowlock.v1.ClaimEnd
-	1,   // 112: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
-	4,   // 113: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
-	7,   // 114: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
-	9,   // 115: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
-	11,  // 116: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
-	13,  // 117: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
-	15,  // 118: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
-	19,  // 119: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
-	22,  // 120: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
-	25,  // 121: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
-	27,  // 122: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
-	17,  // 123: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
-	30,  // 124: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
-	32,  // 125: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
-	36,  // 126: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
-	34,  // 127: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
-	39,  // 128: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
-	3,   // 129: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
-	6,   // 130: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
-	8,   // 131: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
-	10,  // 132: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
-	12,  // 133: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
-	14,  // 134: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
-	16,  // 135: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
-	21,  // 136: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
-	24,  // 137: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
-	26,  // 138: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
-	28,  // 139: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
-	18,  // 140: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
-	31,  // 141: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
-	33,  // 142: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
-	38,  // 143: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
-	35,  // 144: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
-	45,  // 145: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
-	129, // [129:146] is the sub-list for method output_type
-	112, // [112:129] is the sub-list for method input_type
-	112, // [112:112] is the sub-list for extension type_name
-	112, // [112:112] is the sub-list for extension extendee
-	0,   // [0:112] is the sub-list for field type_name
+	58,  // 9: rowlock.v1.AcquireResponse.spent:type_name -> rowlock.v1.Spent
+	5,   // 10: rowlock.v1.WaitInQueueRequest.request:type_name -> rowlock.v1.QueueRequest
+	53,  // 11: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
+	51,  // 12: rowlock.v1.QueueRequest.mode:type_name -> rowlock.v1.Mode
+	52,  // 13: rowlock.v1.QueueRequest.terms:type_name -> rowlock.v1.LeaseTerms
+	53,  // 14: rowlock.v1.QueueRequest.max_wait:type_name -> google.protobuf.Duration
+	55,  // 15: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
+	54,  // 16: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
+	56,  // 17: rowlock.v1.WaitInQueueResponse.refusal:type_name -> rowlock.v1.Refusal
+	57,  // 18: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.ClaimEnd
+	58,  // 19: rowlock.v1.WaitInQueueResponse.spent:type_name -> rowlock.v1.Spent
+	53,  // 20: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
+	54,  // 21: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
+	53,  // 22: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
+	59,  // 23: rowlock.v1.SetLimitRequest.unset_limit:type_name -> google.protobuf.Empty
+	60,  // 24: rowlock.v1.SetLimitRequest.rate:type_name -> rowlock.v1.Rate
+	59,  // 25: rowlock.v1.SetLimitRequest.unset_rate:type_name -> google.protobuf.Empty
+	60,  // 26: rowlock.v1.SetLimitResponse.rate:type_name -> rowlock.v1.Rate
+	61,  // 27: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
+	0,   // 28: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
+	61,  // 29: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
+	61,  // 30: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
+	60,  // 31: rowlock.v1.LimitSetting.rate:type_name -> rowlock.v1.Rate
+	20,  // 32: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
+	23,  // 33: rowlock.v1.ListClaimsRequest.held_at:type_name -> rowlock.v1.HeldAt
+	49,  // 34: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
+	62,  // 35: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
+	63,  // 36: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.EndReason
+	64,  // 37: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
+	64,  // 38: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
+	64,  // 39: rowlock.v1.HeldAt.at:type_name -> google.protobuf.Timestamp
+	65,  // 40: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
+	64,  // 41: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	64,  // 42: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
+	66,  // 43: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
+	64,  // 44: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
+	64,  // 45: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
+	67,  // 46: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
+	64,  // 47: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	64,  // 48: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
+	29,  // 49: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
+	61,  // 50: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
+	65,  // 51: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
+	68,  // 52: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
+	69,  // 53: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
+	29,  // 54: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
+	65,  // 55: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
+	64,  // 56: rowlock.v1.UpdateRecordRequest.not_before:type_name -> google.protobuf.Timestamp
+	53,  // 57: rowlock.v1.UpdateRecordRequest.not_before_in:type_name -> google.protobuf.Duration
+	59,  // 58: rowlock.v1.UpdateRecordRequest.unset_not_before:type_name -> google.protobuf.Empty
+	59,  // 59: rowlock.v1.UpdateRecordRequest.unset_attempts_left:type_name -> google.protobuf.Empty
+	70,  // 60: rowlock.v1.UpdateRecordResponse.record:type_name -> rowlock.v1.LockRecord
+	37,  // 61: rowlock.v1.CaptureRequest.names:type_name -> rowlock.v1.LockNames
+	52,  // 62: rowlock.v1.CaptureRequest.terms:type_name -> rowlock.v1.LeaseTerms
+	53,  // 63: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
+	54,  // 64: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
+	53,  // 65: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
+	40,  // 66: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
+	41,  // 67: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
+	50,  // 68: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
+	53,  // 69: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
+	1,   // 70: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
+	4,   // 71: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
+	7,   // 72: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
+	42,  // 73: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
+	9,   // 74: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
+	36,  // 75: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
+	11,  // 76: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
+	32,  // 77: rowlock.v1.SessionCommand.update_record:type_name -> rowlock.v1.UpdateRecordRequest
+	34,  // 78: rowlock.v1.SessionCommand.delete_record:type_name -> rowlock.v1.DeleteRecordRequest
+	30,  // 79: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
+	13,  // 80: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
+	15,  // 81: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
+	19,  // 82: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
+	22,  // 83: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
+	25,  // 84: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
+	27,  // 85: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
+	17,  // 86: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
+	7,   // 87: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
+	44,  // 88: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
+	54,  // 89: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
+	71,  // 90: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
+	46,  // 91: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
+	47,  // 92: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
+	48,  // 93: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
+	54,  // 94: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
+	53,  // 95: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
+	53,  // 96: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
+	53,  // 97: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
+	71,  // 98: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
+	71,  // 99: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
+	3,   // 100: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
+	6,   // 101: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
+	8,   // 102: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
+	43,  // 103: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
+	10,  // 104: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
+	38,  // 105: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
+	12,  // 106: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
+	33,  // 107: rowlock.v1.SessionResult.update_record:type_name -> rowlock.v1.UpdateRecordResponse
+	35,  // 108: rowlock.v1.SessionResult.delete_record:type_name -> rowlock.v1.DeleteRecordResponse
+	31,  // 109: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
+	14,  // 110: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
+	16,  // 111: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
+	21,  // 112: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
+	24,  // 113: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
+	26,  // 114: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
+	28,  // 115: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
+	18,  // 116: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
+	57,  // 117: rowlock.v1.LostLease.end:type_name -> rowlock.v1.ClaimEnd
+	1,   // 118: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
+	4,   // 119: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
+	7,   // 120: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
+	9,   // 121: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
+	11,  // 122: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
+	13,  // 123: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
+	15,  // 124: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
+	19,  // 125: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
+	22,  // 126: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
+	25,  // 127: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
+	27,  // 128: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
+	17,  // 129: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
+	30,  // 130: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
+	32,  // 131: rowlock.v1.LockService.UpdateRecord:input_type -> rowlock.v1.UpdateRecordRequest
+	36,  // 132: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
+	34,  // 133: rowlock.v1.LockService.DeleteRecord:input_type -> rowlock.v1.DeleteRecordRequest
+	39,  // 134: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
+	3,   // 135: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
+	6,   // 136: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
+	8,   // 137: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
+	10,  // 138: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
+	12,  // 139: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
+	14,  // 140: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
+	16,  // 141: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
+	21,  // 142: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
+	24,  // 143: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
+	26,  // 144: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
+	28,  // 145: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
+	18,  // 146: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
+	31,  // 147: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
+	33,  // 148: rowlock.v1.LockService.UpdateRecord:output_type -> rowlock.v1.UpdateRecordResponse
+	38,  // 149: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
+	35,  // 150: rowlock.v1.LockService.DeleteRecord:output_type -> rowlock.v1.DeleteRecordResponse
+	45,  // 151: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
+	135, // [135:152] is the sub-list for method output_type
+	118, // [118:135] is the sub-list for method input_type
+	118, // [118:118] is the sub-list for extension type_name
+	118, // [118:118] is the sub-list for extension extendee
+	0,   // [0:118] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_service_proto_init() }
@@ -5233,6 +5388,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*AcquireResponse_Ticket)(nil),
 		(*AcquireResponse_Refusal)(nil),
 		(*AcquireResponse_Ended)(nil),
+		(*AcquireResponse_Spent)(nil),
 	}
 	file_rowlock_v1_lock_service_proto_msgTypes[3].OneofWrappers = []any{
 		(*WaitInQueueRequest_Request)(nil),
@@ -5243,6 +5399,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*WaitInQueueResponse_Granted)(nil),
 		(*WaitInQueueResponse_Refusal)(nil),
 		(*WaitInQueueResponse_Ended)(nil),
+		(*WaitInQueueResponse_Spent)(nil),
 	}
 	file_rowlock_v1_lock_service_proto_msgTypes[8].OneofWrappers = []any{}
 	file_rowlock_v1_lock_service_proto_msgTypes[10].OneofWrappers = []any{
@@ -5250,6 +5407,8 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SetLimitRequest_Pattern)(nil),
 		(*SetLimitRequest_Limit)(nil),
 		(*SetLimitRequest_UnsetLimit)(nil),
+		(*SetLimitRequest_Rate)(nil),
+		(*SetLimitRequest_UnsetRate)(nil),
 	}
 	file_rowlock_v1_lock_service_proto_msgTypes[19].OneofWrappers = []any{
 		(*LimitSetting_Name)(nil),

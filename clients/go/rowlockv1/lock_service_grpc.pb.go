@@ -6,7 +6,7 @@
 // What may come, and where it goes, so that nothing of today changes its meaning:
 //
 // - Several locks in one claim: AcquireRequest and QueueRequest get a list of further locks, and Lease their fencing tokens.
-// - Rates, the order of a queue, limits over a tree of names: SetLimitRequest gets a oneof for each such setting, and another
+// - The order of a queue, limits over a tree of names: SetLimitRequest gets a oneof for each such setting, and another
 //   target; Limit, LimitSetting and LimitChange show them; RefusalReason, EndReason and WaitCause name what is in the way.
 // - Slots: Lease gets the number of its slot.
 // - Leases that last as long as their session: another member of LeaseTerms.lasting.
@@ -63,8 +63,8 @@ type LockServiceClient interface {
 	// decides. Safe to repeat with the same request_id: the answer is the same claim in its present state.
 	Acquire(ctx context.Context, in *AcquireRequest, opts ...grpc.CallOption) (*AcquireResponse, error)
 	// Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-	// another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
-	// stream.
+	// another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `spent`, `refusal` or `ended`, which
+	// closes the stream.
 	// Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
 	// the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
 	// get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
@@ -78,9 +78,10 @@ type LockServiceClient interface {
 	// lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
 	// these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
-	// Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+	// Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
 	// a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-	// A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+	// A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
+	// rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
 	// when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
 	// since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
 	// made. See OUTCOME_UNKNOWN.
@@ -394,8 +395,8 @@ type LockServiceServer interface {
 	// decides. Safe to repeat with the same request_id: the answer is the same claim in its present state.
 	Acquire(context.Context, *AcquireRequest) (*AcquireResponse, error)
 	// Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-	// another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
-	// stream.
+	// another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `spent`, `refusal` or `ended`, which
+	// closes the stream.
 	// Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
 	// the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
 	// get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
@@ -409,9 +410,10 @@ type LockServiceServer interface {
 	// lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
 	// these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
 	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
-	// Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+	// Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
 	// a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-	// A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+	// A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
+	// rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
 	// when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
 	// since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
 	// made. See OUTCOME_UNKNOWN.

@@ -80,6 +80,7 @@ function readAcquireRequest(r: Reader, end: number): service.AcquireRequest {
   let terms: service.AcquireRequest["terms"] | undefined;
   let requestId: service.AcquireRequest["requestId"] = "";
   let whenBusy: service.AcquireRequest["whenBusy"] | undefined;
+  let spendOnly: service.AcquireRequest["spendOnly"] = false;
   while (r.at < end) {
     const tag = r.tag();
     if (tag === 10) name = r.text();
@@ -89,6 +90,7 @@ function readAcquireRequest(r: Reader, end: number): service.AcquireRequest {
     else if (tag === 42) requestId = r.text();
     else if (tag === 50) whenBusy = { case: "wait", value: readWait(r, r.end(whenBusy)) };
     else if (tag === 58) whenBusy = { case: "enqueue", value: readWait(r, r.end(whenBusy)) };
+    else if (tag === 64) spendOnly = r.bool();
     else r.giveUp();
   }
   r.close(end);
@@ -99,6 +101,7 @@ function readAcquireRequest(r: Reader, end: number): service.AcquireRequest {
     permits,
     requestId,
     whenBusy: whenBusy ?? { case: undefined },
+    spendOnly,
   };
   if (terms !== undefined) message.terms = terms;
   return message;

@@ -409,6 +409,14 @@ export declare type Ticket = Message<"rowlock.v1.Ticket"> & {
    * @generated from field: google.protobuf.Duration kept_for = 7;
    */
   keptFor?: Duration | undefined;
+
+  /**
+   * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+   * rate, or this message does not say.
+   *
+   * @generated from field: google.protobuf.Duration rate_wait = 8;
+   */
+  rateWait?: Duration | undefined;
 };
 
 /**
@@ -466,6 +474,14 @@ export declare type TicketJson = {
    * @generated from field: google.protobuf.Duration kept_for = 7;
    */
   keptFor?: DurationJson;
+
+  /**
+   * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+   * rate, or this message does not say.
+   *
+   * @generated from field: google.protobuf.Duration rate_wait = 8;
+   */
+  rateWait?: DurationJson;
 };
 
 /**
@@ -503,7 +519,7 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
 
   /**
    * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
    * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
    * servers see may differ by some milliseconds.
    *
@@ -512,8 +528,8 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
   retryAfter?: Duration | undefined;
 
   /**
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-   * for PAUSED by a limit of 0.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+   * limit is too low, and for PAUSED by a limit of 0.
    *
    * @generated from field: rowlock.v1.Limit limit = 5;
    */
@@ -525,6 +541,14 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
    * @generated from field: string status = 6;
    */
   status: string;
+
+  /**
+   * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+   * NEVER_FITS if its burst is too small.
+   *
+   * @generated from field: rowlock.v1.RateInForce rate = 7;
+   */
+  rate?: RateInForce | undefined;
 };
 
 /**
@@ -556,7 +580,7 @@ export declare type RefusalJson = {
 
   /**
    * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
    * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
    * servers see may differ by some milliseconds.
    *
@@ -565,8 +589,8 @@ export declare type RefusalJson = {
   retryAfter?: DurationJson;
 
   /**
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-   * for PAUSED by a limit of 0.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+   * limit is too low, and for PAUSED by a limit of 0.
    *
    * @generated from field: rowlock.v1.Limit limit = 5;
    */
@@ -578,6 +602,14 @@ export declare type RefusalJson = {
    * @generated from field: string status = 6;
    */
   status?: string;
+
+  /**
+   * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+   * NEVER_FITS if its burst is too small.
+   *
+   * @generated from field: rowlock.v1.RateInForce rate = 7;
+   */
+  rate?: RateInForceJson;
 };
 
 /**
@@ -854,6 +886,13 @@ export declare type Claim = Message<"rowlock.v1.Claim"> & {
    * @generated from field: string replica = 15;
    */
   replica: string;
+
+  /**
+   * It only spends from the rate: see AcquireRequest.spend_only.
+   *
+   * @generated from field: bool spend_only = 16;
+   */
+  spendOnly: boolean;
 };
 
 /**
@@ -972,6 +1011,13 @@ export declare type ClaimJson = {
    * @generated from field: string replica = 15;
    */
   replica?: string;
+
+  /**
+   * It only spends from the rate: see AcquireRequest.spend_only.
+   *
+   * @generated from field: bool spend_only = 16;
+   */
+  spendOnly?: boolean;
 };
 
 /**
@@ -1149,7 +1195,7 @@ export declare type ChangeJson = {
 export declare const ChangeSchema: GenMessage<Change, {jsonType: ChangeJson}>;
 
 /**
- * A limit before and after.
+ * A limit and a rate before and after. What the change left alone is the same in both.
  *
  * @generated from message rowlock.v1.LimitChange
  */
@@ -1167,10 +1213,24 @@ export declare type LimitChange = Message<"rowlock.v1.LimitChange"> & {
    * @generated from field: optional uint32 to = 2;
    */
   to?: number | undefined;
+
+  /**
+   * Unset: no rate was set.
+   *
+   * @generated from field: rowlock.v1.Rate rate_from = 3;
+   */
+  rateFrom?: Rate | undefined;
+
+  /**
+   * Unset: no rate is set.
+   *
+   * @generated from field: rowlock.v1.Rate rate_to = 4;
+   */
+  rateTo?: Rate | undefined;
 };
 
 /**
- * A limit before and after.
+ * A limit and a rate before and after. What the change left alone is the same in both.
  *
  * @generated from message rowlock.v1.LimitChange
  */
@@ -1188,6 +1248,20 @@ export declare type LimitChangeJson = {
    * @generated from field: optional uint32 to = 2;
    */
   to?: number;
+
+  /**
+   * Unset: no rate was set.
+   *
+   * @generated from field: rowlock.v1.Rate rate_from = 3;
+   */
+  rateFrom?: RateJson;
+
+  /**
+   * Unset: no rate is set.
+   *
+   * @generated from field: rowlock.v1.Rate rate_to = 4;
+   */
+  rateTo?: RateJson;
 };
 
 /**
@@ -1401,6 +1475,14 @@ export declare type WaitCause = Message<"rowlock.v1.WaitCause"> & {
      */
     value: RowsHeld;
     case: "rows";
+  } | {
+    /**
+     * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+     *
+     * @generated from field: rowlock.v1.RateInTheWay rate = 9;
+     */
+    value: RateInTheWay;
+    case: "rate";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1465,6 +1547,13 @@ export declare type WaitCauseJson = {
    * @generated from field: rowlock.v1.RowsHeld rows = 8;
    */
   rows?: RowsHeldJson;
+
+  /**
+   * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+   *
+   * @generated from field: rowlock.v1.RateInTheWay rate = 9;
+   */
+  rate?: RateInTheWayJson;
 };
 
 /**
@@ -1660,6 +1749,54 @@ export declare type LimitInTheWayJson = {
  * Use `create(LimitInTheWaySchema)` to create a new message.
  */
 export declare const LimitInTheWaySchema: GenMessage<LimitInTheWay, {jsonType: LimitInTheWayJson}>;
+
+/**
+ * A rate, and from when on it allows the grant.
+ *
+ * @generated from message rowlock.v1.RateInTheWay
+ */
+export declare type RateInTheWay = Message<"rowlock.v1.RateInTheWay"> & {
+  /**
+   * The rate in force.
+   *
+   * @generated from field: rowlock.v1.RateInForce rate = 1;
+   */
+  rate?: RateInForce | undefined;
+
+  /**
+   * When the rate allows the grant of the claim, if those that wait before it are granted first; unset: never.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 2;
+   */
+  until?: Timestamp | undefined;
+};
+
+/**
+ * A rate, and from when on it allows the grant.
+ *
+ * @generated from message rowlock.v1.RateInTheWay
+ */
+export declare type RateInTheWayJson = {
+  /**
+   * The rate in force.
+   *
+   * @generated from field: rowlock.v1.RateInForce rate = 1;
+   */
+  rate?: RateInForceJson;
+
+  /**
+   * When the rate allows the grant of the claim, if those that wait before it are granted first; unset: never.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 2;
+   */
+  until?: TimestampJson;
+};
+
+/**
+ * Describes the message rowlock.v1.RateInTheWay.
+ * Use `create(RateInTheWaySchema)` to create a new message.
+ */
+export declare const RateInTheWaySchema: GenMessage<RateInTheWay, {jsonType: RateInTheWayJson}>;
 
 /**
  * A transaction of somebody else that holds the rows of a lock.
@@ -1894,6 +2031,272 @@ export declare type LimitJson = {
  * Use `create(LimitSchema)` to create a new message.
  */
 export declare const LimitSchema: GenMessage<Limit, {jsonType: LimitJson}>;
+
+/**
+ * How fast a lock may be granted. A grant takes as many permits of the rate as the claim asks for (a reader or writer takes
+ * 1), and nothing gives them back: they come back evenly with time. In any span W of the database's clock, the grants of a
+ * lock take at most `burst + permits x (W + u) / per` permits, where u is what the servers do not know of that clock: nothing
+ * over SQLite, and some milliseconds over a database that is reached by network. This is the generic cell rate algorithm
+ * (GCRA): one instant in the lock's row says when all permits will be back.
+ *
+ * @generated from message rowlock.v1.Rate
+ */
+export declare type Rate = Message<"rowlock.v1.Rate"> & {
+  /**
+   * Permits for each `per`, 1 to 1,000,000.
+   *
+   * @generated from field: uint32 permits = 1;
+   */
+  permits: number;
+
+  /**
+   * 1 s to 24 days.
+   *
+   * @generated from field: google.protobuf.Duration per = 2;
+   */
+  per?: Duration | undefined;
+
+  /**
+   * Permits that may be taken at once after a pause, 1 to 1,000,000; 0 means as many as `permits`. 1 spaces grants evenly. The
+   * time in which a whole burst comes back, `burst x per / permits`, is at most 10 years (of 365.25 days).
+   *
+   * @generated from field: uint32 burst = 3;
+   */
+  burst: number;
+};
+
+/**
+ * How fast a lock may be granted. A grant takes as many permits of the rate as the claim asks for (a reader or writer takes
+ * 1), and nothing gives them back: they come back evenly with time. In any span W of the database's clock, the grants of a
+ * lock take at most `burst + permits x (W + u) / per` permits, where u is what the servers do not know of that clock: nothing
+ * over SQLite, and some milliseconds over a database that is reached by network. This is the generic cell rate algorithm
+ * (GCRA): one instant in the lock's row says when all permits will be back.
+ *
+ * @generated from message rowlock.v1.Rate
+ */
+export declare type RateJson = {
+  /**
+   * Permits for each `per`, 1 to 1,000,000.
+   *
+   * @generated from field: uint32 permits = 1;
+   */
+  permits?: number;
+
+  /**
+   * 1 s to 24 days.
+   *
+   * @generated from field: google.protobuf.Duration per = 2;
+   */
+  per?: DurationJson;
+
+  /**
+   * Permits that may be taken at once after a pause, 1 to 1,000,000; 0 means as many as `permits`. 1 spaces grants evenly. The
+   * time in which a whole burst comes back, `burst x per / permits`, is at most 10 years (of 365.25 days).
+   *
+   * @generated from field: uint32 burst = 3;
+   */
+  burst?: number;
+};
+
+/**
+ * Describes the message rowlock.v1.Rate.
+ * Use `create(RateSchema)` to create a new message.
+ */
+export declare const RateSchema: GenMessage<Rate, {jsonType: RateJson}>;
+
+/**
+ * The rate of a lock, and why that rate.
+ *
+ * @generated from message rowlock.v1.RateInForce
+ */
+export declare type RateInForce = Message<"rowlock.v1.RateInForce"> & {
+  /**
+   * Its burst is never 0.
+   *
+   * @generated from field: rowlock.v1.Rate rate = 1;
+   */
+  rate?: Rate | undefined;
+
+  /**
+   * Where it comes from; never LIMIT_SOURCE_DEFAULT.
+   *
+   * @generated from field: rowlock.v1.LimitSource source = 2;
+   */
+  source: LimitSource;
+
+  /**
+   * As for Limit.pattern.
+   *
+   * @generated from field: string pattern = 3;
+   */
+  pattern: string;
+
+  /**
+   * The version of that setting, which a limit and a rate share.
+   *
+   * @generated from field: uint64 version = 4;
+   */
+  version: bigint;
+
+  /**
+   * The reason that came with the last change of that setting.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+
+  /**
+   * Permits that may be taken now. Set where a lock is shown.
+   *
+   * @generated from field: uint32 available = 6;
+   */
+  available: number;
+};
+
+/**
+ * The rate of a lock, and why that rate.
+ *
+ * @generated from message rowlock.v1.RateInForce
+ */
+export declare type RateInForceJson = {
+  /**
+   * Its burst is never 0.
+   *
+   * @generated from field: rowlock.v1.Rate rate = 1;
+   */
+  rate?: RateJson;
+
+  /**
+   * Where it comes from; never LIMIT_SOURCE_DEFAULT.
+   *
+   * @generated from field: rowlock.v1.LimitSource source = 2;
+   */
+  source?: LimitSourceJson;
+
+  /**
+   * As for Limit.pattern.
+   *
+   * @generated from field: string pattern = 3;
+   */
+  pattern?: string;
+
+  /**
+   * The version of that setting, which a limit and a rate share.
+   *
+   * @generated from field: uint64 version = 4;
+   */
+  version?: string;
+
+  /**
+   * The reason that came with the last change of that setting.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason?: string;
+
+  /**
+   * Permits that may be taken now. Set where a lock is shown.
+   *
+   * @generated from field: uint32 available = 6;
+   */
+  available?: number;
+};
+
+/**
+ * Describes the message rowlock.v1.RateInForce.
+ * Use `create(RateInForceSchema)` to create a new message.
+ */
+export declare const RateInForceSchema: GenMessage<RateInForce, {jsonType: RateInForceJson}>;
+
+/**
+ * What a spend took. It has ended: there is nothing to renew or release.
+ *
+ * @generated from message rowlock.v1.Spent
+ */
+export declare type Spent = Message<"rowlock.v1.Spent"> & {
+  /**
+   * The lock.
+   *
+   * @generated from field: string lock_name = 1;
+   */
+  lockName: string;
+
+  /**
+   * The permits that it took of the rate.
+   *
+   * @generated from field: uint32 permits = 2;
+   */
+  permits: number;
+
+  /**
+   * As Lease.fencing_token.
+   *
+   * @generated from field: uint64 fencing_token = 3;
+   */
+  fencingToken: bigint;
+
+  /**
+   * When it was granted, by the database's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp spent_at = 4;
+   */
+  spentAt?: Timestamp | undefined;
+
+  /**
+   * The request id of the caller; empty if it gave none.
+   *
+   * @generated from field: string request_id = 5;
+   */
+  requestId: string;
+};
+
+/**
+ * What a spend took. It has ended: there is nothing to renew or release.
+ *
+ * @generated from message rowlock.v1.Spent
+ */
+export declare type SpentJson = {
+  /**
+   * The lock.
+   *
+   * @generated from field: string lock_name = 1;
+   */
+  lockName?: string;
+
+  /**
+   * The permits that it took of the rate.
+   *
+   * @generated from field: uint32 permits = 2;
+   */
+  permits?: number;
+
+  /**
+   * As Lease.fencing_token.
+   *
+   * @generated from field: uint64 fencing_token = 3;
+   */
+  fencingToken?: string;
+
+  /**
+   * When it was granted, by the database's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp spent_at = 4;
+   */
+  spentAt?: TimestampJson;
+
+  /**
+   * The request id of the caller; empty if it gave none.
+   *
+   * @generated from field: string request_id = 5;
+   */
+  requestId?: string;
+};
+
+/**
+ * Describes the message rowlock.v1.Spent.
+ * Use `create(SpentSchema)` to create a new message.
+ */
+export declare const SpentSchema: GenMessage<Spent, {jsonType: SpentJson}>;
 
 /**
  * What a lock remembers beyond its claims. UpdateRecord creates the record. So does the end of a lease whose Acquire has
@@ -2181,6 +2584,13 @@ export declare type Lock = Message<"rowlock.v1.Lock"> & {
    * @generated from field: rowlock.v1.LockRecord record = 10;
    */
   record?: LockRecord | undefined;
+
+  /**
+   * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+   *
+   * @generated from field: rowlock.v1.RateInForce rate = 11;
+   */
+  rate?: RateInForce | undefined;
 };
 
 /**
@@ -2259,6 +2669,13 @@ export declare type LockJson = {
    * @generated from field: rowlock.v1.LockRecord record = 10;
    */
   record?: LockRecordJson;
+
+  /**
+   * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+   *
+   * @generated from field: rowlock.v1.RateInForce rate = 11;
+   */
+  rate?: RateInForceJson;
 };
 
 /**
@@ -2360,7 +2777,7 @@ export enum RefusalReason {
   QUEUE_FULL = 4,
 
   /**
-   * The caller asks for more permits than the limit, so a wait cannot help.
+   * The caller asks for more permits than the limit, or than the burst of the rate, so a wait cannot help.
    *
    * @generated from enum value: REFUSAL_REASON_NEVER_FITS = 5;
    */
@@ -2379,6 +2796,14 @@ export enum RefusalReason {
    * @generated from enum value: REFUSAL_REASON_STATUS_MISMATCH = 7;
    */
   STATUS_MISMATCH = 7,
+
+  /**
+   * The claim fits beside the holders and nobody waits before it, but the lock's rate does not allow the grant yet;
+   * retry_after says when. Only for a request that does not wait; others are granted when that time comes.
+   *
+   * @generated from enum value: REFUSAL_REASON_RATE = 8;
+   */
+  RATE = 8,
 }
 
 /**
@@ -2386,7 +2811,7 @@ export enum RefusalReason {
  *
  * @generated from enum rowlock.v1.RefusalReason
  */
-export declare type RefusalReasonJson = "REFUSAL_REASON_UNSPECIFIED" | "REFUSAL_REASON_BUSY" | "REFUSAL_REASON_PAUSED" | "REFUSAL_REASON_NOT_BEFORE" | "REFUSAL_REASON_QUEUE_FULL" | "REFUSAL_REASON_NEVER_FITS" | "REFUSAL_REASON_EXHAUSTED" | "REFUSAL_REASON_STATUS_MISMATCH";
+export declare type RefusalReasonJson = "REFUSAL_REASON_UNSPECIFIED" | "REFUSAL_REASON_BUSY" | "REFUSAL_REASON_PAUSED" | "REFUSAL_REASON_NOT_BEFORE" | "REFUSAL_REASON_QUEUE_FULL" | "REFUSAL_REASON_NEVER_FITS" | "REFUSAL_REASON_EXHAUSTED" | "REFUSAL_REASON_STATUS_MISMATCH" | "REFUSAL_REASON_RATE";
 
 /**
  * Describes the enum rowlock.v1.RefusalReason.
@@ -2451,8 +2876,8 @@ export enum EndReason {
   TIMED_OUT = 6,
 
   /**
-   * The limit was lowered during the wait and is below the permits asked for. The claim ends only when it is first in the
-   * queue: until then the limit may rise again.
+   * The limit, or the burst of the rate, was lowered during the wait and is below the permits asked for. The claim ends only
+   * when it is first in the queue: until then it may rise again.
    *
    * @generated from enum value: END_REASON_NEVER_FITS = 7;
    */
@@ -2471,6 +2896,14 @@ export enum EndReason {
    * @generated from enum value: END_REASON_STATUS_MISMATCH = 9;
    */
   STATUS_MISMATCH = 9,
+
+  /**
+   * It was granted, and ended with its grant, as its spend_only asked. Acquire and WaitInQueue answer it with Spent, and
+   * never with a ClaimEnd.
+   *
+   * @generated from enum value: END_REASON_SPENT = 10;
+   */
+  SPENT = 10,
 }
 
 /**
@@ -2478,7 +2911,7 @@ export enum EndReason {
  *
  * @generated from enum rowlock.v1.EndReason
  */
-export declare type EndReasonJson = "END_REASON_UNSPECIFIED" | "END_REASON_RELEASED" | "END_REASON_EXPIRED" | "END_REASON_FORCE_RELEASED" | "END_REASON_LAPSED" | "END_REASON_CANCELLED" | "END_REASON_TIMED_OUT" | "END_REASON_NEVER_FITS" | "END_REASON_EXHAUSTED" | "END_REASON_STATUS_MISMATCH";
+export declare type EndReasonJson = "END_REASON_UNSPECIFIED" | "END_REASON_RELEASED" | "END_REASON_EXPIRED" | "END_REASON_FORCE_RELEASED" | "END_REASON_LAPSED" | "END_REASON_CANCELLED" | "END_REASON_TIMED_OUT" | "END_REASON_NEVER_FITS" | "END_REASON_EXHAUSTED" | "END_REASON_STATUS_MISMATCH" | "END_REASON_SPENT";
 
 /**
  * Describes the enum rowlock.v1.EndReason.

@@ -6,7 +6,7 @@
 // What may come, and where it goes, so that nothing of today changes its meaning:
 //
 // - Several locks in one claim: AcquireRequest and QueueRequest get a list of further locks, and Lease their fencing tokens.
-// - Rates, the order of a queue, limits over a tree of names: SetLimitRequest gets a oneof for each such setting, and another
+// - The order of a queue, limits over a tree of names: SetLimitRequest gets a oneof for each such setting, and another
 //   target; Limit, LimitSetting and LimitChange show them; RefusalReason, EndReason and WaitCause name what is in the way.
 // - Slots: Lease gets the number of its slot.
 // - Leases that last as long as their session: another member of LeaseTerms.lasting.
@@ -18,7 +18,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Change, ChangeJson, ChangeKind, ChangeKindJson, Claim, ClaimEnd, ClaimEndJson, ClaimJson, ClaimState, ClaimStateJson, EndReason, EndReasonJson, Lease, LeaseJson, LeaseTerms, LeaseTermsJson, Lock, LockJson, LockRecord, LockRecordJson, Mode, ModeJson, Refusal, RefusalJson, Ticket, TicketJson, WaitCause, WaitCauseJson, WaitEstimate, WaitEstimateJson } from "./lock_pb.js";
+import type { Change, ChangeJson, ChangeKind, ChangeKindJson, Claim, ClaimEnd, ClaimEndJson, ClaimJson, ClaimState, ClaimStateJson, EndReason, EndReasonJson, Lease, LeaseJson, LeaseTerms, LeaseTermsJson, Lock, LockJson, LockRecord, LockRecordJson, Mode, ModeJson, Rate, RateJson, Refusal, RefusalJson, Spent, SpentJson, Ticket, TicketJson, WaitCause, WaitCauseJson, WaitEstimate, WaitEstimateJson } from "./lock_pb.js";
 import type { Duration, DurationJson, Empty, EmptyJson, Timestamp, TimestampJson } from "@bufbuild/protobuf/wkt";
 import type { Status, StatusJson } from "../../google/rpc/status_pb.js";
 
@@ -96,6 +96,17 @@ export declare type AcquireRequest = Message<"rowlock.v1.AcquireRequest"> & {
     value: Wait;
     case: "enqueue";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
+   * answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
+   * and if_status. The grant comes as for any other claim: within the limit and in the order of the queue. A repeated call
+   * with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
+   * its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+   *
+   * @generated from field: bool spend_only = 8;
+   */
+  spendOnly: boolean;
 };
 
 /**
@@ -157,6 +168,17 @@ export declare type AcquireRequestJson = {
    * @generated from field: rowlock.v1.Wait enqueue = 7;
    */
   enqueue?: WaitJson;
+
+  /**
+   * Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
+   * answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
+   * and if_status. The grant comes as for any other claim: within the limit and in the order of the queue. A repeated call
+   * with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
+   * its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+   *
+   * @generated from field: bool spend_only = 8;
+   */
+  spendOnly?: boolean;
 };
 
 /**
@@ -242,6 +264,14 @@ export declare type AcquireResponse = Message<"rowlock.v1.AcquireResponse"> & {
      */
     value: ClaimEnd;
     case: "ended";
+  } | {
+    /**
+     * Granted, and ended by that (`spend_only`).
+     *
+     * @generated from field: rowlock.v1.Spent spent = 5;
+     */
+    value: Spent;
+    case: "spent";
   } | { case: undefined; value?: undefined };
 };
 
@@ -278,6 +308,13 @@ export declare type AcquireResponseJson = {
    * @generated from field: rowlock.v1.ClaimEnd ended = 4;
    */
   ended?: ClaimEndJson;
+
+  /**
+   * Granted, and ended by that (`spend_only`).
+   *
+   * @generated from field: rowlock.v1.Spent spent = 5;
+   */
+  spent?: SpentJson;
 };
 
 /**
@@ -406,6 +443,13 @@ export declare type QueueRequest = Message<"rowlock.v1.QueueRequest"> & {
    * @generated from field: google.protobuf.Duration max_wait = 6;
    */
   maxWait?: Duration | undefined;
+
+  /**
+   * See AcquireRequest.
+   *
+   * @generated from field: bool spend_only = 7;
+   */
+  spendOnly: boolean;
 };
 
 /**
@@ -455,6 +499,13 @@ export declare type QueueRequestJson = {
    * @generated from field: google.protobuf.Duration max_wait = 6;
    */
   maxWait?: DurationJson;
+
+  /**
+   * See AcquireRequest.
+   *
+   * @generated from field: bool spend_only = 7;
+   */
+  spendOnly?: boolean;
 };
 
 /**
@@ -507,6 +558,14 @@ export declare type WaitInQueueResponse = Message<"rowlock.v1.WaitInQueueRespons
      */
     value: ClaimEnd;
     case: "ended";
+  } | {
+    /**
+     * Granted, and ended by that (`spend_only`); the last message.
+     *
+     * @generated from field: rowlock.v1.Spent spent = 5;
+     */
+    value: Spent;
+    case: "spent";
   } | { case: undefined; value?: undefined };
 };
 
@@ -544,6 +603,13 @@ export declare type WaitInQueueResponseJson = {
    * @generated from field: rowlock.v1.ClaimEnd ended = 4;
    */
   ended?: ClaimEndJson;
+
+  /**
+   * Granted, and ended by that (`spend_only`); the last message.
+   *
+   * @generated from field: rowlock.v1.Spent spent = 5;
+   */
+  spent?: SpentJson;
 };
 
 /**
@@ -749,7 +815,7 @@ export declare type ReleaseResponseJson = {
 export declare const ReleaseResponseSchema: GenMessage<ReleaseResponse, {jsonType: ReleaseResponseJson}>;
 
 /**
- * Which limit to set, and its value.
+ * Which limit, rate or both to set: at least one of new_limit and new_rate. What is not set stays.
  *
  * @generated from message rowlock.v1.SetLimitRequest
  */
@@ -770,7 +836,8 @@ export declare type SetLimitRequest = Message<"rowlock.v1.SetLimitRequest"> & {
   } | {
     /**
      * Every lock whose name begins with the part before the star: `etl/*` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+     * limit applies, and the longest one that has a rate.
      *
      * @generated from field: string pattern = 2;
      */
@@ -779,8 +846,7 @@ export declare type SetLimitRequest = Message<"rowlock.v1.SetLimitRequest"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Exactly one must be set, so that a forgotten limit does not pause a lock. Later settings beside the limit have a
-   * oneof each: one that is not set leaves its setting alone.
+   * How many permits may be held at once.
    *
    * @generated from oneof rowlock.v1.SetLimitRequest.new_limit
    */
@@ -815,10 +881,33 @@ export declare type SetLimitRequest = Message<"rowlock.v1.SetLimitRequest"> & {
    * @generated from field: string reason = 6;
    */
   reason: string;
+
+  /**
+   * How fast the lock may be granted.
+   *
+   * @generated from oneof rowlock.v1.SetLimitRequest.new_rate
+   */
+  newRate: {
+    /**
+     * This rate.
+     *
+     * @generated from field: rowlock.v1.Rate rate = 7;
+     */
+    value: Rate;
+    case: "rate";
+  } | {
+    /**
+     * Removes this setting, so that the rate of the next best pattern applies, or none.
+     *
+     * @generated from field: google.protobuf.Empty unset_rate = 8;
+     */
+    value: Empty;
+    case: "unsetRate";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
- * Which limit to set, and its value.
+ * Which limit, rate or both to set: at least one of new_limit and new_rate. What is not set stays.
  *
  * @generated from message rowlock.v1.SetLimitRequest
  */
@@ -832,7 +921,8 @@ export declare type SetLimitRequestJson = {
 
   /**
    * Every lock whose name begins with the part before the star: `etl/*` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+   * limit applies, and the longest one that has a rate.
    *
    * @generated from field: string pattern = 2;
    */
@@ -865,6 +955,20 @@ export declare type SetLimitRequestJson = {
    * @generated from field: string reason = 6;
    */
   reason?: string;
+
+  /**
+   * This rate.
+   *
+   * @generated from field: rowlock.v1.Rate rate = 7;
+   */
+  rate?: RateJson;
+
+  /**
+   * Removes this setting, so that the rate of the next best pattern applies, or none.
+   *
+   * @generated from field: google.protobuf.Empty unset_rate = 8;
+   */
+  unsetRate?: EmptyJson;
 };
 
 /**
@@ -874,7 +978,7 @@ export declare type SetLimitRequestJson = {
 export declare const SetLimitRequestSchema: GenMessage<SetLimitRequest, {jsonType: SetLimitRequestJson}>;
 
 /**
- * The limit after the change.
+ * The limit and the rate after the change.
  *
  * @generated from message rowlock.v1.SetLimitResponse
  */
@@ -923,10 +1027,17 @@ export declare type SetLimitResponse = Message<"rowlock.v1.SetLimitResponse"> & 
    * @generated from field: uint32 servers_behind = 6;
    */
   serversBehind: number;
+
+  /**
+   * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+   *
+   * @generated from field: rowlock.v1.Rate rate = 7;
+   */
+  rate?: Rate | undefined;
 };
 
 /**
- * The limit after the change.
+ * The limit and the rate after the change.
  *
  * @generated from message rowlock.v1.SetLimitResponse
  */
@@ -975,6 +1086,13 @@ export declare type SetLimitResponseJson = {
    * @generated from field: uint32 servers_behind = 6;
    */
   serversBehind?: number;
+
+  /**
+   * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+   *
+   * @generated from field: rowlock.v1.Rate rate = 7;
+   */
+  rate?: RateJson;
 };
 
 /**
@@ -1372,7 +1490,7 @@ export declare type ListLimitsRequestJson = {
 export declare const ListLimitsRequestSchema: GenMessage<ListLimitsRequest, {jsonType: ListLimitsRequestJson}>;
 
 /**
- * A limit that SetLimit has set.
+ * A limit, a rate or both that SetLimit has set.
  *
  * @generated from message rowlock.v1.LimitSetting
  */
@@ -1401,7 +1519,7 @@ export declare type LimitSetting = Message<"rowlock.v1.LimitSetting"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Permits that may be held at once; 0 pauses.
+   * Permits that may be held at once; 0 pauses. See rate_only.
    *
    * @generated from field: uint32 limit = 3;
    */
@@ -1415,15 +1533,29 @@ export declare type LimitSetting = Message<"rowlock.v1.LimitSetting"> & {
   version: bigint;
 
   /**
-   * The reason for the change.
+   * The reason for the last change.
    *
    * @generated from field: string reason = 5;
    */
   reason: string;
+
+  /**
+   * The rate; unset: this setting has none.
+   *
+   * @generated from field: rowlock.v1.Rate rate = 6;
+   */
+  rate?: Rate | undefined;
+
+  /**
+   * The setting has a rate and no limit: `limit` is 0 and means nothing.
+   *
+   * @generated from field: bool rate_only = 7;
+   */
+  rateOnly: boolean;
 };
 
 /**
- * A limit that SetLimit has set.
+ * A limit, a rate or both that SetLimit has set.
  *
  * @generated from message rowlock.v1.LimitSetting
  */
@@ -1443,7 +1575,7 @@ export declare type LimitSettingJson = {
   pattern?: string;
 
   /**
-   * Permits that may be held at once; 0 pauses.
+   * Permits that may be held at once; 0 pauses. See rate_only.
    *
    * @generated from field: uint32 limit = 3;
    */
@@ -1457,11 +1589,25 @@ export declare type LimitSettingJson = {
   version?: string;
 
   /**
-   * The reason for the change.
+   * The reason for the last change.
    *
    * @generated from field: string reason = 5;
    */
   reason?: string;
+
+  /**
+   * The rate; unset: this setting has none.
+   *
+   * @generated from field: rowlock.v1.Rate rate = 6;
+   */
+  rate?: RateJson;
+
+  /**
+   * The setting has a rate and no limit: `limit` is 0 and means nothing.
+   *
+   * @generated from field: bool rate_only = 7;
+   */
+  rateOnly?: boolean;
 };
 
 /**
@@ -4218,8 +4364,8 @@ export declare const LockService: GenService<{
   },
   /**
    * Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-   * another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
-   * stream.
+   * another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `spent`, `refusal` or `ended`, which
+   * closes the stream.
    * Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
    * the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
    * get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
@@ -4257,9 +4403,10 @@ export declare const LockService: GenService<{
     output: typeof ReleaseResponseSchema;
   },
   /**
-   * Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+   * Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
    * a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-   * A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+   * A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
+   * rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
    * when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
    * since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
    * made. See OUTCOME_UNKNOWN.

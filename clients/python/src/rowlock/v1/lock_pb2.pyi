@@ -29,6 +29,7 @@ class RefusalReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REFUSAL_REASON_NEVER_FITS: _ClassVar[RefusalReason]
     REFUSAL_REASON_EXHAUSTED: _ClassVar[RefusalReason]
     REFUSAL_REASON_STATUS_MISMATCH: _ClassVar[RefusalReason]
+    REFUSAL_REASON_RATE: _ClassVar[RefusalReason]
 
 class EndReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -42,6 +43,7 @@ class EndReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     END_REASON_NEVER_FITS: _ClassVar[EndReason]
     END_REASON_EXHAUSTED: _ClassVar[EndReason]
     END_REASON_STATUS_MISMATCH: _ClassVar[EndReason]
+    END_REASON_SPENT: _ClassVar[EndReason]
 
 class ClaimState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -76,6 +78,7 @@ REFUSAL_REASON_QUEUE_FULL: RefusalReason
 REFUSAL_REASON_NEVER_FITS: RefusalReason
 REFUSAL_REASON_EXHAUSTED: RefusalReason
 REFUSAL_REASON_STATUS_MISMATCH: RefusalReason
+REFUSAL_REASON_RATE: RefusalReason
 END_REASON_UNSPECIFIED: EndReason
 END_REASON_RELEASED: EndReason
 END_REASON_EXPIRED: EndReason
@@ -86,6 +89,7 @@ END_REASON_TIMED_OUT: EndReason
 END_REASON_NEVER_FITS: EndReason
 END_REASON_EXHAUSTED: EndReason
 END_REASON_STATUS_MISMATCH: EndReason
+END_REASON_SPENT: EndReason
 CLAIM_STATE_UNSPECIFIED: ClaimState
 CLAIM_STATE_WAITING: ClaimState
 CLAIM_STATE_HELD: ClaimState
@@ -152,7 +156,7 @@ class Lease(_message.Message):
     def __init__(self, lease_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., fencing_token: _Optional[int] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., request_id: _Optional[str] = ..., provisional: bool = ...) -> None: ...
 
 class Ticket(_message.Message):
-    __slots__ = ("ticket_id", "lock_name", "ahead", "permits_ahead", "queue_length", "waited", "kept_for")
+    __slots__ = ("ticket_id", "lock_name", "ahead", "permits_ahead", "queue_length", "waited", "kept_for", "rate_wait")
     TICKET_ID_FIELD_NUMBER: _ClassVar[int]
     LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
     AHEAD_FIELD_NUMBER: _ClassVar[int]
@@ -160,6 +164,7 @@ class Ticket(_message.Message):
     QUEUE_LENGTH_FIELD_NUMBER: _ClassVar[int]
     WAITED_FIELD_NUMBER: _ClassVar[int]
     KEPT_FOR_FIELD_NUMBER: _ClassVar[int]
+    RATE_WAIT_FIELD_NUMBER: _ClassVar[int]
     ticket_id: str
     lock_name: str
     ahead: int
@@ -167,23 +172,26 @@ class Ticket(_message.Message):
     queue_length: int
     waited: _duration_pb2.Duration
     kept_for: _duration_pb2.Duration
-    def __init__(self, ticket_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., ahead: _Optional[int] = ..., permits_ahead: _Optional[int] = ..., queue_length: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., kept_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    rate_wait: _duration_pb2.Duration
+    def __init__(self, ticket_id: _Optional[str] = ..., lock_name: _Optional[str] = ..., ahead: _Optional[int] = ..., permits_ahead: _Optional[int] = ..., queue_length: _Optional[int] = ..., waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., kept_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., rate_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Refusal(_message.Message):
-    __slots__ = ("reason", "message", "holders", "retry_after", "limit", "status")
+    __slots__ = ("reason", "message", "holders", "retry_after", "limit", "status", "rate")
     REASON_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     HOLDERS_FIELD_NUMBER: _ClassVar[int]
     RETRY_AFTER_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
+    RATE_FIELD_NUMBER: _ClassVar[int]
     reason: RefusalReason
     message: str
     holders: _containers.RepeatedCompositeFieldContainer[Claim]
     retry_after: _duration_pb2.Duration
     limit: Limit
     status: str
-    def __init__(self, reason: _Optional[_Union[RefusalReason, str]] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., status: _Optional[str] = ...) -> None: ...
+    rate: RateInForce
+    def __init__(self, reason: _Optional[_Union[RefusalReason, str]] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., status: _Optional[str] = ..., rate: _Optional[_Union[RateInForce, _Mapping]] = ...) -> None: ...
 
 class ClaimEnd(_message.Message):
     __slots__ = ("reason", "ended_at", "ended_by", "note", "status", "message", "holders", "retry_after", "limit")
@@ -208,7 +216,7 @@ class ClaimEnd(_message.Message):
     def __init__(self, reason: _Optional[_Union[EndReason, str]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_by: _Optional[str] = ..., note: _Optional[str] = ..., status: _Optional[str] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ...) -> None: ...
 
 class Claim(_message.Message):
-    __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at", "provisional", "principal", "end", "replica")
+    __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at", "provisional", "principal", "end", "replica", "spend_only")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -231,6 +239,7 @@ class Claim(_message.Message):
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
     REPLICA_FIELD_NUMBER: _ClassVar[int]
+    SPEND_ONLY_FIELD_NUMBER: _ClassVar[int]
     lock_name: str
     ticket_number: int
     state: ClaimState
@@ -246,7 +255,8 @@ class Claim(_message.Message):
     principal: str
     end: ClaimEnd
     replica: str
-    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., provisional: bool = ..., principal: _Optional[str] = ..., end: _Optional[_Union[ClaimEnd, _Mapping]] = ..., replica: _Optional[str] = ...) -> None: ...
+    spend_only: bool
+    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., provisional: bool = ..., principal: _Optional[str] = ..., end: _Optional[_Union[ClaimEnd, _Mapping]] = ..., replica: _Optional[str] = ..., spend_only: bool = ...) -> None: ...
 
 class Change(_message.Message):
     __slots__ = ("changed_at", "lock_name", "pattern", "changed_by", "reason", "limit", "record", "forced_release", "policy")
@@ -271,11 +281,15 @@ class Change(_message.Message):
     def __init__(self, changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., lock_name: _Optional[str] = ..., pattern: _Optional[str] = ..., changed_by: _Optional[str] = ..., reason: _Optional[str] = ..., limit: _Optional[_Union[LimitChange, _Mapping]] = ..., record: _Optional[_Union[RecordChange, _Mapping]] = ..., forced_release: _Optional[_Union[ForcedRelease, _Mapping]] = ..., policy: _Optional[_Union[PolicyChange, _Mapping]] = ...) -> None: ...
 
 class LimitChange(_message.Message):
-    __slots__ = ("to",)
+    __slots__ = ("to", "rate_from", "rate_to")
     FROM_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
+    RATE_FROM_FIELD_NUMBER: _ClassVar[int]
+    RATE_TO_FIELD_NUMBER: _ClassVar[int]
     to: int
-    def __init__(self, to: _Optional[int] = ..., **kwargs) -> None: ...
+    rate_from: Rate
+    rate_to: Rate
+    def __init__(self, to: _Optional[int] = ..., rate_from: _Optional[_Union[Rate, _Mapping]] = ..., rate_to: _Optional[_Union[Rate, _Mapping]] = ..., **kwargs) -> None: ...
 
 class RecordChange(_message.Message):
     __slots__ = ("to",)
@@ -298,7 +312,7 @@ class PolicyChange(_message.Message):
     def __init__(self, to: _Optional[str] = ..., **kwargs) -> None: ...
 
 class WaitCause(_message.Message):
-    __slots__ = ("held", "queued", "limit", "not_before", "exhausted", "status", "failed_over_until", "rows")
+    __slots__ = ("held", "queued", "limit", "not_before", "exhausted", "status", "failed_over_until", "rows", "rate")
     HELD_FIELD_NUMBER: _ClassVar[int]
     QUEUED_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -307,6 +321,7 @@ class WaitCause(_message.Message):
     STATUS_FIELD_NUMBER: _ClassVar[int]
     FAILED_OVER_UNTIL_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
+    RATE_FIELD_NUMBER: _ClassVar[int]
     held: HeldByOthers
     queued: QueuedBehind
     limit: LimitInTheWay
@@ -315,7 +330,8 @@ class WaitCause(_message.Message):
     status: str
     failed_over_until: _timestamp_pb2.Timestamp
     rows: RowsHeld
-    def __init__(self, held: _Optional[_Union[HeldByOthers, _Mapping]] = ..., queued: _Optional[_Union[QueuedBehind, _Mapping]] = ..., limit: _Optional[_Union[LimitInTheWay, _Mapping]] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exhausted: bool = ..., status: _Optional[str] = ..., failed_over_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., rows: _Optional[_Union[RowsHeld, _Mapping]] = ...) -> None: ...
+    rate: RateInTheWay
+    def __init__(self, held: _Optional[_Union[HeldByOthers, _Mapping]] = ..., queued: _Optional[_Union[QueuedBehind, _Mapping]] = ..., limit: _Optional[_Union[LimitInTheWay, _Mapping]] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exhausted: bool = ..., status: _Optional[str] = ..., failed_over_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., rows: _Optional[_Union[RowsHeld, _Mapping]] = ..., rate: _Optional[_Union[RateInTheWay, _Mapping]] = ...) -> None: ...
 
 class HeldByOthers(_message.Message):
     __slots__ = ("holders", "holder_count", "first_ends_at")
@@ -346,6 +362,14 @@ class LimitInTheWay(_message.Message):
     set_at: _timestamp_pb2.Timestamp
     set_by: str
     def __init__(self, limit: _Optional[_Union[Limit, _Mapping]] = ..., set_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., set_by: _Optional[str] = ...) -> None: ...
+
+class RateInTheWay(_message.Message):
+    __slots__ = ("rate", "until")
+    RATE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    rate: RateInForce
+    until: _timestamp_pb2.Timestamp
+    def __init__(self, rate: _Optional[_Union[RateInForce, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class RowsHeld(_message.Message):
     __slots__ = ("connection_id", "user", "held_for")
@@ -383,6 +407,46 @@ class Limit(_message.Message):
     reason: str
     def __init__(self, permits: _Optional[int] = ..., source: _Optional[_Union[LimitSource, str]] = ..., pattern: _Optional[str] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
+class Rate(_message.Message):
+    __slots__ = ("permits", "per", "burst")
+    PERMITS_FIELD_NUMBER: _ClassVar[int]
+    PER_FIELD_NUMBER: _ClassVar[int]
+    BURST_FIELD_NUMBER: _ClassVar[int]
+    permits: int
+    per: _duration_pb2.Duration
+    burst: int
+    def __init__(self, permits: _Optional[int] = ..., per: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., burst: _Optional[int] = ...) -> None: ...
+
+class RateInForce(_message.Message):
+    __slots__ = ("rate", "source", "pattern", "version", "reason", "available")
+    RATE_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    AVAILABLE_FIELD_NUMBER: _ClassVar[int]
+    rate: Rate
+    source: LimitSource
+    pattern: str
+    version: int
+    reason: str
+    available: int
+    def __init__(self, rate: _Optional[_Union[Rate, _Mapping]] = ..., source: _Optional[_Union[LimitSource, str]] = ..., pattern: _Optional[str] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ..., available: _Optional[int] = ...) -> None: ...
+
+class Spent(_message.Message):
+    __slots__ = ("lock_name", "permits", "fencing_token", "spent_at", "request_id")
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
+    PERMITS_FIELD_NUMBER: _ClassVar[int]
+    FENCING_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SPENT_AT_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    lock_name: str
+    permits: int
+    fencing_token: int
+    spent_at: _timestamp_pb2.Timestamp
+    request_id: str
+    def __init__(self, lock_name: _Optional[str] = ..., permits: _Optional[int] = ..., fencing_token: _Optional[int] = ..., spent_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
+
 class LockRecord(_message.Message):
     __slots__ = ("not_before", "attempts_left", "status", "last_run", "version")
     NOT_BEFORE_FIELD_NUMBER: _ClassVar[int]
@@ -414,7 +478,7 @@ class LastRun(_message.Message):
     def __init__(self, owner: _Optional[str] = ..., fencing_token: _Optional[int] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_reason: _Optional[_Union[EndReason, str]] = ..., status: _Optional[str] = ...) -> None: ...
 
 class Lock(_message.Message):
-    __slots__ = ("name", "limit", "held_permits", "holder_count", "waiter_count", "draining", "last_fencing_token", "holders", "waiters", "record")
+    __slots__ = ("name", "limit", "held_permits", "holder_count", "waiter_count", "draining", "last_fencing_token", "holders", "waiters", "record", "rate")
     NAME_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     HELD_PERMITS_FIELD_NUMBER: _ClassVar[int]
@@ -425,6 +489,7 @@ class Lock(_message.Message):
     HOLDERS_FIELD_NUMBER: _ClassVar[int]
     WAITERS_FIELD_NUMBER: _ClassVar[int]
     RECORD_FIELD_NUMBER: _ClassVar[int]
+    RATE_FIELD_NUMBER: _ClassVar[int]
     name: str
     limit: Limit
     held_permits: int
@@ -435,4 +500,5 @@ class Lock(_message.Message):
     holders: _containers.RepeatedCompositeFieldContainer[Claim]
     waiters: _containers.RepeatedCompositeFieldContainer[Claim]
     record: LockRecord
-    def __init__(self, name: _Optional[str] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., held_permits: _Optional[int] = ..., holder_count: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., last_fencing_token: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., waiters: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., record: _Optional[_Union[LockRecord, _Mapping]] = ...) -> None: ...
+    rate: RateInForce
+    def __init__(self, name: _Optional[str] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., held_permits: _Optional[int] = ..., holder_count: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., last_fencing_token: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., waiters: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., record: _Optional[_Union[LockRecord, _Mapping]] = ..., rate: _Optional[_Union[RateInForce, _Mapping]] = ...) -> None: ...

@@ -26,7 +26,7 @@ LIST_ORDER_LONGEST_WAIT: ListOrder
 LIST_ORDER_MOST_WAITERS: ListOrder
 
 class AcquireRequest(_message.Message):
-    __slots__ = ("name", "mode", "permits", "terms", "request_id", "wait", "enqueue")
+    __slots__ = ("name", "mode", "permits", "terms", "request_id", "wait", "enqueue", "spend_only")
     NAME_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     PERMITS_FIELD_NUMBER: _ClassVar[int]
@@ -34,6 +34,7 @@ class AcquireRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     WAIT_FIELD_NUMBER: _ClassVar[int]
     ENQUEUE_FIELD_NUMBER: _ClassVar[int]
+    SPEND_ONLY_FIELD_NUMBER: _ClassVar[int]
     name: str
     mode: _lock_pb2.Mode
     permits: int
@@ -41,7 +42,8 @@ class AcquireRequest(_message.Message):
     request_id: str
     wait: Wait
     enqueue: Wait
-    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., terms: _Optional[_Union[_lock_pb2.LeaseTerms, _Mapping]] = ..., request_id: _Optional[str] = ..., wait: _Optional[_Union[Wait, _Mapping]] = ..., enqueue: _Optional[_Union[Wait, _Mapping]] = ...) -> None: ...
+    spend_only: bool
+    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., terms: _Optional[_Union[_lock_pb2.LeaseTerms, _Mapping]] = ..., request_id: _Optional[str] = ..., wait: _Optional[_Union[Wait, _Mapping]] = ..., enqueue: _Optional[_Union[Wait, _Mapping]] = ..., spend_only: bool = ...) -> None: ...
 
 class Wait(_message.Message):
     __slots__ = ("max_wait",)
@@ -50,16 +52,18 @@ class Wait(_message.Message):
     def __init__(self, max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class AcquireResponse(_message.Message):
-    __slots__ = ("lease", "ticket", "refusal", "ended")
+    __slots__ = ("lease", "ticket", "refusal", "ended", "spent")
     LEASE_FIELD_NUMBER: _ClassVar[int]
     TICKET_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
     ENDED_FIELD_NUMBER: _ClassVar[int]
+    SPENT_FIELD_NUMBER: _ClassVar[int]
     lease: _lock_pb2.Lease
     ticket: _lock_pb2.Ticket
     refusal: _lock_pb2.Refusal
     ended: _lock_pb2.ClaimEnd
-    def __init__(self, lease: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ..., ticket: _Optional[_Union[_lock_pb2.Ticket, _Mapping]] = ..., refusal: _Optional[_Union[_lock_pb2.Refusal, _Mapping]] = ..., ended: _Optional[_Union[_lock_pb2.ClaimEnd, _Mapping]] = ...) -> None: ...
+    spent: _lock_pb2.Spent
+    def __init__(self, lease: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ..., ticket: _Optional[_Union[_lock_pb2.Ticket, _Mapping]] = ..., refusal: _Optional[_Union[_lock_pb2.Refusal, _Mapping]] = ..., ended: _Optional[_Union[_lock_pb2.ClaimEnd, _Mapping]] = ..., spent: _Optional[_Union[_lock_pb2.Spent, _Mapping]] = ...) -> None: ...
 
 class WaitInQueueRequest(_message.Message):
     __slots__ = ("request", "ticket_id", "min_update_interval")
@@ -72,32 +76,36 @@ class WaitInQueueRequest(_message.Message):
     def __init__(self, request: _Optional[_Union[QueueRequest, _Mapping]] = ..., ticket_id: _Optional[str] = ..., min_update_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class QueueRequest(_message.Message):
-    __slots__ = ("name", "mode", "permits", "terms", "request_id", "max_wait")
+    __slots__ = ("name", "mode", "permits", "terms", "request_id", "max_wait", "spend_only")
     NAME_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     PERMITS_FIELD_NUMBER: _ClassVar[int]
     TERMS_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     MAX_WAIT_FIELD_NUMBER: _ClassVar[int]
+    SPEND_ONLY_FIELD_NUMBER: _ClassVar[int]
     name: str
     mode: _lock_pb2.Mode
     permits: int
     terms: _lock_pb2.LeaseTerms
     request_id: str
     max_wait: _duration_pb2.Duration
-    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., terms: _Optional[_Union[_lock_pb2.LeaseTerms, _Mapping]] = ..., request_id: _Optional[str] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    spend_only: bool
+    def __init__(self, name: _Optional[str] = ..., mode: _Optional[_Union[_lock_pb2.Mode, str]] = ..., permits: _Optional[int] = ..., terms: _Optional[_Union[_lock_pb2.LeaseTerms, _Mapping]] = ..., request_id: _Optional[str] = ..., max_wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., spend_only: bool = ...) -> None: ...
 
 class WaitInQueueResponse(_message.Message):
-    __slots__ = ("position", "granted", "refusal", "ended")
+    __slots__ = ("position", "granted", "refusal", "ended", "spent")
     POSITION_FIELD_NUMBER: _ClassVar[int]
     GRANTED_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
     ENDED_FIELD_NUMBER: _ClassVar[int]
+    SPENT_FIELD_NUMBER: _ClassVar[int]
     position: _lock_pb2.Ticket
     granted: _lock_pb2.Lease
     refusal: _lock_pb2.Refusal
     ended: _lock_pb2.ClaimEnd
-    def __init__(self, position: _Optional[_Union[_lock_pb2.Ticket, _Mapping]] = ..., granted: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ..., refusal: _Optional[_Union[_lock_pb2.Refusal, _Mapping]] = ..., ended: _Optional[_Union[_lock_pb2.ClaimEnd, _Mapping]] = ...) -> None: ...
+    spent: _lock_pb2.Spent
+    def __init__(self, position: _Optional[_Union[_lock_pb2.Ticket, _Mapping]] = ..., granted: _Optional[_Union[_lock_pb2.Lease, _Mapping]] = ..., refusal: _Optional[_Union[_lock_pb2.Refusal, _Mapping]] = ..., ended: _Optional[_Union[_lock_pb2.ClaimEnd, _Mapping]] = ..., spent: _Optional[_Union[_lock_pb2.Spent, _Mapping]] = ...) -> None: ...
 
 class RenewRequest(_message.Message):
     __slots__ = ("lease_id", "ttl")
@@ -132,36 +140,42 @@ class ReleaseResponse(_message.Message):
     def __init__(self, released: bool = ...) -> None: ...
 
 class SetLimitRequest(_message.Message):
-    __slots__ = ("name", "pattern", "limit", "unset_limit", "expected_version", "reason")
+    __slots__ = ("name", "pattern", "limit", "unset_limit", "expected_version", "reason", "rate", "unset_rate")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PATTERN_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     UNSET_LIMIT_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    RATE_FIELD_NUMBER: _ClassVar[int]
+    UNSET_RATE_FIELD_NUMBER: _ClassVar[int]
     name: str
     pattern: str
     limit: int
     unset_limit: _empty_pb2.Empty
     expected_version: int
     reason: str
-    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., limit: _Optional[int] = ..., unset_limit: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    rate: _lock_pb2.Rate
+    unset_rate: _empty_pb2.Empty
+    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., limit: _Optional[int] = ..., unset_limit: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ..., expected_version: _Optional[int] = ..., reason: _Optional[str] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ..., unset_rate: _Optional[_Union[_empty_pb2.Empty, _Mapping]] = ...) -> None: ...
 
 class SetLimitResponse(_message.Message):
-    __slots__ = ("limit", "version", "held_permits", "waiter_count", "draining", "servers_behind")
+    __slots__ = ("limit", "version", "held_permits", "waiter_count", "draining", "servers_behind", "rate")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     HELD_PERMITS_FIELD_NUMBER: _ClassVar[int]
     WAITER_COUNT_FIELD_NUMBER: _ClassVar[int]
     DRAINING_FIELD_NUMBER: _ClassVar[int]
     SERVERS_BEHIND_FIELD_NUMBER: _ClassVar[int]
+    RATE_FIELD_NUMBER: _ClassVar[int]
     limit: int
     version: int
     held_permits: int
     waiter_count: int
     draining: bool
     servers_behind: int
-    def __init__(self, limit: _Optional[int] = ..., version: _Optional[int] = ..., held_permits: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., servers_behind: _Optional[int] = ...) -> None: ...
+    rate: _lock_pb2.Rate
+    def __init__(self, limit: _Optional[int] = ..., version: _Optional[int] = ..., held_permits: _Optional[int] = ..., waiter_count: _Optional[int] = ..., draining: bool = ..., servers_behind: _Optional[int] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ...) -> None: ...
 
 class GetLockRequest(_message.Message):
     __slots__ = ("name",)
@@ -226,18 +240,22 @@ class ListLimitsRequest(_message.Message):
     def __init__(self, prefix: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class LimitSetting(_message.Message):
-    __slots__ = ("name", "pattern", "limit", "version", "reason")
+    __slots__ = ("name", "pattern", "limit", "version", "reason", "rate", "rate_only")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PATTERN_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    RATE_FIELD_NUMBER: _ClassVar[int]
+    RATE_ONLY_FIELD_NUMBER: _ClassVar[int]
     name: str
     pattern: str
     limit: int
     version: int
     reason: str
-    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., limit: _Optional[int] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+    rate: _lock_pb2.Rate
+    rate_only: bool
+    def __init__(self, name: _Optional[str] = ..., pattern: _Optional[str] = ..., limit: _Optional[int] = ..., version: _Optional[int] = ..., reason: _Optional[str] = ..., rate: _Optional[_Union[_lock_pb2.Rate, _Mapping]] = ..., rate_only: bool = ...) -> None: ...
 
 class ListLimitsResponse(_message.Message):
     __slots__ = ("limits", "next_page_token")

@@ -138,8 +138,8 @@ class LockServiceServicer(object):
 
     def WaitInQueue(self, request, context):
         """Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-        another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
-        stream.
+        another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `spent`, `refusal` or `ended`, which
+        closes the stream.
         Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
         the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
         get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
@@ -168,9 +168,10 @@ class LockServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def SetLimit(self, request, context):
-        """Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+        """Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
         a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-        A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+        A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
+        rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
         when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
         since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
         made. See OUTCOME_UNKNOWN.

@@ -9,7 +9,7 @@ version.
 What may come, and where it goes, so that nothing of today changes its meaning:
 
 - Several locks in one claim: AcquireRequest and QueueRequest get a list of further locks, and Lease their fencing tokens.
-- Rates, the order of a queue, limits over a tree of names: SetLimitRequest gets a oneof for each such setting, and another
+- The order of a queue, limits over a tree of names: SetLimitRequest gets a oneof for each such setting, and another
   target; Limit, LimitSetting and LimitChange show them; RefusalReason, EndReason and WaitCause name what is in the way.
 - Slots: Lease gets the number of its slot.
 - Leases that last as long as their session: another member of LeaseTerms.lasting.
@@ -466,8 +466,8 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
 
     WaitInQueue: _LockServiceWaitInQueueType
     """Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-    another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
-    stream.
+    another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `spent`, `refusal` or `ended`, which
+    closes the stream.
     Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
     the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
     get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
@@ -487,9 +487,10 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     """
 
     SetLimit: _LockServiceSetLimitType
-    """Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+    """Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
     a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-    A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+    A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
+    rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
     when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
     since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
     made. See OUTCOME_UNKNOWN.
@@ -709,8 +710,8 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[rowlock.v1.lock_service_pb2.WaitInQueueResponse], collections.abc.AsyncIterator[rowlock.v1.lock_service_pb2.WaitInQueueResponse]]:
         """Waits in the queue and streams the place: first a position (unless the server grants the lock at once), then
-        another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `refusal` or `ended`, which closes the
-        stream.
+        another one when `ahead` or `permits_ahead` has changed, and finally `granted`, `spent`, `refusal` or `ended`, which
+        closes the stream.
         Changes are coalesced. A change of `queue_length` alone causes no update. If the stream is lost, the server keeps
         the place for the grace period: return with `ticket_id`, through any server. Two streams may follow one place; both
         get its updates. A server that stops ends its streams with SHUTTING_DOWN. A call that arrives meanwhile may still
@@ -745,9 +746,10 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         request: rowlock.v1.lock_service_pb2.SetLimitRequest,
         context: _ServicerContext,
     ) -> typing.Union[rowlock.v1.lock_service_pb2.SetLimitResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.SetLimitResponse]]:
-        """Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction (for
+        """Sets the limit, the rate or both for a name or a pattern, to absolute values. A higher limit grants waiters in the same transaction (for
         a pattern, at the first locks with waiters, at most 500 today; at the others in further transactions before the answer).
-        A lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are granted
+        A lower limit revokes nothing: the lock drains. A new rate applies to the next grant; it counts what was taken under the
+        rate before, but keeps nobody waiting for longer than a burst of the new one takes to come back. If another transaction holds the rows of a lock, its waiters are granted
         when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others have set
         since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that the first call
         made. See OUTCOME_UNKNOWN.

@@ -360,6 +360,25 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.Wait.getDefaultInstance();
   }
 
+  public static final int SPEND_ONLY_FIELD_NUMBER = 8;
+  private boolean spendOnly_ = false;
+  /**
+   * <pre>
+   * Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
+   * answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
+   * and if_status. The grant comes as for any other claim: within the limit and in the order of the queue. A repeated call
+   * with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
+   * its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+   * </pre>
+   *
+   * <code>bool spend_only = 8;</code>
+   * @return The spendOnly.
+   */
+  @java.lang.Override
+  public boolean getSpendOnly() {
+    return spendOnly_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -394,6 +413,9 @@ private static final long serialVersionUID = 0L;
     }
     if (whenBusyCase_ == 7) {
       output.writeMessage(7, (rowlock.v1.Wait) whenBusy_);
+    }
+    if (spendOnly_ != false) {
+      output.writeBool(8, spendOnly_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -430,6 +452,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, (rowlock.v1.Wait) whenBusy_);
     }
+    if (spendOnly_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(8, spendOnly_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -457,6 +483,8 @@ private static final long serialVersionUID = 0L;
     }
     if (!getRequestId()
         .equals(other.getRequestId())) return false;
+    if (getSpendOnly()
+        != other.getSpendOnly()) return false;
     if (!getWhenBusyCase().equals(other.getWhenBusyCase())) return false;
     switch (whenBusyCase_) {
       case 6:
@@ -493,6 +521,9 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + REQUEST_ID_FIELD_NUMBER;
     hash = (53 * hash) + getRequestId().hashCode();
+    hash = (37 * hash) + SPEND_ONLY_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getSpendOnly());
     switch (whenBusyCase_) {
       case 6:
         hash = (37 * hash) + WAIT_FIELD_NUMBER;
@@ -661,6 +692,7 @@ private static final long serialVersionUID = 0L;
       if (enqueueBuilder_ != null) {
         enqueueBuilder_.clear();
       }
+      spendOnly_ = false;
       whenBusyCase_ = 0;
       whenBusy_ = null;
       return this;
@@ -715,6 +747,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.requestId_ = requestId_;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.spendOnly_ = spendOnly_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -794,6 +829,9 @@ private static final long serialVersionUID = 0L;
         requestId_ = other.requestId_;
         bitField0_ |= 0x00000010;
         onChanged();
+      }
+      if (other.getSpendOnly() != false) {
+        setSpendOnly(other.getSpendOnly());
       }
       switch (other.getWhenBusyCase()) {
         case WAIT: {
@@ -875,6 +913,11 @@ private static final long serialVersionUID = 0L;
               whenBusyCase_ = 7;
               break;
             } // case 58
+            case 64: {
+              spendOnly_ = input.readBool();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 64
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1752,6 +1795,62 @@ private static final long serialVersionUID = 0L;
       whenBusyCase_ = 7;
       onChanged();
       return enqueueBuilder_;
+    }
+
+    private boolean spendOnly_ ;
+    /**
+     * <pre>
+     * Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
+     * answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
+     * and if_status. The grant comes as for any other claim: within the limit and in the order of the queue. A repeated call
+     * with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
+     * its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+     * </pre>
+     *
+     * <code>bool spend_only = 8;</code>
+     * @return The spendOnly.
+     */
+    @java.lang.Override
+    public boolean getSpendOnly() {
+      return spendOnly_;
+    }
+    /**
+     * <pre>
+     * Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
+     * answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
+     * and if_status. The grant comes as for any other claim: within the limit and in the order of the queue. A repeated call
+     * with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
+     * its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+     * </pre>
+     *
+     * <code>bool spend_only = 8;</code>
+     * @param value The spendOnly to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSpendOnly(boolean value) {
+
+      spendOnly_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
+     * answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
+     * and if_status. The grant comes as for any other claim: within the limit and in the order of the queue. A repeated call
+     * with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
+     * its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+     * </pre>
+     *
+     * <code>bool spend_only = 8;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSpendOnly() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      spendOnly_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

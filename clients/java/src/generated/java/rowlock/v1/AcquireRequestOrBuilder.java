@@ -170,5 +170,19 @@ public interface AcquireRequestOrBuilder extends
    */
   rowlock.v1.WaitOrBuilder getEnqueueOrBuilder();
 
+  /**
+   * <pre>
+   * Only take permits of the lock's rate: the grant ends at once, with a fencing token and its place in the history, and the
+   * answer is Spent. There is no lease, so nothing needs to be renewed or released, and terms may have only owner, labels
+   * and if_status. The grant comes as for any other claim: within the limit and in the order of the queue. A repeated call
+   * with the same request_id is answered with the same Spent, so nobody pays twice. A waiter that died before it heard of
+   * its grant has paid, and its repeated call finds that out. Allowed without a rate, too.
+   * </pre>
+   *
+   * <code>bool spend_only = 8;</code>
+   * @return The spendOnly.
+   */
+  boolean getSpendOnly();
+
   rowlock.v1.AcquireRequest.WhenBusyCase getWhenBusyCase();
 }

@@ -53,6 +53,7 @@ private static final long serialVersionUID = 0L;
     TICKET(2),
     REFUSAL(3),
     ENDED(4),
+    SPENT(5),
     OUTCOME_NOT_SET(0);
     private final int value;
     private OutcomeCase(int value) {
@@ -74,6 +75,7 @@ private static final long serialVersionUID = 0L;
         case 2: return TICKET;
         case 3: return REFUSAL;
         case 4: return ENDED;
+        case 5: return SPENT;
         case 0: return OUTCOME_NOT_SET;
         default: return null;
       }
@@ -261,6 +263,49 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.ClaimEnd.getDefaultInstance();
   }
 
+  public static final int SPENT_FIELD_NUMBER = 5;
+  /**
+   * <pre>
+   * Granted, and ended by that (`spend_only`).
+   * </pre>
+   *
+   * <code>.rowlock.v1.Spent spent = 5;</code>
+   * @return Whether the spent field is set.
+   */
+  @java.lang.Override
+  public boolean hasSpent() {
+    return outcomeCase_ == 5;
+  }
+  /**
+   * <pre>
+   * Granted, and ended by that (`spend_only`).
+   * </pre>
+   *
+   * <code>.rowlock.v1.Spent spent = 5;</code>
+   * @return The spent.
+   */
+  @java.lang.Override
+  public rowlock.v1.Spent getSpent() {
+    if (outcomeCase_ == 5) {
+       return (rowlock.v1.Spent) outcome_;
+    }
+    return rowlock.v1.Spent.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Granted, and ended by that (`spend_only`).
+   * </pre>
+   *
+   * <code>.rowlock.v1.Spent spent = 5;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.SpentOrBuilder getSpentOrBuilder() {
+    if (outcomeCase_ == 5) {
+       return (rowlock.v1.Spent) outcome_;
+    }
+    return rowlock.v1.Spent.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -287,6 +332,9 @@ private static final long serialVersionUID = 0L;
     if (outcomeCase_ == 4) {
       output.writeMessage(4, (rowlock.v1.ClaimEnd) outcome_);
     }
+    if (outcomeCase_ == 5) {
+      output.writeMessage(5, (rowlock.v1.Spent) outcome_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -311,6 +359,10 @@ private static final long serialVersionUID = 0L;
     if (outcomeCase_ == 4) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(4, (rowlock.v1.ClaimEnd) outcome_);
+    }
+    if (outcomeCase_ == 5) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(5, (rowlock.v1.Spent) outcome_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -345,6 +397,10 @@ private static final long serialVersionUID = 0L;
         if (!getEnded()
             .equals(other.getEnded())) return false;
         break;
+      case 5:
+        if (!getSpent()
+            .equals(other.getSpent())) return false;
+        break;
       case 0:
       default:
     }
@@ -375,6 +431,10 @@ private static final long serialVersionUID = 0L;
       case 4:
         hash = (37 * hash) + ENDED_FIELD_NUMBER;
         hash = (53 * hash) + getEnded().hashCode();
+        break;
+      case 5:
+        hash = (37 * hash) + SPENT_FIELD_NUMBER;
+        hash = (53 * hash) + getSpent().hashCode();
         break;
       case 0:
       default:
@@ -526,6 +586,9 @@ private static final long serialVersionUID = 0L;
       if (endedBuilder_ != null) {
         endedBuilder_.clear();
       }
+      if (spentBuilder_ != null) {
+        spentBuilder_.clear();
+      }
       outcomeCase_ = 0;
       outcome_ = null;
       return this;
@@ -582,6 +645,10 @@ private static final long serialVersionUID = 0L;
       if (outcomeCase_ == 4 &&
           endedBuilder_ != null) {
         result.outcome_ = endedBuilder_.build();
+      }
+      if (outcomeCase_ == 5 &&
+          spentBuilder_ != null) {
+        result.outcome_ = spentBuilder_.build();
       }
     }
 
@@ -646,6 +713,10 @@ private static final long serialVersionUID = 0L;
           mergeEnded(other.getEnded());
           break;
         }
+        case SPENT: {
+          mergeSpent(other.getSpent());
+          break;
+        }
         case OUTCOME_NOT_SET: {
           break;
         }
@@ -704,6 +775,13 @@ private static final long serialVersionUID = 0L;
               outcomeCase_ = 4;
               break;
             } // case 34
+            case 42: {
+              input.readMessage(
+                  getSpentFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              outcomeCase_ = 5;
+              break;
+            } // case 42
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1446,6 +1524,184 @@ private static final long serialVersionUID = 0L;
       outcomeCase_ = 4;
       onChanged();
       return endedBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Spent, rowlock.v1.Spent.Builder, rowlock.v1.SpentOrBuilder> spentBuilder_;
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`).
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     * @return Whether the spent field is set.
+     */
+    @java.lang.Override
+    public boolean hasSpent() {
+      return outcomeCase_ == 5;
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`).
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     * @return The spent.
+     */
+    @java.lang.Override
+    public rowlock.v1.Spent getSpent() {
+      if (spentBuilder_ == null) {
+        if (outcomeCase_ == 5) {
+          return (rowlock.v1.Spent) outcome_;
+        }
+        return rowlock.v1.Spent.getDefaultInstance();
+      } else {
+        if (outcomeCase_ == 5) {
+          return spentBuilder_.getMessage();
+        }
+        return rowlock.v1.Spent.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`).
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    public Builder setSpent(rowlock.v1.Spent value) {
+      if (spentBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        outcome_ = value;
+        onChanged();
+      } else {
+        spentBuilder_.setMessage(value);
+      }
+      outcomeCase_ = 5;
+      return this;
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`).
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    public Builder setSpent(
+        rowlock.v1.Spent.Builder builderForValue) {
+      if (spentBuilder_ == null) {
+        outcome_ = builderForValue.build();
+        onChanged();
+      } else {
+        spentBuilder_.setMessage(builderForValue.build());
+      }
+      outcomeCase_ = 5;
+      return this;
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`).
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    public Builder mergeSpent(rowlock.v1.Spent value) {
+      if (spentBuilder_ == null) {
+        if (outcomeCase_ == 5 &&
+            outcome_ != rowlock.v1.Spent.getDefaultInstance()) {
+          outcome_ = rowlock.v1.Spent.newBuilder((rowlock.v1.Spent) outcome_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          outcome_ = value;
+        }
+        onChanged();
+      } else {
+        if (outcomeCase_ == 5) {
+          spentBuilder_.mergeFrom(value);
+        } else {
+          spentBuilder_.setMessage(value);
+        }
+      }
+      outcomeCase_ = 5;
+      return this;
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`).
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    public Builder clearSpent() {
+      if (spentBuilder_ == null) {
+        if (outcomeCase_ == 5) {
+          outcomeCase_ = 0;
+          outcome_ = null;
+          onChanged();
+        }
+      } else {
+        if (outcomeCase_ == 5) {
+          outcomeCase_ = 0;
+          outcome_ = null;
+        }
+        spentBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`).
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    public rowlock.v1.Spent.Builder getSpentBuilder() {
+      return getSpentFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`).
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.SpentOrBuilder getSpentOrBuilder() {
+      if ((outcomeCase_ == 5) && (spentBuilder_ != null)) {
+        return spentBuilder_.getMessageOrBuilder();
+      } else {
+        if (outcomeCase_ == 5) {
+          return (rowlock.v1.Spent) outcome_;
+        }
+        return rowlock.v1.Spent.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`).
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Spent, rowlock.v1.Spent.Builder, rowlock.v1.SpentOrBuilder> 
+        getSpentFieldBuilder() {
+      if (spentBuilder_ == null) {
+        if (!(outcomeCase_ == 5)) {
+          outcome_ = rowlock.v1.Spent.getDefaultInstance();
+        }
+        spentBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.Spent, rowlock.v1.Spent.Builder, rowlock.v1.SpentOrBuilder>(
+                (rowlock.v1.Spent) outcome_,
+                getParentForChildren(),
+                isClean());
+        outcome_ = null;
+      }
+      outcomeCase_ = 5;
+      onChanged();
+      return spentBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -619,6 +619,21 @@ java.lang.String defaultValue) {
     }
   }
 
+  public static final int SPEND_ONLY_FIELD_NUMBER = 16;
+  private boolean spendOnly_ = false;
+  /**
+   * <pre>
+   * It only spends from the rate: see AcquireRequest.spend_only.
+   * </pre>
+   *
+   * <code>bool spend_only = 16;</code>
+   * @return The spendOnly.
+   */
+  @java.lang.Override
+  public boolean getSpendOnly() {
+    return spendOnly_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -680,6 +695,9 @@ java.lang.String defaultValue) {
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(replica_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 15, replica_);
+    }
+    if (spendOnly_ != false) {
+      output.writeBool(16, spendOnly_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -752,6 +770,10 @@ java.lang.String defaultValue) {
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(replica_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(15, replica_);
     }
+    if (spendOnly_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(16, spendOnly_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -807,6 +829,8 @@ java.lang.String defaultValue) {
     }
     if (!getReplica()
         .equals(other.getReplica())) return false;
+    if (getSpendOnly()
+        != other.getSpendOnly()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -861,6 +885,9 @@ java.lang.String defaultValue) {
     }
     hash = (37 * hash) + REPLICA_FIELD_NUMBER;
     hash = (53 * hash) + getReplica().hashCode();
+    hash = (37 * hash) + SPEND_ONLY_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getSpendOnly());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1058,6 +1085,7 @@ java.lang.String defaultValue) {
         endBuilder_ = null;
       }
       replica_ = "";
+      spendOnly_ = false;
       return this;
     }
 
@@ -1149,6 +1177,9 @@ java.lang.String defaultValue) {
       }
       if (((from_bitField0_ & 0x00004000) != 0)) {
         result.replica_ = replica_;
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.spendOnly_ = spendOnly_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1249,6 +1280,9 @@ java.lang.String defaultValue) {
         replica_ = other.replica_;
         bitField0_ |= 0x00004000;
         onChanged();
+      }
+      if (other.getSpendOnly() != false) {
+        setSpendOnly(other.getSpendOnly());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1363,6 +1397,11 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00004000;
               break;
             } // case 122
+            case 128: {
+              spendOnly_ = input.readBool();
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 128
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2877,6 +2916,50 @@ java.lang.String defaultValue) {
       checkByteStringIsUtf8(value);
       replica_ = value;
       bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+
+    private boolean spendOnly_ ;
+    /**
+     * <pre>
+     * It only spends from the rate: see AcquireRequest.spend_only.
+     * </pre>
+     *
+     * <code>bool spend_only = 16;</code>
+     * @return The spendOnly.
+     */
+    @java.lang.Override
+    public boolean getSpendOnly() {
+      return spendOnly_;
+    }
+    /**
+     * <pre>
+     * It only spends from the rate: see AcquireRequest.spend_only.
+     * </pre>
+     *
+     * <code>bool spend_only = 16;</code>
+     * @param value The spendOnly to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSpendOnly(boolean value) {
+
+      spendOnly_ = value;
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * It only spends from the rate: see AcquireRequest.spend_only.
+     * </pre>
+     *
+     * <code>bool spend_only = 16;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSpendOnly() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      spendOnly_ = false;
       onChanged();
       return this;
     }

@@ -337,4 +337,14 @@ java.lang.String defaultValue);
    */
   com.google.protobuf.ByteString
       getReplicaBytes();
+
+  /**
+   * <pre>
+   * It only spends from the rate: see AcquireRequest.spend_only.
+   * </pre>
+   *
+   * <code>bool spend_only = 16;</code>
+   * @return The spendOnly.
+   */
+  boolean getSpendOnly();
 }

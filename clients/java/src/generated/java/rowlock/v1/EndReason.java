@@ -73,8 +73,8 @@ public enum EndReason
   END_REASON_TIMED_OUT(6),
   /**
    * <pre>
-   * The limit was lowered during the wait and is below the permits asked for. The claim ends only when it is first in the
-   * queue: until then the limit may rise again.
+   * The limit, or the burst of the rate, was lowered during the wait and is below the permits asked for. The claim ends only
+   * when it is first in the queue: until then it may rise again.
    * </pre>
    *
    * <code>END_REASON_NEVER_FITS = 7;</code>
@@ -96,6 +96,15 @@ public enum EndReason
    * <code>END_REASON_STATUS_MISMATCH = 9;</code>
    */
   END_REASON_STATUS_MISMATCH(9),
+  /**
+   * <pre>
+   * It was granted, and ended with its grant, as its spend_only asked. Acquire and WaitInQueue answer it with Spent, and
+   * never with a ClaimEnd.
+   * </pre>
+   *
+   * <code>END_REASON_SPENT = 10;</code>
+   */
+  END_REASON_SPENT(10),
   UNRECOGNIZED(-1),
   ;
 
@@ -159,8 +168,8 @@ public enum EndReason
   public static final int END_REASON_TIMED_OUT_VALUE = 6;
   /**
    * <pre>
-   * The limit was lowered during the wait and is below the permits asked for. The claim ends only when it is first in the
-   * queue: until then the limit may rise again.
+   * The limit, or the burst of the rate, was lowered during the wait and is below the permits asked for. The claim ends only
+   * when it is first in the queue: until then it may rise again.
    * </pre>
    *
    * <code>END_REASON_NEVER_FITS = 7;</code>
@@ -182,6 +191,15 @@ public enum EndReason
    * <code>END_REASON_STATUS_MISMATCH = 9;</code>
    */
   public static final int END_REASON_STATUS_MISMATCH_VALUE = 9;
+  /**
+   * <pre>
+   * It was granted, and ended with its grant, as its spend_only asked. Acquire and WaitInQueue answer it with Spent, and
+   * never with a ClaimEnd.
+   * </pre>
+   *
+   * <code>END_REASON_SPENT = 10;</code>
+   */
+  public static final int END_REASON_SPENT_VALUE = 10;
 
 
   public final int getNumber() {
@@ -218,6 +236,7 @@ public enum EndReason
       case 7: return END_REASON_NEVER_FITS;
       case 8: return END_REASON_EXHAUSTED;
       case 9: return END_REASON_STATUS_MISMATCH;
+      case 10: return END_REASON_SPENT;
       default: return null;
     }
   }

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * A limit before and after.
+ * A limit and a rate before and after. What the change left alone is the same in both.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.LimitChange}
@@ -98,6 +98,82 @@ private static final long serialVersionUID = 0L;
     return to_;
   }
 
+  public static final int RATE_FROM_FIELD_NUMBER = 3;
+  private rowlock.v1.Rate rateFrom_;
+  /**
+   * <pre>
+   * Unset: no rate was set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate_from = 3;</code>
+   * @return Whether the rateFrom field is set.
+   */
+  @java.lang.Override
+  public boolean hasRateFrom() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * Unset: no rate was set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate_from = 3;</code>
+   * @return The rateFrom.
+   */
+  @java.lang.Override
+  public rowlock.v1.Rate getRateFrom() {
+    return rateFrom_ == null ? rowlock.v1.Rate.getDefaultInstance() : rateFrom_;
+  }
+  /**
+   * <pre>
+   * Unset: no rate was set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate_from = 3;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.RateOrBuilder getRateFromOrBuilder() {
+    return rateFrom_ == null ? rowlock.v1.Rate.getDefaultInstance() : rateFrom_;
+  }
+
+  public static final int RATE_TO_FIELD_NUMBER = 4;
+  private rowlock.v1.Rate rateTo_;
+  /**
+   * <pre>
+   * Unset: no rate is set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate_to = 4;</code>
+   * @return Whether the rateTo field is set.
+   */
+  @java.lang.Override
+  public boolean hasRateTo() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * Unset: no rate is set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate_to = 4;</code>
+   * @return The rateTo.
+   */
+  @java.lang.Override
+  public rowlock.v1.Rate getRateTo() {
+    return rateTo_ == null ? rowlock.v1.Rate.getDefaultInstance() : rateTo_;
+  }
+  /**
+   * <pre>
+   * Unset: no rate is set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate_to = 4;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.RateOrBuilder getRateToOrBuilder() {
+    return rateTo_ == null ? rowlock.v1.Rate.getDefaultInstance() : rateTo_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -118,6 +194,12 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeUInt32(2, to_);
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(3, getRateFrom());
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(4, getRateTo());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -134,6 +216,14 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeUInt32Size(2, to_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(3, getRateFrom());
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(4, getRateTo());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -160,6 +250,16 @@ private static final long serialVersionUID = 0L;
       if (getTo()
           != other.getTo()) return false;
     }
+    if (hasRateFrom() != other.hasRateFrom()) return false;
+    if (hasRateFrom()) {
+      if (!getRateFrom()
+          .equals(other.getRateFrom())) return false;
+    }
+    if (hasRateTo() != other.hasRateTo()) return false;
+    if (hasRateTo()) {
+      if (!getRateTo()
+          .equals(other.getRateTo())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -178,6 +278,14 @@ private static final long serialVersionUID = 0L;
     if (hasTo()) {
       hash = (37 * hash) + TO_FIELD_NUMBER;
       hash = (53 * hash) + getTo();
+    }
+    if (hasRateFrom()) {
+      hash = (37 * hash) + RATE_FROM_FIELD_NUMBER;
+      hash = (53 * hash) + getRateFrom().hashCode();
+    }
+    if (hasRateTo()) {
+      hash = (37 * hash) + RATE_TO_FIELD_NUMBER;
+      hash = (53 * hash) + getRateTo().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -278,7 +386,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A limit before and after.
+   * A limit and a rate before and after. What the change left alone is the same in both.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.LimitChange}
@@ -302,13 +410,20 @@ private static final long serialVersionUID = 0L;
 
     // Construct using rowlock.v1.LimitChange.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessageV3
+              .alwaysUseFieldBuilders) {
+        getRateFromFieldBuilder();
+        getRateToFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -316,6 +431,16 @@ private static final long serialVersionUID = 0L;
       bitField0_ = 0;
       from_ = 0;
       to_ = 0;
+      rateFrom_ = null;
+      if (rateFromBuilder_ != null) {
+        rateFromBuilder_.dispose();
+        rateFromBuilder_ = null;
+      }
+      rateTo_ = null;
+      if (rateToBuilder_ != null) {
+        rateToBuilder_.dispose();
+        rateToBuilder_ = null;
+      }
       return this;
     }
 
@@ -357,6 +482,18 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000002) != 0)) {
         result.to_ = to_;
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.rateFrom_ = rateFromBuilder_ == null
+            ? rateFrom_
+            : rateFromBuilder_.build();
+        to_bitField0_ |= 0x00000004;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.rateTo_ = rateToBuilder_ == null
+            ? rateTo_
+            : rateToBuilder_.build();
+        to_bitField0_ |= 0x00000008;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -411,6 +548,12 @@ private static final long serialVersionUID = 0L;
       if (other.hasTo()) {
         setTo(other.getTo());
       }
+      if (other.hasRateFrom()) {
+        mergeRateFrom(other.getRateFrom());
+      }
+      if (other.hasRateTo()) {
+        mergeRateTo(other.getRateTo());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -447,6 +590,20 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000002;
               break;
             } // case 16
+            case 26: {
+              input.readMessage(
+                  getRateFromFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 26
+            case 34: {
+              input.readMessage(
+                  getRateToFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 34
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -574,6 +731,320 @@ private static final long serialVersionUID = 0L;
       to_ = 0;
       onChanged();
       return this;
+    }
+
+    private rowlock.v1.Rate rateFrom_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder> rateFromBuilder_;
+    /**
+     * <pre>
+     * Unset: no rate was set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_from = 3;</code>
+     * @return Whether the rateFrom field is set.
+     */
+    public boolean hasRateFrom() {
+      return ((bitField0_ & 0x00000004) != 0);
+    }
+    /**
+     * <pre>
+     * Unset: no rate was set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_from = 3;</code>
+     * @return The rateFrom.
+     */
+    public rowlock.v1.Rate getRateFrom() {
+      if (rateFromBuilder_ == null) {
+        return rateFrom_ == null ? rowlock.v1.Rate.getDefaultInstance() : rateFrom_;
+      } else {
+        return rateFromBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Unset: no rate was set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_from = 3;</code>
+     */
+    public Builder setRateFrom(rowlock.v1.Rate value) {
+      if (rateFromBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        rateFrom_ = value;
+      } else {
+        rateFromBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no rate was set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_from = 3;</code>
+     */
+    public Builder setRateFrom(
+        rowlock.v1.Rate.Builder builderForValue) {
+      if (rateFromBuilder_ == null) {
+        rateFrom_ = builderForValue.build();
+      } else {
+        rateFromBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no rate was set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_from = 3;</code>
+     */
+    public Builder mergeRateFrom(rowlock.v1.Rate value) {
+      if (rateFromBuilder_ == null) {
+        if (((bitField0_ & 0x00000004) != 0) &&
+          rateFrom_ != null &&
+          rateFrom_ != rowlock.v1.Rate.getDefaultInstance()) {
+          getRateFromBuilder().mergeFrom(value);
+        } else {
+          rateFrom_ = value;
+        }
+      } else {
+        rateFromBuilder_.mergeFrom(value);
+      }
+      if (rateFrom_ != null) {
+        bitField0_ |= 0x00000004;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no rate was set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_from = 3;</code>
+     */
+    public Builder clearRateFrom() {
+      bitField0_ = (bitField0_ & ~0x00000004);
+      rateFrom_ = null;
+      if (rateFromBuilder_ != null) {
+        rateFromBuilder_.dispose();
+        rateFromBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no rate was set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_from = 3;</code>
+     */
+    public rowlock.v1.Rate.Builder getRateFromBuilder() {
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return getRateFromFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Unset: no rate was set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_from = 3;</code>
+     */
+    public rowlock.v1.RateOrBuilder getRateFromOrBuilder() {
+      if (rateFromBuilder_ != null) {
+        return rateFromBuilder_.getMessageOrBuilder();
+      } else {
+        return rateFrom_ == null ?
+            rowlock.v1.Rate.getDefaultInstance() : rateFrom_;
+      }
+    }
+    /**
+     * <pre>
+     * Unset: no rate was set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_from = 3;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder> 
+        getRateFromFieldBuilder() {
+      if (rateFromBuilder_ == null) {
+        rateFromBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder>(
+                getRateFrom(),
+                getParentForChildren(),
+                isClean());
+        rateFrom_ = null;
+      }
+      return rateFromBuilder_;
+    }
+
+    private rowlock.v1.Rate rateTo_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder> rateToBuilder_;
+    /**
+     * <pre>
+     * Unset: no rate is set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_to = 4;</code>
+     * @return Whether the rateTo field is set.
+     */
+    public boolean hasRateTo() {
+      return ((bitField0_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * Unset: no rate is set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_to = 4;</code>
+     * @return The rateTo.
+     */
+    public rowlock.v1.Rate getRateTo() {
+      if (rateToBuilder_ == null) {
+        return rateTo_ == null ? rowlock.v1.Rate.getDefaultInstance() : rateTo_;
+      } else {
+        return rateToBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Unset: no rate is set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_to = 4;</code>
+     */
+    public Builder setRateTo(rowlock.v1.Rate value) {
+      if (rateToBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        rateTo_ = value;
+      } else {
+        rateToBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no rate is set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_to = 4;</code>
+     */
+    public Builder setRateTo(
+        rowlock.v1.Rate.Builder builderForValue) {
+      if (rateToBuilder_ == null) {
+        rateTo_ = builderForValue.build();
+      } else {
+        rateToBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no rate is set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_to = 4;</code>
+     */
+    public Builder mergeRateTo(rowlock.v1.Rate value) {
+      if (rateToBuilder_ == null) {
+        if (((bitField0_ & 0x00000008) != 0) &&
+          rateTo_ != null &&
+          rateTo_ != rowlock.v1.Rate.getDefaultInstance()) {
+          getRateToBuilder().mergeFrom(value);
+        } else {
+          rateTo_ = value;
+        }
+      } else {
+        rateToBuilder_.mergeFrom(value);
+      }
+      if (rateTo_ != null) {
+        bitField0_ |= 0x00000008;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no rate is set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_to = 4;</code>
+     */
+    public Builder clearRateTo() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      rateTo_ = null;
+      if (rateToBuilder_ != null) {
+        rateToBuilder_.dispose();
+        rateToBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Unset: no rate is set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_to = 4;</code>
+     */
+    public rowlock.v1.Rate.Builder getRateToBuilder() {
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return getRateToFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Unset: no rate is set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_to = 4;</code>
+     */
+    public rowlock.v1.RateOrBuilder getRateToOrBuilder() {
+      if (rateToBuilder_ != null) {
+        return rateToBuilder_.getMessageOrBuilder();
+      } else {
+        return rateTo_ == null ?
+            rowlock.v1.Rate.getDefaultInstance() : rateTo_;
+      }
+    }
+    /**
+     * <pre>
+     * Unset: no rate is set.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate_to = 4;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder> 
+        getRateToFieldBuilder() {
+      if (rateToBuilder_ == null) {
+        rateToBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder>(
+                getRateTo(),
+                getParentForChildren(),
+                isClean());
+        rateTo_ = null;
+      }
+      return rateToBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

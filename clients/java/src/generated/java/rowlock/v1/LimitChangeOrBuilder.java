@@ -45,4 +45,58 @@ public interface LimitChangeOrBuilder extends
    * @return The to.
    */
   int getTo();
+
+  /**
+   * <pre>
+   * Unset: no rate was set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate_from = 3;</code>
+   * @return Whether the rateFrom field is set.
+   */
+  boolean hasRateFrom();
+  /**
+   * <pre>
+   * Unset: no rate was set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate_from = 3;</code>
+   * @return The rateFrom.
+   */
+  rowlock.v1.Rate getRateFrom();
+  /**
+   * <pre>
+   * Unset: no rate was set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate_from = 3;</code>
+   */
+  rowlock.v1.RateOrBuilder getRateFromOrBuilder();
+
+  /**
+   * <pre>
+   * Unset: no rate is set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate_to = 4;</code>
+   * @return Whether the rateTo field is set.
+   */
+  boolean hasRateTo();
+  /**
+   * <pre>
+   * Unset: no rate is set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate_to = 4;</code>
+   * @return The rateTo.
+   */
+  rowlock.v1.Rate getRateTo();
+  /**
+   * <pre>
+   * Unset: no rate is set.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate_to = 4;</code>
+   */
+  rowlock.v1.RateOrBuilder getRateToOrBuilder();
 }

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * A limit that SetLimit has set.
+ * A limit, a rate or both that SetLimit has set.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.LimitSetting}
@@ -44,6 +44,7 @@ private static final long serialVersionUID = 0L;
             rowlock.v1.LimitSetting.class, rowlock.v1.LimitSetting.Builder.class);
   }
 
+  private int bitField0_;
   private int targetCase_ = 0;
   @SuppressWarnings("serial")
   private java.lang.Object target_;
@@ -218,7 +219,7 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * Permits that may be held at once; 0 pauses.
+   * Permits that may be held at once; 0 pauses. See rate_only.
    * </pre>
    *
    * <code>uint32 limit = 3;</code>
@@ -249,7 +250,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object reason_ = "";
   /**
    * <pre>
-   * The reason for the change.
+   * The reason for the last change.
    * </pre>
    *
    * <code>string reason = 5;</code>
@@ -270,7 +271,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The reason for the change.
+   * The reason for the last change.
    * </pre>
    *
    * <code>string reason = 5;</code>
@@ -289,6 +290,59 @@ private static final long serialVersionUID = 0L;
     } else {
       return (com.google.protobuf.ByteString) ref;
     }
+  }
+
+  public static final int RATE_FIELD_NUMBER = 6;
+  private rowlock.v1.Rate rate_;
+  /**
+   * <pre>
+   * The rate; unset: this setting has none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 6;</code>
+   * @return Whether the rate field is set.
+   */
+  @java.lang.Override
+  public boolean hasRate() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * The rate; unset: this setting has none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 6;</code>
+   * @return The rate.
+   */
+  @java.lang.Override
+  public rowlock.v1.Rate getRate() {
+    return rate_ == null ? rowlock.v1.Rate.getDefaultInstance() : rate_;
+  }
+  /**
+   * <pre>
+   * The rate; unset: this setting has none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 6;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.RateOrBuilder getRateOrBuilder() {
+    return rate_ == null ? rowlock.v1.Rate.getDefaultInstance() : rate_;
+  }
+
+  public static final int RATE_ONLY_FIELD_NUMBER = 7;
+  private boolean rateOnly_ = false;
+  /**
+   * <pre>
+   * The setting has a rate and no limit: `limit` is 0 and means nothing.
+   * </pre>
+   *
+   * <code>bool rate_only = 7;</code>
+   * @return The rateOnly.
+   */
+  @java.lang.Override
+  public boolean getRateOnly() {
+    return rateOnly_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -320,6 +374,12 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 5, reason_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(6, getRate());
+    }
+    if (rateOnly_ != false) {
+      output.writeBool(7, rateOnly_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -346,6 +406,14 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(5, reason_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(6, getRate());
+    }
+    if (rateOnly_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(7, rateOnly_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -367,6 +435,13 @@ private static final long serialVersionUID = 0L;
         != other.getVersion()) return false;
     if (!getReason()
         .equals(other.getReason())) return false;
+    if (hasRate() != other.hasRate()) return false;
+    if (hasRate()) {
+      if (!getRate()
+          .equals(other.getRate())) return false;
+    }
+    if (getRateOnly()
+        != other.getRateOnly()) return false;
     if (!getTargetCase().equals(other.getTargetCase())) return false;
     switch (targetCase_) {
       case 1:
@@ -398,6 +473,13 @@ private static final long serialVersionUID = 0L;
         getVersion());
     hash = (37 * hash) + REASON_FIELD_NUMBER;
     hash = (53 * hash) + getReason().hashCode();
+    if (hasRate()) {
+      hash = (37 * hash) + RATE_FIELD_NUMBER;
+      hash = (53 * hash) + getRate().hashCode();
+    }
+    hash = (37 * hash) + RATE_ONLY_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getRateOnly());
     switch (targetCase_) {
       case 1:
         hash = (37 * hash) + NAME_FIELD_NUMBER;
@@ -509,7 +591,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * A limit that SetLimit has set.
+   * A limit, a rate or both that SetLimit has set.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.LimitSetting}
@@ -533,13 +615,19 @@ private static final long serialVersionUID = 0L;
 
     // Construct using rowlock.v1.LimitSetting.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessageV3
+              .alwaysUseFieldBuilders) {
+        getRateFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -548,6 +636,12 @@ private static final long serialVersionUID = 0L;
       limit_ = 0;
       version_ = 0L;
       reason_ = "";
+      rate_ = null;
+      if (rateBuilder_ != null) {
+        rateBuilder_.dispose();
+        rateBuilder_ = null;
+      }
+      rateOnly_ = false;
       targetCase_ = 0;
       target_ = null;
       return this;
@@ -593,6 +687,17 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.reason_ = reason_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.rate_ = rateBuilder_ == null
+            ? rate_
+            : rateBuilder_.build();
+        to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.rateOnly_ = rateOnly_;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     private void buildPartialOneofs(rowlock.v1.LimitSetting result) {
@@ -654,6 +759,12 @@ private static final long serialVersionUID = 0L;
         reason_ = other.reason_;
         bitField0_ |= 0x00000010;
         onChanged();
+      }
+      if (other.hasRate()) {
+        mergeRate(other.getRate());
+      }
+      if (other.getRateOnly() != false) {
+        setRateOnly(other.getRateOnly());
       }
       switch (other.getTargetCase()) {
         case NAME: {
@@ -725,6 +836,18 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000010;
               break;
             } // case 42
+            case 50: {
+              input.readMessage(
+                  getRateFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 50
+            case 56: {
+              rateOnly_ = input.readBool();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 56
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -994,7 +1117,7 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * Permits that may be held at once; 0 pauses.
+     * Permits that may be held at once; 0 pauses. See rate_only.
      * </pre>
      *
      * <code>uint32 limit = 3;</code>
@@ -1006,7 +1129,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits that may be held at once; 0 pauses.
+     * Permits that may be held at once; 0 pauses. See rate_only.
      * </pre>
      *
      * <code>uint32 limit = 3;</code>
@@ -1022,7 +1145,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Permits that may be held at once; 0 pauses.
+     * Permits that may be held at once; 0 pauses. See rate_only.
      * </pre>
      *
      * <code>uint32 limit = 3;</code>
@@ -1082,7 +1205,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object reason_ = "";
     /**
      * <pre>
-     * The reason for the change.
+     * The reason for the last change.
      * </pre>
      *
      * <code>string reason = 5;</code>
@@ -1102,7 +1225,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The reason for the change.
+     * The reason for the last change.
      * </pre>
      *
      * <code>string reason = 5;</code>
@@ -1123,7 +1246,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The reason for the change.
+     * The reason for the last change.
      * </pre>
      *
      * <code>string reason = 5;</code>
@@ -1140,7 +1263,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The reason for the change.
+     * The reason for the last change.
      * </pre>
      *
      * <code>string reason = 5;</code>
@@ -1154,7 +1277,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The reason for the change.
+     * The reason for the last change.
      * </pre>
      *
      * <code>string reason = 5;</code>
@@ -1167,6 +1290,207 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       reason_ = value;
       bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+
+    private rowlock.v1.Rate rate_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder> rateBuilder_;
+    /**
+     * <pre>
+     * The rate; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 6;</code>
+     * @return Whether the rate field is set.
+     */
+    public boolean hasRate() {
+      return ((bitField0_ & 0x00000020) != 0);
+    }
+    /**
+     * <pre>
+     * The rate; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 6;</code>
+     * @return The rate.
+     */
+    public rowlock.v1.Rate getRate() {
+      if (rateBuilder_ == null) {
+        return rate_ == null ? rowlock.v1.Rate.getDefaultInstance() : rate_;
+      } else {
+        return rateBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The rate; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 6;</code>
+     */
+    public Builder setRate(rowlock.v1.Rate value) {
+      if (rateBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        rate_ = value;
+      } else {
+        rateBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 6;</code>
+     */
+    public Builder setRate(
+        rowlock.v1.Rate.Builder builderForValue) {
+      if (rateBuilder_ == null) {
+        rate_ = builderForValue.build();
+      } else {
+        rateBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 6;</code>
+     */
+    public Builder mergeRate(rowlock.v1.Rate value) {
+      if (rateBuilder_ == null) {
+        if (((bitField0_ & 0x00000020) != 0) &&
+          rate_ != null &&
+          rate_ != rowlock.v1.Rate.getDefaultInstance()) {
+          getRateBuilder().mergeFrom(value);
+        } else {
+          rate_ = value;
+        }
+      } else {
+        rateBuilder_.mergeFrom(value);
+      }
+      if (rate_ != null) {
+        bitField0_ |= 0x00000020;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 6;</code>
+     */
+    public Builder clearRate() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      rate_ = null;
+      if (rateBuilder_ != null) {
+        rateBuilder_.dispose();
+        rateBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 6;</code>
+     */
+    public rowlock.v1.Rate.Builder getRateBuilder() {
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return getRateFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The rate; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 6;</code>
+     */
+    public rowlock.v1.RateOrBuilder getRateOrBuilder() {
+      if (rateBuilder_ != null) {
+        return rateBuilder_.getMessageOrBuilder();
+      } else {
+        return rate_ == null ?
+            rowlock.v1.Rate.getDefaultInstance() : rate_;
+      }
+    }
+    /**
+     * <pre>
+     * The rate; unset: this setting has none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 6;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder> 
+        getRateFieldBuilder() {
+      if (rateBuilder_ == null) {
+        rateBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder>(
+                getRate(),
+                getParentForChildren(),
+                isClean());
+        rate_ = null;
+      }
+      return rateBuilder_;
+    }
+
+    private boolean rateOnly_ ;
+    /**
+     * <pre>
+     * The setting has a rate and no limit: `limit` is 0 and means nothing.
+     * </pre>
+     *
+     * <code>bool rate_only = 7;</code>
+     * @return The rateOnly.
+     */
+    @java.lang.Override
+    public boolean getRateOnly() {
+      return rateOnly_;
+    }
+    /**
+     * <pre>
+     * The setting has a rate and no limit: `limit` is 0 and means nothing.
+     * </pre>
+     *
+     * <code>bool rate_only = 7;</code>
+     * @param value The rateOnly to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRateOnly(boolean value) {
+
+      rateOnly_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The setting has a rate and no limit: `limit` is 0 and means nothing.
+     * </pre>
+     *
+     * <code>bool rate_only = 7;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRateOnly() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      rateOnly_ = false;
       onChanged();
       return this;
     }

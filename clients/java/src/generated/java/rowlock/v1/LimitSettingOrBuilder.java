@@ -68,7 +68,7 @@ public interface LimitSettingOrBuilder extends
 
   /**
    * <pre>
-   * Permits that may be held at once; 0 pauses.
+   * Permits that may be held at once; 0 pauses. See rate_only.
    * </pre>
    *
    * <code>uint32 limit = 3;</code>
@@ -88,7 +88,7 @@ public interface LimitSettingOrBuilder extends
 
   /**
    * <pre>
-   * The reason for the change.
+   * The reason for the last change.
    * </pre>
    *
    * <code>string reason = 5;</code>
@@ -97,7 +97,7 @@ public interface LimitSettingOrBuilder extends
   java.lang.String getReason();
   /**
    * <pre>
-   * The reason for the change.
+   * The reason for the last change.
    * </pre>
    *
    * <code>string reason = 5;</code>
@@ -105,6 +105,43 @@ public interface LimitSettingOrBuilder extends
    */
   com.google.protobuf.ByteString
       getReasonBytes();
+
+  /**
+   * <pre>
+   * The rate; unset: this setting has none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 6;</code>
+   * @return Whether the rate field is set.
+   */
+  boolean hasRate();
+  /**
+   * <pre>
+   * The rate; unset: this setting has none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 6;</code>
+   * @return The rate.
+   */
+  rowlock.v1.Rate getRate();
+  /**
+   * <pre>
+   * The rate; unset: this setting has none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 6;</code>
+   */
+  rowlock.v1.RateOrBuilder getRateOrBuilder();
+
+  /**
+   * <pre>
+   * The setting has a rate and no limit: `limit` is 0 and means nothing.
+   * </pre>
+   *
+   * <code>bool rate_only = 7;</code>
+   * @return The rateOnly.
+   */
+  boolean getRateOnly();
 
   rowlock.v1.LimitSetting.TargetCase getTargetCase();
 }

@@ -368,6 +368,44 @@ private static final long serialVersionUID = 0L;
     return record_ == null ? rowlock.v1.LockRecord.getDefaultInstance() : record_;
   }
 
+  public static final int RATE_FIELD_NUMBER = 11;
+  private rowlock.v1.RateInForce rate_;
+  /**
+   * <pre>
+   * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInForce rate = 11;</code>
+   * @return Whether the rate field is set.
+   */
+  @java.lang.Override
+  public boolean hasRate() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInForce rate = 11;</code>
+   * @return The rate.
+   */
+  @java.lang.Override
+  public rowlock.v1.RateInForce getRate() {
+    return rate_ == null ? rowlock.v1.RateInForce.getDefaultInstance() : rate_;
+  }
+  /**
+   * <pre>
+   * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInForce rate = 11;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.RateInForceOrBuilder getRateOrBuilder() {
+    return rate_ == null ? rowlock.v1.RateInForce.getDefaultInstance() : rate_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -411,6 +449,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(10, getRecord());
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(11, getRate());
     }
     getUnknownFields().writeTo(output);
   }
@@ -460,6 +501,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(10, getRecord());
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(11, getRate());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -500,6 +545,11 @@ private static final long serialVersionUID = 0L;
     if (hasRecord()) {
       if (!getRecord()
           .equals(other.getRecord())) return false;
+    }
+    if (hasRate() != other.hasRate()) return false;
+    if (hasRate()) {
+      if (!getRate()
+          .equals(other.getRate())) return false;
     }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
@@ -542,6 +592,10 @@ private static final long serialVersionUID = 0L;
     if (hasRecord()) {
       hash = (37 * hash) + RECORD_FIELD_NUMBER;
       hash = (53 * hash) + getRecord().hashCode();
+    }
+    if (hasRate()) {
+      hash = (37 * hash) + RATE_FIELD_NUMBER;
+      hash = (53 * hash) + getRate().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -681,6 +735,7 @@ private static final long serialVersionUID = 0L;
         getHoldersFieldBuilder();
         getWaitersFieldBuilder();
         getRecordFieldBuilder();
+        getRateFieldBuilder();
       }
     }
     @java.lang.Override
@@ -716,6 +771,11 @@ private static final long serialVersionUID = 0L;
       if (recordBuilder_ != null) {
         recordBuilder_.dispose();
         recordBuilder_ = null;
+      }
+      rate_ = null;
+      if (rateBuilder_ != null) {
+        rateBuilder_.dispose();
+        rateBuilder_ = null;
       }
       return this;
     }
@@ -802,6 +862,12 @@ private static final long serialVersionUID = 0L;
             ? record_
             : recordBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.rate_ = rateBuilder_ == null
+            ? rate_
+            : rateBuilder_.build();
+        to_bitField0_ |= 0x00000004;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -928,6 +994,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasRecord()) {
         mergeRecord(other.getRecord());
       }
+      if (other.hasRate()) {
+        mergeRate(other.getRate());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -1024,6 +1093,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000200;
               break;
             } // case 82
+            case 90: {
+              input.readMessage(
+                  getRateFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 90
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2292,6 +2368,163 @@ private static final long serialVersionUID = 0L;
         record_ = null;
       }
       return recordBuilder_;
+    }
+
+    private rowlock.v1.RateInForce rate_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.RateInForce, rowlock.v1.RateInForce.Builder, rowlock.v1.RateInForceOrBuilder> rateBuilder_;
+    /**
+     * <pre>
+     * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 11;</code>
+     * @return Whether the rate field is set.
+     */
+    public boolean hasRate() {
+      return ((bitField0_ & 0x00000400) != 0);
+    }
+    /**
+     * <pre>
+     * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 11;</code>
+     * @return The rate.
+     */
+    public rowlock.v1.RateInForce getRate() {
+      if (rateBuilder_ == null) {
+        return rate_ == null ? rowlock.v1.RateInForce.getDefaultInstance() : rate_;
+      } else {
+        return rateBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 11;</code>
+     */
+    public Builder setRate(rowlock.v1.RateInForce value) {
+      if (rateBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        rate_ = value;
+      } else {
+        rateBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 11;</code>
+     */
+    public Builder setRate(
+        rowlock.v1.RateInForce.Builder builderForValue) {
+      if (rateBuilder_ == null) {
+        rate_ = builderForValue.build();
+      } else {
+        rateBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 11;</code>
+     */
+    public Builder mergeRate(rowlock.v1.RateInForce value) {
+      if (rateBuilder_ == null) {
+        if (((bitField0_ & 0x00000400) != 0) &&
+          rate_ != null &&
+          rate_ != rowlock.v1.RateInForce.getDefaultInstance()) {
+          getRateBuilder().mergeFrom(value);
+        } else {
+          rate_ = value;
+        }
+      } else {
+        rateBuilder_.mergeFrom(value);
+      }
+      if (rate_ != null) {
+        bitField0_ |= 0x00000400;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 11;</code>
+     */
+    public Builder clearRate() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      rate_ = null;
+      if (rateBuilder_ != null) {
+        rateBuilder_.dispose();
+        rateBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 11;</code>
+     */
+    public rowlock.v1.RateInForce.Builder getRateBuilder() {
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return getRateFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 11;</code>
+     */
+    public rowlock.v1.RateInForceOrBuilder getRateOrBuilder() {
+      if (rateBuilder_ != null) {
+        return rateBuilder_.getMessageOrBuilder();
+      } else {
+        return rate_ == null ?
+            rowlock.v1.RateInForce.getDefaultInstance() : rate_;
+      }
+    }
+    /**
+     * <pre>
+     * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 11;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.RateInForce, rowlock.v1.RateInForce.Builder, rowlock.v1.RateInForceOrBuilder> 
+        getRateFieldBuilder() {
+      if (rateBuilder_ == null) {
+        rateBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.RateInForce, rowlock.v1.RateInForce.Builder, rowlock.v1.RateInForceOrBuilder>(
+                getRate(),
+                getParentForChildren(),
+                isClean());
+        rate_ = null;
+      }
+      return rateBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

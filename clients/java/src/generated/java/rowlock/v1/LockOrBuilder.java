@@ -220,4 +220,31 @@ public interface LockOrBuilder extends
    * <code>.rowlock.v1.LockRecord record = 10;</code>
    */
   rowlock.v1.LockRecordOrBuilder getRecordOrBuilder();
+
+  /**
+   * <pre>
+   * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInForce rate = 11;</code>
+   * @return Whether the rate field is set.
+   */
+  boolean hasRate();
+  /**
+   * <pre>
+   * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInForce rate = 11;</code>
+   * @return The rate.
+   */
+  rowlock.v1.RateInForce getRate();
+  /**
+   * <pre>
+   * The rate in force; unset: none, so the lock is granted as fast as it becomes free.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInForce rate = 11;</code>
+   */
+  rowlock.v1.RateInForceOrBuilder getRateOrBuilder();
 }

@@ -258,6 +258,21 @@ private static final long serialVersionUID = 0L;
     return maxWait_ == null ? com.google.protobuf.Duration.getDefaultInstance() : maxWait_;
   }
 
+  public static final int SPEND_ONLY_FIELD_NUMBER = 7;
+  private boolean spendOnly_ = false;
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>bool spend_only = 7;</code>
+   * @return The spendOnly.
+   */
+  @java.lang.Override
+  public boolean getSpendOnly() {
+    return spendOnly_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -290,6 +305,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(6, getMaxWait());
     }
+    if (spendOnly_ != false) {
+      output.writeBool(7, spendOnly_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -320,6 +338,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000002) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(6, getMaxWait());
+    }
+    if (spendOnly_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(7, spendOnly_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -353,6 +375,8 @@ private static final long serialVersionUID = 0L;
       if (!getMaxWait()
           .equals(other.getMaxWait())) return false;
     }
+    if (getSpendOnly()
+        != other.getSpendOnly()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -380,6 +404,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + MAX_WAIT_FIELD_NUMBER;
       hash = (53 * hash) + getMaxWait().hashCode();
     }
+    hash = (37 * hash) + SPEND_ONLY_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getSpendOnly());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -536,6 +563,7 @@ private static final long serialVersionUID = 0L;
         maxWaitBuilder_.dispose();
         maxWaitBuilder_ = null;
       }
+      spendOnly_ = false;
       return this;
     }
 
@@ -593,6 +621,9 @@ private static final long serialVersionUID = 0L;
             ? maxWait_
             : maxWaitBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.spendOnly_ = spendOnly_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -663,6 +694,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasMaxWait()) {
         mergeMaxWait(other.getMaxWait());
       }
+      if (other.getSpendOnly() != false) {
+        setSpendOnly(other.getSpendOnly());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -723,6 +757,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 56: {
+              spendOnly_ = input.readBool();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 56
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1353,6 +1392,50 @@ private static final long serialVersionUID = 0L;
         maxWait_ = null;
       }
       return maxWaitBuilder_;
+    }
+
+    private boolean spendOnly_ ;
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>bool spend_only = 7;</code>
+     * @return The spendOnly.
+     */
+    @java.lang.Override
+    public boolean getSpendOnly() {
+      return spendOnly_;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>bool spend_only = 7;</code>
+     * @param value The spendOnly to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSpendOnly(boolean value) {
+
+      spendOnly_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * See AcquireRequest.
+     * </pre>
+     *
+     * <code>bool spend_only = 7;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSpendOnly() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      spendOnly_ = false;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -130,4 +130,14 @@ public interface QueueRequestOrBuilder extends
    * <code>.google.protobuf.Duration max_wait = 6;</code>
    */
   com.google.protobuf.DurationOrBuilder getMaxWaitOrBuilder();
+
+  /**
+   * <pre>
+   * See AcquireRequest.
+   * </pre>
+   *
+   * <code>bool spend_only = 7;</code>
+   * @return The spendOnly.
+   */
+  boolean getSpendOnly();
 }

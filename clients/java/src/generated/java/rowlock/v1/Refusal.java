@@ -187,7 +187,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
    * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
    * servers see may differ by some milliseconds.
    * </pre>
@@ -202,7 +202,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
    * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
    * servers see may differ by some milliseconds.
    * </pre>
@@ -217,7 +217,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
    * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
    * servers see may differ by some milliseconds.
    * </pre>
@@ -233,8 +233,8 @@ private static final long serialVersionUID = 0L;
   private rowlock.v1.Limit limit_;
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-   * for PAUSED by a limit of 0.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+   * limit is too low, and for PAUSED by a limit of 0.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -246,8 +246,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-   * for PAUSED by a limit of 0.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+   * limit is too low, and for PAUSED by a limit of 0.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -259,8 +259,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-   * for PAUSED by a limit of 0.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+   * limit is too low, and for PAUSED by a limit of 0.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -317,6 +317,47 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int RATE_FIELD_NUMBER = 7;
+  private rowlock.v1.RateInForce rate_;
+  /**
+   * <pre>
+   * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+   * NEVER_FITS if its burst is too small.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInForce rate = 7;</code>
+   * @return Whether the rate field is set.
+   */
+  @java.lang.Override
+  public boolean hasRate() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+   * NEVER_FITS if its burst is too small.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInForce rate = 7;</code>
+   * @return The rate.
+   */
+  @java.lang.Override
+  public rowlock.v1.RateInForce getRate() {
+    return rate_ == null ? rowlock.v1.RateInForce.getDefaultInstance() : rate_;
+  }
+  /**
+   * <pre>
+   * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+   * NEVER_FITS if its burst is too small.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInForce rate = 7;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.RateInForceOrBuilder getRateOrBuilder() {
+    return rate_ == null ? rowlock.v1.RateInForce.getDefaultInstance() : rate_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -349,6 +390,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(status_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 6, status_);
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(7, getRate());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -379,6 +423,10 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(status_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(6, status_);
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(7, getRate());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -412,6 +460,11 @@ private static final long serialVersionUID = 0L;
     }
     if (!getStatus()
         .equals(other.getStatus())) return false;
+    if (hasRate() != other.hasRate()) return false;
+    if (hasRate()) {
+      if (!getRate()
+          .equals(other.getRate())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -441,6 +494,10 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + STATUS_FIELD_NUMBER;
     hash = (53 * hash) + getStatus().hashCode();
+    if (hasRate()) {
+      hash = (37 * hash) + RATE_FIELD_NUMBER;
+      hash = (53 * hash) + getRate().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -578,6 +635,7 @@ private static final long serialVersionUID = 0L;
         getHoldersFieldBuilder();
         getRetryAfterFieldBuilder();
         getLimitFieldBuilder();
+        getRateFieldBuilder();
       }
     }
     @java.lang.Override
@@ -604,6 +662,11 @@ private static final long serialVersionUID = 0L;
         limitBuilder_ = null;
       }
       status_ = "";
+      rate_ = null;
+      if (rateBuilder_ != null) {
+        rateBuilder_.dispose();
+        rateBuilder_ = null;
+      }
       return this;
     }
 
@@ -671,6 +734,12 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.status_ = status_;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.rate_ = rateBuilder_ == null
+            ? rate_
+            : rateBuilder_.build();
+        to_bitField0_ |= 0x00000004;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -764,6 +833,9 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000020;
         onChanged();
       }
+      if (other.hasRate()) {
+        mergeRate(other.getRate());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -832,6 +904,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 58: {
+              input.readMessage(
+                  getRateFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1332,7 +1411,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
      * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
      * servers see may differ by some milliseconds.
      * </pre>
@@ -1346,7 +1425,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
      * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
      * servers see may differ by some milliseconds.
      * </pre>
@@ -1364,7 +1443,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
      * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
      * servers see may differ by some milliseconds.
      * </pre>
@@ -1387,7 +1466,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
      * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
      * servers see may differ by some milliseconds.
      * </pre>
@@ -1408,7 +1487,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
      * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
      * servers see may differ by some milliseconds.
      * </pre>
@@ -1436,7 +1515,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
      * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
      * servers see may differ by some milliseconds.
      * </pre>
@@ -1456,7 +1535,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
      * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
      * servers see may differ by some milliseconds.
      * </pre>
@@ -1471,7 +1550,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
      * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
      * servers see may differ by some milliseconds.
      * </pre>
@@ -1489,7 +1568,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-     * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+     * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
      * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
      * servers see may differ by some milliseconds.
      * </pre>
@@ -1515,8 +1594,8 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.Limit, rowlock.v1.Limit.Builder, rowlock.v1.LimitOrBuilder> limitBuilder_;
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-     * for PAUSED by a limit of 0.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+     * limit is too low, and for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1527,8 +1606,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-     * for PAUSED by a limit of 0.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+     * limit is too low, and for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1543,8 +1622,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-     * for PAUSED by a limit of 0.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+     * limit is too low, and for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1564,8 +1643,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-     * for PAUSED by a limit of 0.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+     * limit is too low, and for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1583,8 +1662,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-     * for PAUSED by a limit of 0.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+     * limit is too low, and for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1609,8 +1688,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-     * for PAUSED by a limit of 0.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+     * limit is too low, and for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1627,8 +1706,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-     * for PAUSED by a limit of 0.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+     * limit is too low, and for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1640,8 +1719,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-     * for PAUSED by a limit of 0.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+     * limit is too low, and for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1656,8 +1735,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-     * for PAUSED by a limit of 0.
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+     * limit is too low, and for PAUSED by a limit of 0.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1766,6 +1845,172 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000020;
       onChanged();
       return this;
+    }
+
+    private rowlock.v1.RateInForce rate_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.RateInForce, rowlock.v1.RateInForce.Builder, rowlock.v1.RateInForceOrBuilder> rateBuilder_;
+    /**
+     * <pre>
+     * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+     * NEVER_FITS if its burst is too small.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 7;</code>
+     * @return Whether the rate field is set.
+     */
+    public boolean hasRate() {
+      return ((bitField0_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+     * NEVER_FITS if its burst is too small.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 7;</code>
+     * @return The rate.
+     */
+    public rowlock.v1.RateInForce getRate() {
+      if (rateBuilder_ == null) {
+        return rate_ == null ? rowlock.v1.RateInForce.getDefaultInstance() : rate_;
+      } else {
+        return rateBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+     * NEVER_FITS if its burst is too small.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 7;</code>
+     */
+    public Builder setRate(rowlock.v1.RateInForce value) {
+      if (rateBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        rate_ = value;
+      } else {
+        rateBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+     * NEVER_FITS if its burst is too small.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 7;</code>
+     */
+    public Builder setRate(
+        rowlock.v1.RateInForce.Builder builderForValue) {
+      if (rateBuilder_ == null) {
+        rate_ = builderForValue.build();
+      } else {
+        rateBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+     * NEVER_FITS if its burst is too small.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 7;</code>
+     */
+    public Builder mergeRate(rowlock.v1.RateInForce value) {
+      if (rateBuilder_ == null) {
+        if (((bitField0_ & 0x00000040) != 0) &&
+          rate_ != null &&
+          rate_ != rowlock.v1.RateInForce.getDefaultInstance()) {
+          getRateBuilder().mergeFrom(value);
+        } else {
+          rate_ = value;
+        }
+      } else {
+        rateBuilder_.mergeFrom(value);
+      }
+      if (rate_ != null) {
+        bitField0_ |= 0x00000040;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+     * NEVER_FITS if its burst is too small.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 7;</code>
+     */
+    public Builder clearRate() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      rate_ = null;
+      if (rateBuilder_ != null) {
+        rateBuilder_.dispose();
+        rateBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+     * NEVER_FITS if its burst is too small.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 7;</code>
+     */
+    public rowlock.v1.RateInForce.Builder getRateBuilder() {
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return getRateFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+     * NEVER_FITS if its burst is too small.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 7;</code>
+     */
+    public rowlock.v1.RateInForceOrBuilder getRateOrBuilder() {
+      if (rateBuilder_ != null) {
+        return rateBuilder_.getMessageOrBuilder();
+      } else {
+        return rate_ == null ?
+            rowlock.v1.RateInForce.getDefaultInstance() : rate_;
+      }
+    }
+    /**
+     * <pre>
+     * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+     * NEVER_FITS if its burst is too small.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInForce rate = 7;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.RateInForce, rowlock.v1.RateInForce.Builder, rowlock.v1.RateInForceOrBuilder> 
+        getRateFieldBuilder() {
+      if (rateBuilder_ == null) {
+        rateBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.RateInForce, rowlock.v1.RateInForce.Builder, rowlock.v1.RateInForceOrBuilder>(
+                getRate(),
+                getParentForChildren(),
+                isClean());
+        rate_ = null;
+      }
+      return rateBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

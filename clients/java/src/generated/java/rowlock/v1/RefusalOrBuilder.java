@@ -94,7 +94,7 @@ public interface RefusalOrBuilder extends
   /**
    * <pre>
    * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
    * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
    * servers see may differ by some milliseconds.
    * </pre>
@@ -106,7 +106,7 @@ public interface RefusalOrBuilder extends
   /**
    * <pre>
    * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
    * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
    * servers see may differ by some milliseconds.
    * </pre>
@@ -118,7 +118,7 @@ public interface RefusalOrBuilder extends
   /**
    * <pre>
    * When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
-   * of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
+   * of the database, until the lock's not_before (NOT_BEFORE), or until the rate allows the grant (RATE). A lease may be renewed or released earlier, and
    * not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
    * servers see may differ by some milliseconds.
    * </pre>
@@ -129,8 +129,8 @@ public interface RefusalOrBuilder extends
 
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-   * for PAUSED by a limit of 0.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+   * limit is too low, and for PAUSED by a limit of 0.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -139,8 +139,8 @@ public interface RefusalOrBuilder extends
   boolean hasLimit();
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-   * for PAUSED by a limit of 0.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+   * limit is too low, and for PAUSED by a limit of 0.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -149,8 +149,8 @@ public interface RefusalOrBuilder extends
   rowlock.v1.Limit getLimit();
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, and
-   * for PAUSED by a limit of 0.
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS if the
+   * limit is too low, and for PAUSED by a limit of 0.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -176,4 +176,34 @@ public interface RefusalOrBuilder extends
    */
   com.google.protobuf.ByteString
       getStatusBytes();
+
+  /**
+   * <pre>
+   * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+   * NEVER_FITS if its burst is too small.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInForce rate = 7;</code>
+   * @return Whether the rate field is set.
+   */
+  boolean hasRate();
+  /**
+   * <pre>
+   * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+   * NEVER_FITS if its burst is too small.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInForce rate = 7;</code>
+   * @return The rate.
+   */
+  rowlock.v1.RateInForce getRate();
+  /**
+   * <pre>
+   * The rate that is in the way, with its pattern and reason as far as the caller may see them; set for RATE, and for
+   * NEVER_FITS if its burst is too small.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInForce rate = 7;</code>
+   */
+  rowlock.v1.RateInForceOrBuilder getRateOrBuilder();
 }

@@ -58,7 +58,7 @@ public enum RefusalReason
   REFUSAL_REASON_QUEUE_FULL(4),
   /**
    * <pre>
-   * The caller asks for more permits than the limit, so a wait cannot help.
+   * The caller asks for more permits than the limit, or than the burst of the rate, so a wait cannot help.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>
@@ -80,6 +80,15 @@ public enum RefusalReason
    * <code>REFUSAL_REASON_STATUS_MISMATCH = 7;</code>
    */
   REFUSAL_REASON_STATUS_MISMATCH(7),
+  /**
+   * <pre>
+   * The claim fits beside the holders and nobody waits before it, but the lock's rate does not allow the grant yet;
+   * retry_after says when. Only for a request that does not wait; others are granted when that time comes.
+   * </pre>
+   *
+   * <code>REFUSAL_REASON_RATE = 8;</code>
+   */
+  REFUSAL_REASON_RATE(8),
   UNRECOGNIZED(-1),
   ;
 
@@ -128,7 +137,7 @@ public enum RefusalReason
   public static final int REFUSAL_REASON_QUEUE_FULL_VALUE = 4;
   /**
    * <pre>
-   * The caller asks for more permits than the limit, so a wait cannot help.
+   * The caller asks for more permits than the limit, or than the burst of the rate, so a wait cannot help.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>
@@ -150,6 +159,15 @@ public enum RefusalReason
    * <code>REFUSAL_REASON_STATUS_MISMATCH = 7;</code>
    */
   public static final int REFUSAL_REASON_STATUS_MISMATCH_VALUE = 7;
+  /**
+   * <pre>
+   * The claim fits beside the holders and nobody waits before it, but the lock's rate does not allow the grant yet;
+   * retry_after says when. Only for a request that does not wait; others are granted when that time comes.
+   * </pre>
+   *
+   * <code>REFUSAL_REASON_RATE = 8;</code>
+   */
+  public static final int REFUSAL_REASON_RATE_VALUE = 8;
 
 
   public final int getNumber() {
@@ -184,6 +202,7 @@ public enum RefusalReason
       case 5: return REFUSAL_REASON_NEVER_FITS;
       case 6: return REFUSAL_REASON_EXHAUSTED;
       case 7: return REFUSAL_REASON_STATUS_MISMATCH;
+      case 8: return REFUSAL_REASON_RATE;
       default: return null;
     }
   }

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * Which limit to set, and its value.
+ * Which limit, rate or both to set: at least one of new_limit and new_rate. What is not set stays.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.SetLimitRequest}
@@ -129,6 +129,48 @@ private static final long serialVersionUID = 0L;
         newLimitCase_);
   }
 
+  private int newRateCase_ = 0;
+  @SuppressWarnings("serial")
+  private java.lang.Object newRate_;
+  public enum NewRateCase
+      implements com.google.protobuf.Internal.EnumLite,
+          com.google.protobuf.AbstractMessage.InternalOneOfEnum {
+    RATE(7),
+    UNSET_RATE(8),
+    NEWRATE_NOT_SET(0);
+    private final int value;
+    private NewRateCase(int value) {
+      this.value = value;
+    }
+    /**
+     * @param value The number of the enum to look for.
+     * @return The enum associated with the given number.
+     * @deprecated Use {@link #forNumber(int)} instead.
+     */
+    @java.lang.Deprecated
+    public static NewRateCase valueOf(int value) {
+      return forNumber(value);
+    }
+
+    public static NewRateCase forNumber(int value) {
+      switch (value) {
+        case 7: return RATE;
+        case 8: return UNSET_RATE;
+        case 0: return NEWRATE_NOT_SET;
+        default: return null;
+      }
+    }
+    public int getNumber() {
+      return this.value;
+    }
+  };
+
+  public NewRateCase
+  getNewRateCase() {
+    return NewRateCase.forNumber(
+        newRateCase_);
+  }
+
   public static final int NAME_FIELD_NUMBER = 1;
   /**
    * <pre>
@@ -197,7 +239,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+   * limit applies, and the longest one that has a rate.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -209,7 +252,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+   * limit applies, and the longest one that has a rate.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -235,7 +279,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+   * limit applies, and the longest one that has a rate.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -406,6 +451,92 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int RATE_FIELD_NUMBER = 7;
+  /**
+   * <pre>
+   * This rate.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 7;</code>
+   * @return Whether the rate field is set.
+   */
+  @java.lang.Override
+  public boolean hasRate() {
+    return newRateCase_ == 7;
+  }
+  /**
+   * <pre>
+   * This rate.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 7;</code>
+   * @return The rate.
+   */
+  @java.lang.Override
+  public rowlock.v1.Rate getRate() {
+    if (newRateCase_ == 7) {
+       return (rowlock.v1.Rate) newRate_;
+    }
+    return rowlock.v1.Rate.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * This rate.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 7;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.RateOrBuilder getRateOrBuilder() {
+    if (newRateCase_ == 7) {
+       return (rowlock.v1.Rate) newRate_;
+    }
+    return rowlock.v1.Rate.getDefaultInstance();
+  }
+
+  public static final int UNSET_RATE_FIELD_NUMBER = 8;
+  /**
+   * <pre>
+   * Removes this setting, so that the rate of the next best pattern applies, or none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_rate = 8;</code>
+   * @return Whether the unsetRate field is set.
+   */
+  @java.lang.Override
+  public boolean hasUnsetRate() {
+    return newRateCase_ == 8;
+  }
+  /**
+   * <pre>
+   * Removes this setting, so that the rate of the next best pattern applies, or none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_rate = 8;</code>
+   * @return The unsetRate.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Empty getUnsetRate() {
+    if (newRateCase_ == 8) {
+       return (com.google.protobuf.Empty) newRate_;
+    }
+    return com.google.protobuf.Empty.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Removes this setting, so that the rate of the next best pattern applies, or none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_rate = 8;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.EmptyOrBuilder getUnsetRateOrBuilder() {
+    if (newRateCase_ == 8) {
+       return (com.google.protobuf.Empty) newRate_;
+    }
+    return com.google.protobuf.Empty.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -439,6 +570,12 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 6, reason_);
     }
+    if (newRateCase_ == 7) {
+      output.writeMessage(7, (rowlock.v1.Rate) newRate_);
+    }
+    if (newRateCase_ == 8) {
+      output.writeMessage(8, (com.google.protobuf.Empty) newRate_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -469,6 +606,14 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(reason_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(6, reason_);
+    }
+    if (newRateCase_ == 7) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(7, (rowlock.v1.Rate) newRate_);
+    }
+    if (newRateCase_ == 8) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(8, (com.google.protobuf.Empty) newRate_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -518,6 +663,19 @@ private static final long serialVersionUID = 0L;
       case 0:
       default:
     }
+    if (!getNewRateCase().equals(other.getNewRateCase())) return false;
+    switch (newRateCase_) {
+      case 7:
+        if (!getRate()
+            .equals(other.getRate())) return false;
+        break;
+      case 8:
+        if (!getUnsetRate()
+            .equals(other.getUnsetRate())) return false;
+        break;
+      case 0:
+      default:
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -556,6 +714,18 @@ private static final long serialVersionUID = 0L;
       case 4:
         hash = (37 * hash) + UNSET_LIMIT_FIELD_NUMBER;
         hash = (53 * hash) + getUnsetLimit().hashCode();
+        break;
+      case 0:
+      default:
+    }
+    switch (newRateCase_) {
+      case 7:
+        hash = (37 * hash) + RATE_FIELD_NUMBER;
+        hash = (53 * hash) + getRate().hashCode();
+        break;
+      case 8:
+        hash = (37 * hash) + UNSET_RATE_FIELD_NUMBER;
+        hash = (53 * hash) + getUnsetRate().hashCode();
         break;
       case 0:
       default:
@@ -659,7 +829,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Which limit to set, and its value.
+   * Which limit, rate or both to set: at least one of new_limit and new_rate. What is not set stays.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.SetLimitRequest}
@@ -700,10 +870,18 @@ private static final long serialVersionUID = 0L;
       }
       expectedVersion_ = 0L;
       reason_ = "";
+      if (rateBuilder_ != null) {
+        rateBuilder_.clear();
+      }
+      if (unsetRateBuilder_ != null) {
+        unsetRateBuilder_.clear();
+      }
       targetCase_ = 0;
       target_ = null;
       newLimitCase_ = 0;
       newLimit_ = null;
+      newRateCase_ = 0;
+      newRate_ = null;
       return this;
     }
 
@@ -757,6 +935,16 @@ private static final long serialVersionUID = 0L;
       if (newLimitCase_ == 4 &&
           unsetLimitBuilder_ != null) {
         result.newLimit_ = unsetLimitBuilder_.build();
+      }
+      result.newRateCase_ = newRateCase_;
+      result.newRate_ = this.newRate_;
+      if (newRateCase_ == 7 &&
+          rateBuilder_ != null) {
+        result.newRate_ = rateBuilder_.build();
+      }
+      if (newRateCase_ == 8 &&
+          unsetRateBuilder_ != null) {
+        result.newRate_ = unsetRateBuilder_.build();
       }
     }
 
@@ -842,6 +1030,19 @@ private static final long serialVersionUID = 0L;
           break;
         }
       }
+      switch (other.getNewRateCase()) {
+        case RATE: {
+          mergeRate(other.getRate());
+          break;
+        }
+        case UNSET_RATE: {
+          mergeUnsetRate(other.getUnsetRate());
+          break;
+        }
+        case NEWRATE_NOT_SET: {
+          break;
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -902,6 +1103,20 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 50
+            case 58: {
+              input.readMessage(
+                  getRateFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              newRateCase_ = 7;
+              break;
+            } // case 58
+            case 66: {
+              input.readMessage(
+                  getUnsetRateFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              newRateCase_ = 8;
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -943,6 +1158,21 @@ private static final long serialVersionUID = 0L;
     public Builder clearNewLimit() {
       newLimitCase_ = 0;
       newLimit_ = null;
+      onChanged();
+      return this;
+    }
+
+    private int newRateCase_ = 0;
+    private java.lang.Object newRate_;
+    public NewRateCase
+        getNewRateCase() {
+      return NewRateCase.forNumber(
+          newRateCase_);
+    }
+
+    public Builder clearNewRate() {
+      newRateCase_ = 0;
+      newRate_ = null;
       onChanged();
       return this;
     }
@@ -1069,7 +1299,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+     * limit applies, and the longest one that has a rate.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1082,7 +1313,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+     * limit applies, and the longest one that has a rate.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1109,7 +1341,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+     * limit applies, and the longest one that has a rate.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1137,7 +1370,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+     * limit applies, and the longest one that has a rate.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1155,7 +1389,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+     * limit applies, and the longest one that has a rate.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1172,7 +1407,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-     * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+     * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+     * limit applies, and the longest one that has a rate.
      * </pre>
      *
      * <code>string pattern = 2;</code>
@@ -1571,6 +1807,362 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000020;
       onChanged();
       return this;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder> rateBuilder_;
+    /**
+     * <pre>
+     * This rate.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     * @return Whether the rate field is set.
+     */
+    @java.lang.Override
+    public boolean hasRate() {
+      return newRateCase_ == 7;
+    }
+    /**
+     * <pre>
+     * This rate.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     * @return The rate.
+     */
+    @java.lang.Override
+    public rowlock.v1.Rate getRate() {
+      if (rateBuilder_ == null) {
+        if (newRateCase_ == 7) {
+          return (rowlock.v1.Rate) newRate_;
+        }
+        return rowlock.v1.Rate.getDefaultInstance();
+      } else {
+        if (newRateCase_ == 7) {
+          return rateBuilder_.getMessage();
+        }
+        return rowlock.v1.Rate.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * This rate.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    public Builder setRate(rowlock.v1.Rate value) {
+      if (rateBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        newRate_ = value;
+        onChanged();
+      } else {
+        rateBuilder_.setMessage(value);
+      }
+      newRateCase_ = 7;
+      return this;
+    }
+    /**
+     * <pre>
+     * This rate.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    public Builder setRate(
+        rowlock.v1.Rate.Builder builderForValue) {
+      if (rateBuilder_ == null) {
+        newRate_ = builderForValue.build();
+        onChanged();
+      } else {
+        rateBuilder_.setMessage(builderForValue.build());
+      }
+      newRateCase_ = 7;
+      return this;
+    }
+    /**
+     * <pre>
+     * This rate.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    public Builder mergeRate(rowlock.v1.Rate value) {
+      if (rateBuilder_ == null) {
+        if (newRateCase_ == 7 &&
+            newRate_ != rowlock.v1.Rate.getDefaultInstance()) {
+          newRate_ = rowlock.v1.Rate.newBuilder((rowlock.v1.Rate) newRate_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          newRate_ = value;
+        }
+        onChanged();
+      } else {
+        if (newRateCase_ == 7) {
+          rateBuilder_.mergeFrom(value);
+        } else {
+          rateBuilder_.setMessage(value);
+        }
+      }
+      newRateCase_ = 7;
+      return this;
+    }
+    /**
+     * <pre>
+     * This rate.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    public Builder clearRate() {
+      if (rateBuilder_ == null) {
+        if (newRateCase_ == 7) {
+          newRateCase_ = 0;
+          newRate_ = null;
+          onChanged();
+        }
+      } else {
+        if (newRateCase_ == 7) {
+          newRateCase_ = 0;
+          newRate_ = null;
+        }
+        rateBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * This rate.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    public rowlock.v1.Rate.Builder getRateBuilder() {
+      return getRateFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * This rate.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.RateOrBuilder getRateOrBuilder() {
+      if ((newRateCase_ == 7) && (rateBuilder_ != null)) {
+        return rateBuilder_.getMessageOrBuilder();
+      } else {
+        if (newRateCase_ == 7) {
+          return (rowlock.v1.Rate) newRate_;
+        }
+        return rowlock.v1.Rate.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * This rate.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder> 
+        getRateFieldBuilder() {
+      if (rateBuilder_ == null) {
+        if (!(newRateCase_ == 7)) {
+          newRate_ = rowlock.v1.Rate.getDefaultInstance();
+        }
+        rateBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder>(
+                (rowlock.v1.Rate) newRate_,
+                getParentForChildren(),
+                isClean());
+        newRate_ = null;
+      }
+      newRateCase_ = 7;
+      onChanged();
+      return rateBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder> unsetRateBuilder_;
+    /**
+     * <pre>
+     * Removes this setting, so that the rate of the next best pattern applies, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_rate = 8;</code>
+     * @return Whether the unsetRate field is set.
+     */
+    @java.lang.Override
+    public boolean hasUnsetRate() {
+      return newRateCase_ == 8;
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the rate of the next best pattern applies, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_rate = 8;</code>
+     * @return The unsetRate.
+     */
+    @java.lang.Override
+    public com.google.protobuf.Empty getUnsetRate() {
+      if (unsetRateBuilder_ == null) {
+        if (newRateCase_ == 8) {
+          return (com.google.protobuf.Empty) newRate_;
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      } else {
+        if (newRateCase_ == 8) {
+          return unsetRateBuilder_.getMessage();
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the rate of the next best pattern applies, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_rate = 8;</code>
+     */
+    public Builder setUnsetRate(com.google.protobuf.Empty value) {
+      if (unsetRateBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        newRate_ = value;
+        onChanged();
+      } else {
+        unsetRateBuilder_.setMessage(value);
+      }
+      newRateCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the rate of the next best pattern applies, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_rate = 8;</code>
+     */
+    public Builder setUnsetRate(
+        com.google.protobuf.Empty.Builder builderForValue) {
+      if (unsetRateBuilder_ == null) {
+        newRate_ = builderForValue.build();
+        onChanged();
+      } else {
+        unsetRateBuilder_.setMessage(builderForValue.build());
+      }
+      newRateCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the rate of the next best pattern applies, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_rate = 8;</code>
+     */
+    public Builder mergeUnsetRate(com.google.protobuf.Empty value) {
+      if (unsetRateBuilder_ == null) {
+        if (newRateCase_ == 8 &&
+            newRate_ != com.google.protobuf.Empty.getDefaultInstance()) {
+          newRate_ = com.google.protobuf.Empty.newBuilder((com.google.protobuf.Empty) newRate_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          newRate_ = value;
+        }
+        onChanged();
+      } else {
+        if (newRateCase_ == 8) {
+          unsetRateBuilder_.mergeFrom(value);
+        } else {
+          unsetRateBuilder_.setMessage(value);
+        }
+      }
+      newRateCase_ = 8;
+      return this;
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the rate of the next best pattern applies, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_rate = 8;</code>
+     */
+    public Builder clearUnsetRate() {
+      if (unsetRateBuilder_ == null) {
+        if (newRateCase_ == 8) {
+          newRateCase_ = 0;
+          newRate_ = null;
+          onChanged();
+        }
+      } else {
+        if (newRateCase_ == 8) {
+          newRateCase_ = 0;
+          newRate_ = null;
+        }
+        unsetRateBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the rate of the next best pattern applies, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_rate = 8;</code>
+     */
+    public com.google.protobuf.Empty.Builder getUnsetRateBuilder() {
+      return getUnsetRateFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the rate of the next best pattern applies, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_rate = 8;</code>
+     */
+    @java.lang.Override
+    public com.google.protobuf.EmptyOrBuilder getUnsetRateOrBuilder() {
+      if ((newRateCase_ == 8) && (unsetRateBuilder_ != null)) {
+        return unsetRateBuilder_.getMessageOrBuilder();
+      } else {
+        if (newRateCase_ == 8) {
+          return (com.google.protobuf.Empty) newRate_;
+        }
+        return com.google.protobuf.Empty.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Removes this setting, so that the rate of the next best pattern applies, or none.
+     * </pre>
+     *
+     * <code>.google.protobuf.Empty unset_rate = 8;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder> 
+        getUnsetRateFieldBuilder() {
+      if (unsetRateBuilder_ == null) {
+        if (!(newRateCase_ == 8)) {
+          newRate_ = com.google.protobuf.Empty.getDefaultInstance();
+        }
+        unsetRateBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Empty, com.google.protobuf.Empty.Builder, com.google.protobuf.EmptyOrBuilder>(
+                (com.google.protobuf.Empty) newRate_,
+                getParentForChildren(),
+                isClean());
+        newRate_ = null;
+      }
+      newRateCase_ = 8;
+      onChanged();
+      return unsetRateBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -40,7 +40,8 @@ public interface SetLimitRequestOrBuilder extends
   /**
    * <pre>
    * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+   * limit applies, and the longest one that has a rate.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -50,7 +51,8 @@ public interface SetLimitRequestOrBuilder extends
   /**
    * <pre>
    * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+   * limit applies, and the longest one that has a rate.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -60,7 +62,8 @@ public interface SetLimitRequestOrBuilder extends
   /**
    * <pre>
    * Every lock whose name begins with the part before the star: `etl/&#42;` or `*`. One star, at the end; at most 255
-   * bytes with it. Each matching name has this limit for itself. The longest matching pattern applies.
+   * bytes with it. Each matching name has this limit and this rate for itself. The longest matching pattern that has a
+   * limit applies, and the longest one that has a rate.
    * </pre>
    *
    * <code>string pattern = 2;</code>
@@ -154,7 +157,63 @@ public interface SetLimitRequestOrBuilder extends
   com.google.protobuf.ByteString
       getReasonBytes();
 
+  /**
+   * <pre>
+   * This rate.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 7;</code>
+   * @return Whether the rate field is set.
+   */
+  boolean hasRate();
+  /**
+   * <pre>
+   * This rate.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 7;</code>
+   * @return The rate.
+   */
+  rowlock.v1.Rate getRate();
+  /**
+   * <pre>
+   * This rate.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 7;</code>
+   */
+  rowlock.v1.RateOrBuilder getRateOrBuilder();
+
+  /**
+   * <pre>
+   * Removes this setting, so that the rate of the next best pattern applies, or none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_rate = 8;</code>
+   * @return Whether the unsetRate field is set.
+   */
+  boolean hasUnsetRate();
+  /**
+   * <pre>
+   * Removes this setting, so that the rate of the next best pattern applies, or none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_rate = 8;</code>
+   * @return The unsetRate.
+   */
+  com.google.protobuf.Empty getUnsetRate();
+  /**
+   * <pre>
+   * Removes this setting, so that the rate of the next best pattern applies, or none.
+   * </pre>
+   *
+   * <code>.google.protobuf.Empty unset_rate = 8;</code>
+   */
+  com.google.protobuf.EmptyOrBuilder getUnsetRateOrBuilder();
+
   rowlock.v1.SetLimitRequest.TargetCase getTargetCase();
 
   rowlock.v1.SetLimitRequest.NewLimitCase getNewLimitCase();
+
+  rowlock.v1.SetLimitRequest.NewRateCase getNewRateCase();
 }

@@ -6,7 +6,7 @@ package rowlock.v1;
 
 /**
  * <pre>
- * The limit after the change.
+ * The limit and the rate after the change.
  * </pre>
  *
  * Protobuf type {@code rowlock.v1.SetLimitResponse}
@@ -43,6 +43,7 @@ private static final long serialVersionUID = 0L;
             rowlock.v1.SetLimitResponse.class, rowlock.v1.SetLimitResponse.Builder.class);
   }
 
+  private int bitField0_;
   public static final int LIMIT_FIELD_NUMBER = 1;
   private int limit_ = 0;
   /**
@@ -136,6 +137,44 @@ private static final long serialVersionUID = 0L;
     return serversBehind_;
   }
 
+  public static final int RATE_FIELD_NUMBER = 7;
+  private rowlock.v1.Rate rate_;
+  /**
+   * <pre>
+   * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 7;</code>
+   * @return Whether the rate field is set.
+   */
+  @java.lang.Override
+  public boolean hasRate() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 7;</code>
+   * @return The rate.
+   */
+  @java.lang.Override
+  public rowlock.v1.Rate getRate() {
+    return rate_ == null ? rowlock.v1.Rate.getDefaultInstance() : rate_;
+  }
+  /**
+   * <pre>
+   * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 7;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.RateOrBuilder getRateOrBuilder() {
+    return rate_ == null ? rowlock.v1.Rate.getDefaultInstance() : rate_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -167,6 +206,9 @@ private static final long serialVersionUID = 0L;
     }
     if (serversBehind_ != 0) {
       output.writeUInt32(6, serversBehind_);
+    }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(7, getRate());
     }
     getUnknownFields().writeTo(output);
   }
@@ -201,6 +243,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeUInt32Size(6, serversBehind_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(7, getRate());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -228,6 +274,11 @@ private static final long serialVersionUID = 0L;
         != other.getDraining()) return false;
     if (getServersBehind()
         != other.getServersBehind()) return false;
+    if (hasRate() != other.hasRate()) return false;
+    if (hasRate()) {
+      if (!getRate()
+          .equals(other.getRate())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -255,6 +306,10 @@ private static final long serialVersionUID = 0L;
         getDraining());
     hash = (37 * hash) + SERVERS_BEHIND_FIELD_NUMBER;
     hash = (53 * hash) + getServersBehind();
+    if (hasRate()) {
+      hash = (37 * hash) + RATE_FIELD_NUMBER;
+      hash = (53 * hash) + getRate().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -354,7 +409,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limit after the change.
+   * The limit and the rate after the change.
    * </pre>
    *
    * Protobuf type {@code rowlock.v1.SetLimitResponse}
@@ -378,13 +433,19 @@ private static final long serialVersionUID = 0L;
 
     // Construct using rowlock.v1.SetLimitResponse.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessageV3
+              .alwaysUseFieldBuilders) {
+        getRateFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -396,6 +457,11 @@ private static final long serialVersionUID = 0L;
       waiterCount_ = 0L;
       draining_ = false;
       serversBehind_ = 0;
+      rate_ = null;
+      if (rateBuilder_ != null) {
+        rateBuilder_.dispose();
+        rateBuilder_ = null;
+      }
       return this;
     }
 
@@ -447,6 +513,14 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000020) != 0)) {
         result.serversBehind_ = serversBehind_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.rate_ = rateBuilder_ == null
+            ? rate_
+            : rateBuilder_.build();
+        to_bitField0_ |= 0x00000001;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -511,6 +585,9 @@ private static final long serialVersionUID = 0L;
       if (other.getServersBehind() != 0) {
         setServersBehind(other.getServersBehind());
       }
+      if (other.hasRate()) {
+        mergeRate(other.getRate());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -567,6 +644,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000020;
               break;
             } // case 48
+            case 58: {
+              input.readMessage(
+                  getRateFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 58
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -855,6 +939,163 @@ private static final long serialVersionUID = 0L;
       serversBehind_ = 0;
       onChanged();
       return this;
+    }
+
+    private rowlock.v1.Rate rate_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder> rateBuilder_;
+    /**
+     * <pre>
+     * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     * @return Whether the rate field is set.
+     */
+    public boolean hasRate() {
+      return ((bitField0_ & 0x00000040) != 0);
+    }
+    /**
+     * <pre>
+     * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     * @return The rate.
+     */
+    public rowlock.v1.Rate getRate() {
+      if (rateBuilder_ == null) {
+        return rate_ == null ? rowlock.v1.Rate.getDefaultInstance() : rate_;
+      } else {
+        return rateBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    public Builder setRate(rowlock.v1.Rate value) {
+      if (rateBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        rate_ = value;
+      } else {
+        rateBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    public Builder setRate(
+        rowlock.v1.Rate.Builder builderForValue) {
+      if (rateBuilder_ == null) {
+        rate_ = builderForValue.build();
+      } else {
+        rateBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    public Builder mergeRate(rowlock.v1.Rate value) {
+      if (rateBuilder_ == null) {
+        if (((bitField0_ & 0x00000040) != 0) &&
+          rate_ != null &&
+          rate_ != rowlock.v1.Rate.getDefaultInstance()) {
+          getRateBuilder().mergeFrom(value);
+        } else {
+          rate_ = value;
+        }
+      } else {
+        rateBuilder_.mergeFrom(value);
+      }
+      if (rate_ != null) {
+        bitField0_ |= 0x00000040;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    public Builder clearRate() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      rate_ = null;
+      if (rateBuilder_ != null) {
+        rateBuilder_.dispose();
+        rateBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    public rowlock.v1.Rate.Builder getRateBuilder() {
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return getRateFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    public rowlock.v1.RateOrBuilder getRateOrBuilder() {
+      if (rateBuilder_ != null) {
+        return rateBuilder_.getMessageOrBuilder();
+      } else {
+        return rate_ == null ?
+            rowlock.v1.Rate.getDefaultInstance() : rate_;
+      }
+    }
+    /**
+     * <pre>
+     * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Rate rate = 7;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder> 
+        getRateFieldBuilder() {
+      if (rateBuilder_ == null) {
+        rateBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.Rate, rowlock.v1.Rate.Builder, rowlock.v1.RateOrBuilder>(
+                getRate(),
+                getParentForChildren(),
+                isClean());
+        rate_ = null;
+      }
+      return rateBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

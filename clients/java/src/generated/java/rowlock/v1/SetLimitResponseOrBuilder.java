@@ -70,4 +70,31 @@ public interface SetLimitResponseOrBuilder extends
    * @return The serversBehind.
    */
   int getServersBehind();
+
+  /**
+   * <pre>
+   * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 7;</code>
+   * @return Whether the rate field is set.
+   */
+  boolean hasRate();
+  /**
+   * <pre>
+   * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 7;</code>
+   * @return The rate.
+   */
+  rowlock.v1.Rate getRate();
+  /**
+   * <pre>
+   * The rate in force for the name; for a pattern, the rate of names to which no other setting applies. Unset: none.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Rate rate = 7;</code>
+   */
+  rowlock.v1.RateOrBuilder getRateOrBuilder();
 }

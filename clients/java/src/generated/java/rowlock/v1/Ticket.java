@@ -264,6 +264,47 @@ private static final long serialVersionUID = 0L;
     return keptFor_ == null ? com.google.protobuf.Duration.getDefaultInstance() : keptFor_;
   }
 
+  public static final int RATE_WAIT_FIELD_NUMBER = 8;
+  private com.google.protobuf.Duration rateWait_;
+  /**
+   * <pre>
+   * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+   * rate, or this message does not say.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration rate_wait = 8;</code>
+   * @return Whether the rateWait field is set.
+   */
+  @java.lang.Override
+  public boolean hasRateWait() {
+    return ((bitField0_ & 0x00000004) != 0);
+  }
+  /**
+   * <pre>
+   * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+   * rate, or this message does not say.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration rate_wait = 8;</code>
+   * @return The rateWait.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Duration getRateWait() {
+    return rateWait_ == null ? com.google.protobuf.Duration.getDefaultInstance() : rateWait_;
+  }
+  /**
+   * <pre>
+   * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+   * rate, or this message does not say.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration rate_wait = 8;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.DurationOrBuilder getRateWaitOrBuilder() {
+    return rateWait_ == null ? com.google.protobuf.Duration.getDefaultInstance() : rateWait_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -298,6 +339,9 @@ private static final long serialVersionUID = 0L;
     }
     if (((bitField0_ & 0x00000002) != 0)) {
       output.writeMessage(7, getKeptFor());
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      output.writeMessage(8, getRateWait());
     }
     getUnknownFields().writeTo(output);
   }
@@ -334,6 +378,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, getKeptFor());
     }
+    if (((bitField0_ & 0x00000004) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(8, getRateWait());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -369,6 +417,11 @@ private static final long serialVersionUID = 0L;
       if (!getKeptFor()
           .equals(other.getKeptFor())) return false;
     }
+    if (hasRateWait() != other.hasRateWait()) return false;
+    if (hasRateWait()) {
+      if (!getRateWait()
+          .equals(other.getRateWait())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -398,6 +451,10 @@ private static final long serialVersionUID = 0L;
     if (hasKeptFor()) {
       hash = (37 * hash) + KEPT_FOR_FIELD_NUMBER;
       hash = (53 * hash) + getKeptFor().hashCode();
+    }
+    if (hasRateWait()) {
+      hash = (37 * hash) + RATE_WAIT_FIELD_NUMBER;
+      hash = (53 * hash) + getRateWait().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -535,6 +592,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         getWaitedFieldBuilder();
         getKeptForFieldBuilder();
+        getRateWaitFieldBuilder();
       }
     }
     @java.lang.Override
@@ -555,6 +613,11 @@ private static final long serialVersionUID = 0L;
       if (keptForBuilder_ != null) {
         keptForBuilder_.dispose();
         keptForBuilder_ = null;
+      }
+      rateWait_ = null;
+      if (rateWaitBuilder_ != null) {
+        rateWaitBuilder_.dispose();
+        rateWaitBuilder_ = null;
       }
       return this;
     }
@@ -616,6 +679,12 @@ private static final long serialVersionUID = 0L;
             ? keptFor_
             : keptForBuilder_.build();
         to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.rateWait_ = rateWaitBuilder_ == null
+            ? rateWait_
+            : rateWaitBuilder_.build();
+        to_bitField0_ |= 0x00000004;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -689,6 +758,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasKeptFor()) {
         mergeKeptFor(other.getKeptFor());
       }
+      if (other.hasRateWait()) {
+        mergeRateWait(other.getRateWait());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -754,6 +826,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 58
+            case 66: {
+              input.readMessage(
+                  getRateWaitFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1408,6 +1487,172 @@ private static final long serialVersionUID = 0L;
         keptFor_ = null;
       }
       return keptForBuilder_;
+    }
+
+    private com.google.protobuf.Duration rateWait_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> rateWaitBuilder_;
+    /**
+     * <pre>
+     * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+     * rate, or this message does not say.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration rate_wait = 8;</code>
+     * @return Whether the rateWait field is set.
+     */
+    public boolean hasRateWait() {
+      return ((bitField0_ & 0x00000080) != 0);
+    }
+    /**
+     * <pre>
+     * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+     * rate, or this message does not say.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration rate_wait = 8;</code>
+     * @return The rateWait.
+     */
+    public com.google.protobuf.Duration getRateWait() {
+      if (rateWaitBuilder_ == null) {
+        return rateWait_ == null ? com.google.protobuf.Duration.getDefaultInstance() : rateWait_;
+      } else {
+        return rateWaitBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+     * rate, or this message does not say.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration rate_wait = 8;</code>
+     */
+    public Builder setRateWait(com.google.protobuf.Duration value) {
+      if (rateWaitBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        rateWait_ = value;
+      } else {
+        rateWaitBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+     * rate, or this message does not say.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration rate_wait = 8;</code>
+     */
+    public Builder setRateWait(
+        com.google.protobuf.Duration.Builder builderForValue) {
+      if (rateWaitBuilder_ == null) {
+        rateWait_ = builderForValue.build();
+      } else {
+        rateWaitBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+     * rate, or this message does not say.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration rate_wait = 8;</code>
+     */
+    public Builder mergeRateWait(com.google.protobuf.Duration value) {
+      if (rateWaitBuilder_ == null) {
+        if (((bitField0_ & 0x00000080) != 0) &&
+          rateWait_ != null &&
+          rateWait_ != com.google.protobuf.Duration.getDefaultInstance()) {
+          getRateWaitBuilder().mergeFrom(value);
+        } else {
+          rateWait_ = value;
+        }
+      } else {
+        rateWaitBuilder_.mergeFrom(value);
+      }
+      if (rateWait_ != null) {
+        bitField0_ |= 0x00000080;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+     * rate, or this message does not say.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration rate_wait = 8;</code>
+     */
+    public Builder clearRateWait() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      rateWait_ = null;
+      if (rateWaitBuilder_ != null) {
+        rateWaitBuilder_.dispose();
+        rateWaitBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+     * rate, or this message does not say.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration rate_wait = 8;</code>
+     */
+    public com.google.protobuf.Duration.Builder getRateWaitBuilder() {
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return getRateWaitFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+     * rate, or this message does not say.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration rate_wait = 8;</code>
+     */
+    public com.google.protobuf.DurationOrBuilder getRateWaitOrBuilder() {
+      if (rateWaitBuilder_ != null) {
+        return rateWaitBuilder_.getMessageOrBuilder();
+      } else {
+        return rateWait_ == null ?
+            com.google.protobuf.Duration.getDefaultInstance() : rateWait_;
+      }
+    }
+    /**
+     * <pre>
+     * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+     * rate, or this message does not say.
+     * </pre>
+     *
+     * <code>.google.protobuf.Duration rate_wait = 8;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder> 
+        getRateWaitFieldBuilder() {
+      if (rateWaitBuilder_ == null) {
+        rateWaitBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Duration, com.google.protobuf.Duration.Builder, com.google.protobuf.DurationOrBuilder>(
+                getRateWait(),
+                getParentForChildren(),
+                isClean());
+        rateWait_ = null;
+      }
+      return rateWaitBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -134,4 +134,34 @@ public interface TicketOrBuilder extends
    * <code>.google.protobuf.Duration kept_for = 7;</code>
    */
   com.google.protobuf.DurationOrBuilder getKeptForOrBuilder();
+
+  /**
+   * <pre>
+   * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+   * rate, or this message does not say.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration rate_wait = 8;</code>
+   * @return Whether the rateWait field is set.
+   */
+  boolean hasRateWait();
+  /**
+   * <pre>
+   * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+   * rate, or this message does not say.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration rate_wait = 8;</code>
+   * @return The rateWait.
+   */
+  com.google.protobuf.Duration getRateWait();
+  /**
+   * <pre>
+   * How long the lock's rate alone keeps this ticket waiting, if those before it are granted first. Unset: the lock has no
+   * rate, or this message does not say.
+   * </pre>
+   *
+   * <code>.google.protobuf.Duration rate_wait = 8;</code>
+   */
+  com.google.protobuf.DurationOrBuilder getRateWaitOrBuilder();
 }

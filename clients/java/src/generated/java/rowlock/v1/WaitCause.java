@@ -57,6 +57,7 @@ private static final long serialVersionUID = 0L;
     STATUS(6),
     FAILED_OVER_UNTIL(7),
     ROWS(8),
+    RATE(9),
     CAUSE_NOT_SET(0);
     private final int value;
     private CauseCase(int value) {
@@ -82,6 +83,7 @@ private static final long serialVersionUID = 0L;
         case 6: return STATUS;
         case 7: return FAILED_OVER_UNTIL;
         case 8: return ROWS;
+        case 9: return RATE;
         case 0: return CAUSE_NOT_SET;
         default: return null;
       }
@@ -448,6 +450,49 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.RowsHeld.getDefaultInstance();
   }
 
+  public static final int RATE_FIELD_NUMBER = 9;
+  /**
+   * <pre>
+   * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+   * @return Whether the rate field is set.
+   */
+  @java.lang.Override
+  public boolean hasRate() {
+    return causeCase_ == 9;
+  }
+  /**
+   * <pre>
+   * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+   * @return The rate.
+   */
+  @java.lang.Override
+  public rowlock.v1.RateInTheWay getRate() {
+    if (causeCase_ == 9) {
+       return (rowlock.v1.RateInTheWay) cause_;
+    }
+    return rowlock.v1.RateInTheWay.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.RateInTheWayOrBuilder getRateOrBuilder() {
+    if (causeCase_ == 9) {
+       return (rowlock.v1.RateInTheWay) cause_;
+    }
+    return rowlock.v1.RateInTheWay.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -486,6 +531,9 @@ private static final long serialVersionUID = 0L;
     }
     if (causeCase_ == 8) {
       output.writeMessage(8, (rowlock.v1.RowsHeld) cause_);
+    }
+    if (causeCase_ == 9) {
+      output.writeMessage(9, (rowlock.v1.RateInTheWay) cause_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -527,6 +575,10 @@ private static final long serialVersionUID = 0L;
     if (causeCase_ == 8) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(8, (rowlock.v1.RowsHeld) cause_);
+    }
+    if (causeCase_ == 9) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(9, (rowlock.v1.RateInTheWay) cause_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -577,6 +629,10 @@ private static final long serialVersionUID = 0L;
         if (!getRows()
             .equals(other.getRows())) return false;
         break;
+      case 9:
+        if (!getRate()
+            .equals(other.getRate())) return false;
+        break;
       case 0:
       default:
     }
@@ -624,6 +680,10 @@ private static final long serialVersionUID = 0L;
       case 8:
         hash = (37 * hash) + ROWS_FIELD_NUMBER;
         hash = (53 * hash) + getRows().hashCode();
+        break;
+      case 9:
+        hash = (37 * hash) + RATE_FIELD_NUMBER;
+        hash = (53 * hash) + getRate().hashCode();
         break;
       case 0:
       default:
@@ -781,6 +841,9 @@ private static final long serialVersionUID = 0L;
       if (rowsBuilder_ != null) {
         rowsBuilder_.clear();
       }
+      if (rateBuilder_ != null) {
+        rateBuilder_.clear();
+      }
       causeCase_ = 0;
       cause_ = null;
       return this;
@@ -845,6 +908,10 @@ private static final long serialVersionUID = 0L;
       if (causeCase_ == 8 &&
           rowsBuilder_ != null) {
         result.cause_ = rowsBuilder_.build();
+      }
+      if (causeCase_ == 9 &&
+          rateBuilder_ != null) {
+        result.cause_ = rateBuilder_.build();
       }
     }
 
@@ -925,6 +992,10 @@ private static final long serialVersionUID = 0L;
         }
         case ROWS: {
           mergeRows(other.getRows());
+          break;
+        }
+        case RATE: {
+          mergeRate(other.getRate());
           break;
         }
         case CAUSE_NOT_SET: {
@@ -1010,6 +1081,13 @@ private static final long serialVersionUID = 0L;
               causeCase_ = 8;
               break;
             } // case 66
+            case 74: {
+              input.readMessage(
+                  getRateFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              causeCase_ = 9;
+              break;
+            } // case 74
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2283,6 +2361,184 @@ private static final long serialVersionUID = 0L;
       causeCase_ = 8;
       onChanged();
       return rowsBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.RateInTheWay, rowlock.v1.RateInTheWay.Builder, rowlock.v1.RateInTheWayOrBuilder> rateBuilder_;
+    /**
+     * <pre>
+     * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+     * @return Whether the rate field is set.
+     */
+    @java.lang.Override
+    public boolean hasRate() {
+      return causeCase_ == 9;
+    }
+    /**
+     * <pre>
+     * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+     * @return The rate.
+     */
+    @java.lang.Override
+    public rowlock.v1.RateInTheWay getRate() {
+      if (rateBuilder_ == null) {
+        if (causeCase_ == 9) {
+          return (rowlock.v1.RateInTheWay) cause_;
+        }
+        return rowlock.v1.RateInTheWay.getDefaultInstance();
+      } else {
+        if (causeCase_ == 9) {
+          return rateBuilder_.getMessage();
+        }
+        return rowlock.v1.RateInTheWay.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+     */
+    public Builder setRate(rowlock.v1.RateInTheWay value) {
+      if (rateBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        cause_ = value;
+        onChanged();
+      } else {
+        rateBuilder_.setMessage(value);
+      }
+      causeCase_ = 9;
+      return this;
+    }
+    /**
+     * <pre>
+     * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+     */
+    public Builder setRate(
+        rowlock.v1.RateInTheWay.Builder builderForValue) {
+      if (rateBuilder_ == null) {
+        cause_ = builderForValue.build();
+        onChanged();
+      } else {
+        rateBuilder_.setMessage(builderForValue.build());
+      }
+      causeCase_ = 9;
+      return this;
+    }
+    /**
+     * <pre>
+     * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+     */
+    public Builder mergeRate(rowlock.v1.RateInTheWay value) {
+      if (rateBuilder_ == null) {
+        if (causeCase_ == 9 &&
+            cause_ != rowlock.v1.RateInTheWay.getDefaultInstance()) {
+          cause_ = rowlock.v1.RateInTheWay.newBuilder((rowlock.v1.RateInTheWay) cause_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          cause_ = value;
+        }
+        onChanged();
+      } else {
+        if (causeCase_ == 9) {
+          rateBuilder_.mergeFrom(value);
+        } else {
+          rateBuilder_.setMessage(value);
+        }
+      }
+      causeCase_ = 9;
+      return this;
+    }
+    /**
+     * <pre>
+     * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+     */
+    public Builder clearRate() {
+      if (rateBuilder_ == null) {
+        if (causeCase_ == 9) {
+          causeCase_ = 0;
+          cause_ = null;
+          onChanged();
+        }
+      } else {
+        if (causeCase_ == 9) {
+          causeCase_ = 0;
+          cause_ = null;
+        }
+        rateBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+     */
+    public rowlock.v1.RateInTheWay.Builder getRateBuilder() {
+      return getRateFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.RateInTheWayOrBuilder getRateOrBuilder() {
+      if ((causeCase_ == 9) && (rateBuilder_ != null)) {
+        return rateBuilder_.getMessageOrBuilder();
+      } else {
+        if (causeCase_ == 9) {
+          return (rowlock.v1.RateInTheWay) cause_;
+        }
+        return rowlock.v1.RateInTheWay.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+     * </pre>
+     *
+     * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.RateInTheWay, rowlock.v1.RateInTheWay.Builder, rowlock.v1.RateInTheWayOrBuilder> 
+        getRateFieldBuilder() {
+      if (rateBuilder_ == null) {
+        if (!(causeCase_ == 9)) {
+          cause_ = rowlock.v1.RateInTheWay.getDefaultInstance();
+        }
+        rateBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.RateInTheWay, rowlock.v1.RateInTheWay.Builder, rowlock.v1.RateInTheWayOrBuilder>(
+                (rowlock.v1.RateInTheWay) cause_,
+                getParentForChildren(),
+                isClean());
+        cause_ = null;
+      }
+      causeCase_ = 9;
+      onChanged();
+      return rateBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

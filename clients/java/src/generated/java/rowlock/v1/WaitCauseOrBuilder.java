@@ -218,5 +218,32 @@ public interface WaitCauseOrBuilder extends
    */
   rowlock.v1.RowsHeldOrBuilder getRowsOrBuilder();
 
+  /**
+   * <pre>
+   * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+   * @return Whether the rate field is set.
+   */
+  boolean hasRate();
+  /**
+   * <pre>
+   * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+   * @return The rate.
+   */
+  rowlock.v1.RateInTheWay getRate();
+  /**
+   * <pre>
+   * The lock's rate does not allow the grant yet, or its burst is too small for the claim.
+   * </pre>
+   *
+   * <code>.rowlock.v1.RateInTheWay rate = 9;</code>
+   */
+  rowlock.v1.RateInTheWayOrBuilder getRateOrBuilder();
+
   rowlock.v1.WaitCause.CauseCase getCauseCase();
 }

@@ -53,6 +53,7 @@ private static final long serialVersionUID = 0L;
     GRANTED(2),
     REFUSAL(3),
     ENDED(4),
+    SPENT(5),
     UPDATE_NOT_SET(0);
     private final int value;
     private UpdateCase(int value) {
@@ -74,6 +75,7 @@ private static final long serialVersionUID = 0L;
         case 2: return GRANTED;
         case 3: return REFUSAL;
         case 4: return ENDED;
+        case 5: return SPENT;
         case 0: return UPDATE_NOT_SET;
         default: return null;
       }
@@ -264,6 +266,49 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.ClaimEnd.getDefaultInstance();
   }
 
+  public static final int SPENT_FIELD_NUMBER = 5;
+  /**
+   * <pre>
+   * Granted, and ended by that (`spend_only`); the last message.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Spent spent = 5;</code>
+   * @return Whether the spent field is set.
+   */
+  @java.lang.Override
+  public boolean hasSpent() {
+    return updateCase_ == 5;
+  }
+  /**
+   * <pre>
+   * Granted, and ended by that (`spend_only`); the last message.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Spent spent = 5;</code>
+   * @return The spent.
+   */
+  @java.lang.Override
+  public rowlock.v1.Spent getSpent() {
+    if (updateCase_ == 5) {
+       return (rowlock.v1.Spent) update_;
+    }
+    return rowlock.v1.Spent.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Granted, and ended by that (`spend_only`); the last message.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Spent spent = 5;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.SpentOrBuilder getSpentOrBuilder() {
+    if (updateCase_ == 5) {
+       return (rowlock.v1.Spent) update_;
+    }
+    return rowlock.v1.Spent.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -290,6 +335,9 @@ private static final long serialVersionUID = 0L;
     if (updateCase_ == 4) {
       output.writeMessage(4, (rowlock.v1.ClaimEnd) update_);
     }
+    if (updateCase_ == 5) {
+      output.writeMessage(5, (rowlock.v1.Spent) update_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -314,6 +362,10 @@ private static final long serialVersionUID = 0L;
     if (updateCase_ == 4) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(4, (rowlock.v1.ClaimEnd) update_);
+    }
+    if (updateCase_ == 5) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(5, (rowlock.v1.Spent) update_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -348,6 +400,10 @@ private static final long serialVersionUID = 0L;
         if (!getEnded()
             .equals(other.getEnded())) return false;
         break;
+      case 5:
+        if (!getSpent()
+            .equals(other.getSpent())) return false;
+        break;
       case 0:
       default:
     }
@@ -378,6 +434,10 @@ private static final long serialVersionUID = 0L;
       case 4:
         hash = (37 * hash) + ENDED_FIELD_NUMBER;
         hash = (53 * hash) + getEnded().hashCode();
+        break;
+      case 5:
+        hash = (37 * hash) + SPENT_FIELD_NUMBER;
+        hash = (53 * hash) + getSpent().hashCode();
         break;
       case 0:
       default:
@@ -529,6 +589,9 @@ private static final long serialVersionUID = 0L;
       if (endedBuilder_ != null) {
         endedBuilder_.clear();
       }
+      if (spentBuilder_ != null) {
+        spentBuilder_.clear();
+      }
       updateCase_ = 0;
       update_ = null;
       return this;
@@ -585,6 +648,10 @@ private static final long serialVersionUID = 0L;
       if (updateCase_ == 4 &&
           endedBuilder_ != null) {
         result.update_ = endedBuilder_.build();
+      }
+      if (updateCase_ == 5 &&
+          spentBuilder_ != null) {
+        result.update_ = spentBuilder_.build();
       }
     }
 
@@ -649,6 +716,10 @@ private static final long serialVersionUID = 0L;
           mergeEnded(other.getEnded());
           break;
         }
+        case SPENT: {
+          mergeSpent(other.getSpent());
+          break;
+        }
         case UPDATE_NOT_SET: {
           break;
         }
@@ -707,6 +778,13 @@ private static final long serialVersionUID = 0L;
               updateCase_ = 4;
               break;
             } // case 34
+            case 42: {
+              input.readMessage(
+                  getSpentFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              updateCase_ = 5;
+              break;
+            } // case 42
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1458,6 +1536,184 @@ private static final long serialVersionUID = 0L;
       updateCase_ = 4;
       onChanged();
       return endedBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Spent, rowlock.v1.Spent.Builder, rowlock.v1.SpentOrBuilder> spentBuilder_;
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`); the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     * @return Whether the spent field is set.
+     */
+    @java.lang.Override
+    public boolean hasSpent() {
+      return updateCase_ == 5;
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`); the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     * @return The spent.
+     */
+    @java.lang.Override
+    public rowlock.v1.Spent getSpent() {
+      if (spentBuilder_ == null) {
+        if (updateCase_ == 5) {
+          return (rowlock.v1.Spent) update_;
+        }
+        return rowlock.v1.Spent.getDefaultInstance();
+      } else {
+        if (updateCase_ == 5) {
+          return spentBuilder_.getMessage();
+        }
+        return rowlock.v1.Spent.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`); the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    public Builder setSpent(rowlock.v1.Spent value) {
+      if (spentBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        update_ = value;
+        onChanged();
+      } else {
+        spentBuilder_.setMessage(value);
+      }
+      updateCase_ = 5;
+      return this;
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`); the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    public Builder setSpent(
+        rowlock.v1.Spent.Builder builderForValue) {
+      if (spentBuilder_ == null) {
+        update_ = builderForValue.build();
+        onChanged();
+      } else {
+        spentBuilder_.setMessage(builderForValue.build());
+      }
+      updateCase_ = 5;
+      return this;
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`); the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    public Builder mergeSpent(rowlock.v1.Spent value) {
+      if (spentBuilder_ == null) {
+        if (updateCase_ == 5 &&
+            update_ != rowlock.v1.Spent.getDefaultInstance()) {
+          update_ = rowlock.v1.Spent.newBuilder((rowlock.v1.Spent) update_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          update_ = value;
+        }
+        onChanged();
+      } else {
+        if (updateCase_ == 5) {
+          spentBuilder_.mergeFrom(value);
+        } else {
+          spentBuilder_.setMessage(value);
+        }
+      }
+      updateCase_ = 5;
+      return this;
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`); the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    public Builder clearSpent() {
+      if (spentBuilder_ == null) {
+        if (updateCase_ == 5) {
+          updateCase_ = 0;
+          update_ = null;
+          onChanged();
+        }
+      } else {
+        if (updateCase_ == 5) {
+          updateCase_ = 0;
+          update_ = null;
+        }
+        spentBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`); the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    public rowlock.v1.Spent.Builder getSpentBuilder() {
+      return getSpentFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`); the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.SpentOrBuilder getSpentOrBuilder() {
+      if ((updateCase_ == 5) && (spentBuilder_ != null)) {
+        return spentBuilder_.getMessageOrBuilder();
+      } else {
+        if (updateCase_ == 5) {
+          return (rowlock.v1.Spent) update_;
+        }
+        return rowlock.v1.Spent.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Granted, and ended by that (`spend_only`); the last message.
+     * </pre>
+     *
+     * <code>.rowlock.v1.Spent spent = 5;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.Spent, rowlock.v1.Spent.Builder, rowlock.v1.SpentOrBuilder> 
+        getSpentFieldBuilder() {
+      if (spentBuilder_ == null) {
+        if (!(updateCase_ == 5)) {
+          update_ = rowlock.v1.Spent.getDefaultInstance();
+        }
+        spentBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.Spent, rowlock.v1.Spent.Builder, rowlock.v1.SpentOrBuilder>(
+                (rowlock.v1.Spent) update_,
+                getParentForChildren(),
+                isClean());
+        update_ = null;
+      }
+      updateCase_ = 5;
+      onChanged();
+      return spentBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -119,5 +119,32 @@ public interface WaitInQueueResponseOrBuilder extends
    */
   rowlock.v1.ClaimEndOrBuilder getEndedOrBuilder();
 
+  /**
+   * <pre>
+   * Granted, and ended by that (`spend_only`); the last message.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Spent spent = 5;</code>
+   * @return Whether the spent field is set.
+   */
+  boolean hasSpent();
+  /**
+   * <pre>
+   * Granted, and ended by that (`spend_only`); the last message.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Spent spent = 5;</code>
+   * @return The spent.
+   */
+  rowlock.v1.Spent getSpent();
+  /**
+   * <pre>
+   * Granted, and ended by that (`spend_only`); the last message.
+   * </pre>
+   *
+   * <code>.rowlock.v1.Spent spent = 5;</code>
+   */
+  rowlock.v1.SpentOrBuilder getSpentOrBuilder();
+
   rowlock.v1.WaitInQueueResponse.UpdateCase getUpdateCase();
 }
