@@ -4,12 +4,14 @@
 import { LIMIT_DEFAULT } from "./bounds.ts";
 import type { Claim } from "./claim.ts";
 import type { Lock } from "./lock.ts";
+import type { Rate } from "./rate.ts";
 
-/** A limit for all names that begin with `prefix`; its pattern is the prefix and a star. */
+/** A limit, a rate or both for all names that begin with `prefix`; its pattern is the prefix and a star. */
 export interface LimitRule {
   readonly prefix: string;
-  /** null: removed; the row stays so that its version keeps rising. */
+  /** null: none, or removed; the row stays so that its version keeps rising. */
   readonly limit: number | null;
+  readonly rate: Rate | null;
   readonly version: bigint;
   readonly reason: string;
   /** The mark of the call that made the last change, as in `Lock.changeMark`. */
