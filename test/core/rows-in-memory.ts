@@ -110,7 +110,7 @@ export class RowsInMemory {
   setPattern(prefix: string, limit: number | null, look: Look): Map<string, Decided> {
     const at = this.limitRules.findIndex((rule) => rule.prefix === prefix);
     const version = (this.limitRules[at]?.version ?? 0n) + 1n;
-    const rule = { prefix, limit, version, reason: "", changeMark: 0n };
+    const rule = { prefix, limit, rate: null, version, reason: "", changeMark: 0n };
     if (at < 0) this.limitRules.push(rule);
     else this.limitRules[at] = rule;
     const names = [...this.locks.keys()].filter((name) => name.startsWith(prefix));
