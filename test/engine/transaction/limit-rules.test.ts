@@ -95,7 +95,15 @@ describe("a change of a limit for many names", () => {
     expect(store.at(0).plan).toMatchObject({ impatient: true, rule: { prefix: PREFIX, afterLockId: 0n } });
     await store.at(0).commit();
     expect(await answer).toEqual({
-      ...{ kind: "limit_rule", limit: 3, rate: null, version: 7n, heldPermits: 4, waiting: 0, draining: false },
+      ...{
+        kind: "limit_rule",
+        limit: 3,
+        rate: null,
+        version: 7n,
+        heldPermits: 4,
+        waiting: 0,
+        draining: false,
+      },
       serversBehind: 2,
     });
     expect(granted).toEqual([1n, 2n]);
