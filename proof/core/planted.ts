@@ -568,7 +568,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "lets what a larger burst has allowed keep waiters",
     file: "rate.ts",
-    from: "return Math.min(untilUs, nowUs + backInUs(rate, rate.burst));",
+    from: "return Math.min(untilUs, nowUs + wholeUs(rate));",
     to: "return untilUs;",
   },
   {

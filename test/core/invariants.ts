@@ -201,7 +201,9 @@ function demandRate({ permits, perUs, burst }: ModelRate, grants: Window["grants
   let taken = 0;
   for (const grant of grants.toReversed()) {
     taken += grant.permits;
-    const isKept = (taken - burst) * perUs <= permits * (endUs - grant.atUs);
+    // A burst of single permits, each of which is rounded up to a microsecond, is allowed at once.
+    const spanUs = endUs - grant.atUs + burst;
+    const isKept = (taken - burst) * perUs <= permits * spanUs;
     demand(isKept, `claim ${number} is the last of ${taken} permits within ${endUs - grant.atUs} us`);
   }
 }

@@ -207,7 +207,14 @@ export function backAfter({ permits, perUs }: Rate, taken: number): number {
 
 /** From when on the rate lets so many permits be taken, if all that were taken are back at this time. */
 export function ratedFrom(rate: Rate, allBackAt: number, permits: number): number {
-  return allBackAt + backAfter(rate, permits) - backAfter(rate, rate.burst);
+  return allBackAt + backAfter(rate, permits) - wholeBurst(rate);
+}
+
+/** A burst of single permits, each rounded up, but less than another permit's time longer than it takes. */
+function wholeBurst(rate: Rate): number {
+  const { burst } = rate;
+  const singles = Array.from({ length: burst }, () => backAfter(rate, 1)).reduce((sum, us) => sum + us, 0);
+  return Math.min(singles, backAfter(rate, burst + 1) - 1);
 }
 
 /** The limit in force: an exact name beats the longest pattern, which beats the default of 1. */
@@ -354,7 +361,7 @@ export class ReferenceModel {
     for (const fact of this.#rateFacts) {
       if (fact.lock !== lock) continue;
       if (fact.what === "taken") at = Math.max(at, fact.surely) + backAfter(fact.rate, fact.permits);
-      else at = Math.min(at, fact.now + backAfter(fact.rate, fact.rate.burst));
+      else at = Math.min(at, fact.now + wholeBurst(fact.rate));
     }
     return at;
   }
