@@ -69,14 +69,14 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   event({ kind: "enqueued", claim: CLAIM });
   event({ kind: "ended", claim: CLAIM, was: "held" });
   event({ kind: "ended", claim: { ...CLAIM, endReason: "timed_out" }, was: "waiting" }, "web/1");
-  event({ kind: "limit_set", lock: LOCK, from: null });
+  event({ kind: "limit_set", lock: LOCK, from: { limit: null, rate: null } });
   const record = { ...RECORD, attemptsLeft: 3, version: 7n };
   for (const change of ["set", "deleted"] as const)
     event({ kind: "record_changed", change, lockId: 1n, record });
   engine({
     kind: "limit_rule_set",
     prefix: "etl/",
-    limit: 3,
+    set: { limit: 3 },
     version: 1n,
     reason: "",
     serversBehind: 0,
