@@ -159,7 +159,8 @@ final class WaitReports {
           queued.map(WaitCause.Queued::ahead).orElse(0),
           queued.map(WaitCause.Queued::permitsAhead).orElse(0L),
           explained.lock().waiterCount(),
-          Duration.ofNanos(waited()));
+          Duration.ofNanos(waited()),
+          Optional.empty());
     }
   }
 }
