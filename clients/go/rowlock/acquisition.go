@@ -319,11 +319,19 @@ func (a *acquisition) renew(leaseID string) {
 }
 
 func (a *acquisition) refuse(refusal *Refusal) {
-	if own := a.client.locks.ofName(a.name); own != nil && (refusal.Reason == ErrBusy || refusal.Reason == ErrTimedOut) {
+	if own := a.inItsWay(); own != nil && (refusal.Reason == ErrBusy || refusal.Reason == ErrTimedOut) {
 		refusal.HeldByYou = true
 		refusal.Message += "; " + own.heldByYou()
 	}
 	a.settle(outcome{refusal: refusal})
+}
+
+// inItsWay is the lease on the same lock that this client holds itself; nil: none. A spend needs no room beside it.
+func (a *acquisition) inItsWay() *heldLease {
+	if a.asked.isSpend {
+		return nil
+	}
+	return a.client.locks.ofName(a.name)
 }
 
 // ended takes the end of the claim, before or during the wait.

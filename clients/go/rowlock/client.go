@@ -172,7 +172,9 @@ func (c *Client) acquire(ctx context.Context, name string, asked *lockOptions) (
 	}
 	ctx, span := c.observer.startLock(ctx, name, asked)
 	acquisition := newAcquisition(c, name, asked, c.observer.telemetry.Traceparent(ctx))
-	acquisition.own = c.carriedBy(ctx, name)
+	if !asked.isSpend {
+		acquisition.own = c.carriedBy(ctx, name)
+	}
 	began, hasWaited := c.turns.now(), false
 	defer func() { c.observer.endLock(span, got, err, hasWaited, c.turns.now()-began) }()
 	if err := c.begin(ctx, acquisition); err != nil {

@@ -72,7 +72,7 @@ func (c *Client) UnsetLimit(ctx context.Context, target LimitTarget, options ...
 
 // SetRate sets how fast the lock may be granted. It stands beside the limit, which stays as it is. Every grant takes as many
 // permits of the rate as it asks for, and the first in the queue waits until the rate allows that. It fails as
-// [Client.SetLimit].
+// [Client.SetLimit]. See [Client.Spend].
 func (c *Client) SetRate(ctx context.Context, target LimitTarget, rate Rate, options ...LimitOption) (LimitInForce, error) {
 	some := &rowlockv1.SetLimitRequest_Rate{Rate: rate.proto()}
 	return c.changeLimit(ctx, target, &rowlockv1.SetLimitRequest{NewRate: some}, options)

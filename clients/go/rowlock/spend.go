@@ -25,10 +25,10 @@ type Spent struct {
 	RequestID string `json:"requestId"`
 }
 
-// Spend waits until the lock is free and its rate allows it, and takes permits of the rate: see [Client.SetRate]. It holds
-// nothing, so there is nothing to release. It is granted as [Client.Lock] is, within the limit and in the order of the
-// queue, and fails as that does; with [Wait] of 0 it fails with [ErrRate] if it is too early, and [Error.RetryAfter] says when
-// it is not. The same [RequestID] gets the same Spent, so nobody pays twice. When ctx is done, the place in the queue is
+// Spend waits for its turn in the queue until the lock's rate allows it, and takes permits of the rate: see
+// [Client.SetRate]. It holds nothing, so it needs no room beside the holders, and there is nothing to release. It fails as
+// [Client.Lock] does. With [Wait] of 0 it fails with [ErrRate] if it is too early, and [Error.RetryAfter] says when it is
+// not. The same [RequestID] gets the same Spent, so nobody pays twice. When ctx is done, the place in the queue is
 // free at once, but what was granted meanwhile is spent. The options of what is held do not apply: [As], [TTL], [Margin],
 // [MinInterval], [LockDelay] and [StatusIfLost].
 func (c *Client) Spend(ctx context.Context, name string, options ...LockOption) (Spent, error) {
@@ -39,8 +39,8 @@ func (c *Client) Spend(ctx context.Context, name string, options ...LockOption) 
 	return spent, err
 }
 
-// TrySpend spends and returns true if that is allowed now. It returns false if the lock is busy, paused or not due, or
-// if its rate does not allow it yet. Other refusals are errors. Otherwise it acts as [Client.Spend].
+// TrySpend spends and returns true if that is allowed now. It returns false if others wait before it, if the lock is
+// paused or not due, or if its rate does not allow it yet. Other refusals are errors. Otherwise it acts as [Client.Spend].
 func (c *Client) TrySpend(ctx context.Context, name string, options ...LockOption) (Spent, bool, error) {
 	spent, refusal, err := c.spend(ctx, name, butTry(options))
 	switch {

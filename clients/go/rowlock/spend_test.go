@@ -297,6 +297,40 @@ func TestARateIsSetBesideTheLimitAndSpent(t *testing.T) {
 	}
 }
 
+func TestASpendDoesNotWaitForWhatItsCallerHolds(t *testing.T) {
+	t.Parallel()
+	client, _, log := watched(t, rowlock.Config{Addresses: []string{sharedAddress(t)}, ExplainAfter: 200 * time.Millisecond})
+	err := client.WithLock(background, nameOf(t), func(ctx context.Context, _ *rowlock.Lock) error {
+		if spent, err := client.Spend(ctx, nameOf(t)); err != nil || spent.Token != 2 {
+			t.Errorf("%+v %v", spent, err)
+		}
+		slow := rowlock.Rate{Permits: 1, Per: time.Hour}
+		if _, err := client.SetRate(ctx, rowlock.ForName(nameOf(t)), slow); err != nil {
+			return err
+		}
+		if _, err := client.Spend(ctx, nameOf(t)); err != nil {
+			return err
+		}
+		notices := make(chan rowlock.Waiting, 10)
+		failed := make(chan error, 1)
+		waiting, cancel := context.WithCancel(ctx)
+		go func() {
+			_, err := client.Spend(waiting, nameOf(t), rowlock.OnWaiting(func(notice rowlock.Waiting) { notices <- notice }))
+			failed <- err
+		}()
+		notice := within(t, "the notice", notices)
+		if notice.HeldByYou || len(notice.Causes) != 1 || notice.Causes[0].Rate == nil {
+			t.Errorf("%+v", notice)
+		}
+		cancel()
+		within(t, "the end", failed)
+		return nil
+	})
+	if err != nil || log.has("you hold") {
+		t.Error("it warns", err)
+	}
+}
+
 func hasRate(causes []rowlock.WaitCause, rate rowlock.Rate) bool {
 	return slices.ContainsFunc(causes, func(cause rowlock.WaitCause) bool {
 		return cause.Rate != nil && cause.Rate.Rate.Rate == rate && !cause.Rate.Until.IsZero()

@@ -148,7 +148,7 @@ func (a *acquisition) note(notice Waiting, own *heldLease) {
 	}
 	notice.Name, notice.Place, notice.Waited = a.name, a.place, a.client.turns.now()-a.began
 	// Another goroutine may hold it, and that is no mistake.
-	held := a.client.locks.ofName(a.name)
+	held := a.inItsWay()
 	notice.HeldByYou = held != nil
 	if held != nil && own == nil {
 		notice.Summary = strings.TrimSuffix(held.heldByYou()+": "+notice.Summary, ": ")

@@ -94,7 +94,7 @@ final class Acquisition implements Ask, Asking {
     this.giveUpAfter = giveUpAfter;
     this.outcome = outcome;
     this.request = request;
-    waiting = reports.begin(name, asker, asked.onWaiting);
+    waiting = reports.begin(name, asker, asked);
     requestId = asked.requestId.orElseGet(RequestId::make);
     until = asked.waitAtMost.map(wait -> clock.now() + Times.ofDuration(wait)).orElse(Times.FOREVER);
   }
@@ -340,7 +340,7 @@ final class Acquisition implements Ask, Asking {
 
   /** A refusal that says so if this client itself holds the lock. */
   private Refusal ofYourself(Refusal refusal) {
-    if (!IN_THE_WAY.contains(refusal.reason())) return refusal;
+    if (asked.isSpend || !IN_THE_WAY.contains(refusal.reason())) return refusal;
     return locks.heldFor(name).map(held -> refusal.byYourself(name, held)).orElse(refusal);
   }
 

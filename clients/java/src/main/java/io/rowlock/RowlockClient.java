@@ -274,9 +274,8 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   /**
-   * Takes one permit of the lock's rate, as soon as the lock is free and the rate allows it: see {@link
-   * LimitChange#toRate(Rate)}. It holds nothing, so there is nothing to release. It is granted as {@link #lock(String)} is,
-   * within the limit and in the order of the queue.
+   * Waits for its turn in the queue until the lock's rate allows it, and takes one permit of the rate: see {@link
+   * LimitChange#toRate(Rate)}. It holds nothing, so it needs no room beside the holders, and there is nothing to release.
    *
    * @param name the lock
    * @return what was spent
@@ -330,7 +329,7 @@ public final class RowlockClient implements AutoCloseable {
    * Takes one permit of the lock's rate if that is allowed now.
    *
    * @param name the lock
-   * @return what was spent; empty if the lock is busy, paused, not due yet, or too early for its rate
+   * @return what was spent; empty if others wait before it, or if the lock is paused, not due yet, or too early for its rate
    * @throws RowlockException if the spend is refused for another reason, or no server answers
    * @throws InterruptedException if the thread is interrupted; what was granted meanwhile is spent
    */
@@ -343,7 +342,7 @@ public final class RowlockClient implements AutoCloseable {
    *
    * @param name the lock
    * @param choice chooses the options; those for waiting are ignored
-   * @return what was spent; empty if the lock is busy, paused, not due yet, or too early for its rate
+   * @return what was spent; empty if others wait before it, or if the lock is paused, not due yet, or too early for its rate
    * @throws RowlockException if the spend is refused for another reason, or no server answers
    * @throws InterruptedException if the thread is interrupted; what was granted meanwhile is spent
    */
@@ -357,7 +356,7 @@ public final class RowlockClient implements AutoCloseable {
    *
    * @param name the lock
    * @param options how to ask for it; those for waiting are ignored
-   * @return what was spent; empty if the lock is busy, paused, not due yet, or too early for its rate
+   * @return what was spent; empty if others wait before it, or if the lock is paused, not due yet, or too early for its rate
    * @throws RowlockException if the spend is refused for another reason, or no server answers
    * @throws InterruptedException if the thread is interrupted; what was granted meanwhile is spent
    */

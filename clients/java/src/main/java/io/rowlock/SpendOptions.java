@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** The options of {@link RowlockClient#spend(String, SpendOptions)}, with their defaults: those of a lock without a lease. */
+/** The options of {@link RowlockClient#spend(String, SpendOptions)}, with their defaults: those of a lock that is not held. */
 public final class SpendOptions {
   private static final SpendOptions DEFAULTS = builder().build();
 
@@ -68,7 +68,7 @@ public final class SpendOptions {
     /**
      * Sets how many permits to take of the rate, all or none. Default: 1.
      *
-     * @param permits at most the burst of the rate, the limit of the lock, and 1,000,000
+     * @param permits at most the burst of the rate, and 1,000,000; it may be more than the limit
      * @return this builder
      */
     public Builder permits(int permits) {

@@ -3,6 +3,7 @@
 package io.rowlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -220,12 +221,30 @@ class SpendTest {
 
   @Test
   void aCancelledSpendLeavesNoPlace() throws Exception {
-    try (RowlockClient rowlock = RowlockClient.connect(server.address);
-        HeldLock held = rowlock.lock("cancelled")) {
+    try (RowlockClient rowlock = RowlockClient.connect(server.address)) {
+      rowlock.setLimit(LimitChange.ofName("cancelled").to(0));
       CompletableFuture<Spent> spend = rowlock.spendAsync("cancelled", SpendOptions.defaults());
-      Until.until("it waits", () -> rowlock.getLock(held.name()).waiterCount() == 1);
+      Until.until("it waits", () -> rowlock.getLock("cancelled").waiterCount() == 1);
       spend.cancel(true);
-      Until.until("it has gone", () -> rowlock.getLock(held.name()).waiterCount() == 0);
+      Until.until("it has gone", () -> rowlock.getLock("cancelled").waiterCount() == 0);
+    }
+  }
+
+  @Test
+  void aSpendDoesNotWaitForWhatItsOwnThreadHolds() throws Exception {
+    BlockingQueue<WaitNotice> notices = new LinkedBlockingQueue<>();
+    ConnectOptions soon = ConnectOptions.to(server.address).explainAfter(Duration.ofMillis(200)).build();
+    try (RowlockClient rowlock = RowlockClient.connect(soon);
+        HeldLock held = rowlock.lock("both")) {
+      assertEquals(2, rowlock.spend("both").token());
+      rowlock.setLimit(LimitChange.ofName("both").toRate(SLOW));
+      rowlock.spend("both", with -> with.permits(2));
+      CompletableFuture<Spent> late =
+          rowlock.spendAsync("both", SpendOptions.of(with -> with.onWaiting(notices::add)));
+      WaitNotice notice = notices.poll(60, TimeUnit.SECONDS);
+      assertFalse(notice.heldByYou(), notice.summary());
+      assertInstanceOf(WaitCause.RateInTheWay.class, notice.causes().get(0));
+      late.cancel(true);
     }
   }
 
