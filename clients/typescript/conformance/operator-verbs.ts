@@ -32,9 +32,7 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
       released: await clientOf(asked).release(asked.leaseId, releaseOptionsOf(asked)),
     }),
     setLimit: async (asked) => {
-      const { limit, rate } = asked;
-      const options = { ...changeOf(asked), ...(rate !== undefined && { rate: rate && givenRate(rate) }) };
-      return inForceOf(await clientOf(asked).setLimit(targetOf(asked), limit, options));
+      return inForceOf(await clientOf(asked).setLimit(targetOf(asked), asked.limit, changeOf(asked)));
     },
     setRate: async (asked) =>
       inForceOf(await clientOf(asked).setRate(targetOf(asked), givenRate(asked.rate), changeOf(asked))),

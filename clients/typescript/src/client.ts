@@ -269,9 +269,9 @@ export class RowlockClient implements AsyncDisposable {
   }
 
   /**
-   * Waits until the lock's rate and limit allow it, takes permits of the rate, and holds nothing: there is nothing to
-   * renew or release. Waits in the queue as `lock` does, and rejects as `lock` does; with `wait: 0` also with RATE, whose
-   * `retryAfterMs` says when. A retry with the same `requestId` takes nothing more.
+   * Waits its turn in the queue until the lock's rate allows it, takes permits of the rate, and holds nothing: there is
+   * nothing to renew or release, and holders are not in its way. Rejects as `lock` does, and with `wait: 0` also with RATE,
+   * whose `retryAfterMs` says when. A retry with the same `requestId` takes nothing more.
    */
   async spend(name: string, options: SpendOptions = {}): Promise<Spent> {
     checkName(name);

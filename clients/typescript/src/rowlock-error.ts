@@ -143,7 +143,7 @@ export class RowlockError extends Error {
   /** Makes the error of a spend that a server has answered with a lease, as it knows no spends. */
   static cannotSpend(): RowlockError {
     const message = "The server is older than this client and cannot spend: update it.";
-    return new RowlockError("UNKNOWN", "UNIMPLEMENTED", message);
+    return new RowlockError("UNKNOWN", "FAILED_PRECONDITION", message);
   }
 
   static cancelled(): RowlockError {
