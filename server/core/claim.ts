@@ -3,7 +3,7 @@
 //                  fits, queue empty
 //   (request) ───────────────────────────────► HELD ──► ENDED   released, expired, force_released,
 //       │                                       ▲                lapsed, cancelled (both: granted, and nobody came)
-//       │ does not fit, may wait                │ fits, first in the queue
+//       │ does not fit, may wait                │ fits, first in the queue (a spend goes on to ENDED at once: spent)
 //       └────────────────────────► WAITING ─────┘
 //                                     └────────────────► ENDED   cancelled, timed_out, lapsed, never_fits, force_released,
 //                                                                exhausted, status_mismatch
@@ -29,7 +29,8 @@ export type EndReason =
   | "timed_out"
   | "never_fits"
   | "exhausted"
-  | "status_mismatch";
+  | "status_mismatch"
+  | "spent";
 
 /** Identifies a claim publicly, as listings do. */
 export interface ClaimKey {
@@ -103,7 +104,7 @@ export interface Claim {
   /** What the claim wants of the lock's record; null for most. */
   readonly terms: Terms | null;
   state: ClaimState;
-  /** Time to live as last requested; null: without end. */
+  /** Time to live as last requested; null: without end; SPENDS: none. */
   ttlUs: number | null;
   /** When the present state runs out; null only for a lease without end. */
   deadlineUs: number | null;
@@ -123,6 +124,13 @@ export interface Claim {
   endNote: string;
   /** Who force-released it: the principal, or the address if the server asks nobody; otherwise empty. */
   endedBy: string;
+}
+
+/** The time to live of a claim that only takes permits of the lock's rate, and ends with its grant. */
+export const SPENDS = 0;
+
+export function isSpend({ ttlUs }: Pick<Claim, "ttlUs">): boolean {
+  return ttlUs === SPENDS;
 }
 
 /** Prefix of request ids that the server makes. Callers' ids must not begin with it. */

@@ -3,6 +3,8 @@
 import type { Claim, ClaimKey, ClaimRef, Mode, Terms } from "./claim.ts";
 import type { EffectiveLimit } from "./limit.ts";
 import type { Lock, LockRecord, RunResult } from "./lock.ts";
+import type { LimitAndRate } from "./noted-change.ts";
+import type { EffectiveRate, Rate } from "./rate.ts";
 import type { CallSpan } from "./span.ts";
 
 /** Who made a call. No decision depends on it. */
@@ -38,7 +40,7 @@ export interface Acquire extends Called {
   readonly name: string;
   readonly mode: Mode;
   readonly permits: number;
-  /** null: without end. */
+  /** null: without end; SPENDS: the claim ends with its grant. */
   readonly ttlUs: number | null;
   readonly requestId: string;
   readonly secret: string;
@@ -101,11 +103,12 @@ export interface Withdraw {
   readonly secret: string;
 }
 
-/** Sets the limit of exactly this name; null removes it. */
+/** Sets the limit, the rate or both of exactly this name; null removes one, undefined keeps it. */
 export interface SetLimit extends Called {
   readonly verb: "set_limit";
   readonly name: string;
-  readonly limit: number | null;
+  readonly limit?: number | null | undefined;
+  readonly rate?: Rate | null | undefined;
   readonly expectedVersion: bigint | undefined;
   readonly reason: string;
 }
@@ -171,6 +174,7 @@ export type Refused =
   | "queue_full"
   | "never_fits"
   | "not_before"
+  | "rate"
   | "exhausted"
   | "status_mismatch";
 
@@ -196,6 +200,8 @@ export type Outcome =
       readonly reason: Refused;
       /** The limit in force. */
       readonly limit: EffectiveLimit;
+      /** The rate in force, if it is in the way. */
+      readonly rate?: EffectiveRate;
       /** How long this stays so at least, if known. */
       readonly forUs?: number;
       /** The lock's status, if it is none of those wanted. */
@@ -206,7 +212,13 @@ export type Outcome =
   /** The claim has ended, before this command or by it. */
   | { readonly kind: "ended"; readonly claim: Claim }
   | { readonly kind: "released"; readonly byThisCall: boolean }
-  | { readonly kind: "limit"; readonly lock: Lock; readonly limit: EffectiveLimit; readonly version: bigint }
+  | {
+      readonly kind: "limit";
+      readonly lock: Lock;
+      readonly limit: EffectiveLimit;
+      readonly rate: EffectiveRate | null;
+      readonly version: bigint;
+    }
   | { readonly kind: "version_mismatch"; readonly version: bigint }
   /** `holdersLeft`: holders that this command did not end, counted before anybody else is granted the lock. */
   | { readonly kind: "forced"; readonly ended: readonly Claim[]; readonly holdersLeft: number }
@@ -263,6 +275,8 @@ export interface Place {
   readonly permitsAhead: number;
   /** Waiters in all. */
   readonly queueLength: number;
+  /** How long the lock's rate alone keeps the waiter, if those ahead are granted first; unset: there is none, or it is unknown. */
+  readonly rateWaitUs?: number;
 }
 
 /**
@@ -281,7 +295,7 @@ export type Event = Called &
         readonly record?: LockRecord | null;
         readonly isNewRecord?: boolean;
       }
-    | { readonly kind: "limit_set"; readonly lock: Lock; readonly from: number | null }
+    | { readonly kind: "limit_set"; readonly lock: Lock; readonly from: LimitAndRate }
     /** The record as it was set, or as it was before it was deleted; `isNewRecord`: there was none before. */
     | {
         readonly kind: "record_changed";

@@ -4,10 +4,10 @@
 import { addByLock, type Claim } from "./claim.ts";
 import type { Change, Command, Event, Outcome, Release } from "./command.ts";
 import { decide, hasChanged, isChange, keepInTime } from "./decide.ts";
-import { type Lock, withWake } from "./lock.ts";
+import type { Lock } from "./lock.ts";
 import type { NotedChange } from "./noted-change.ts";
 import type { Policy, Rows } from "./rows.ts";
-import { claimOf, type Draft, endDue, grantWaiters, openDraft } from "./transitions.ts";
+import { claimOf, type Draft, endDue, grantWaiters, openDraft, wakeOf } from "./transitions.ts";
 
 /** `submittedMs`: when the command arrived, by the server's own clock. */
 export interface Submitted {
@@ -181,8 +181,8 @@ function hasReleased(draft: Draft, { ref }: Release, before: Decided, index: num
 }
 
 function close(draft: Draft, { locks, added, changed, noted, again, events }: Decision): void {
-  const { lock, nowUs, clock } = draft;
-  lock.record = withWake(lock, clock);
+  const { lock, nowUs } = draft;
+  lock.wakesAtUs = wakeOf(draft);
   locks.push(lock);
   for (const claim of draft.added) added.push(claim);
   for (const claim of draft.changed) changed.push(claim);

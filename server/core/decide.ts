@@ -2,7 +2,7 @@
 // claim.
 
 import { RETRY_AFTER_US_MIN } from "./bounds.ts";
-import { type Claim, type ClaimRef, isServerMade, sameSecret } from "./claim.ts";
+import { type Claim, type ClaimRef, isServerMade, isSpend, sameSecret } from "./claim.ts";
 import type {
   Acquire,
   Change,
@@ -13,10 +13,11 @@ import type {
   OutcomeKinds,
   OutcomeNamed,
   OutcomeOf,
+  Place,
   Refused,
   UpdateRecord,
 } from "./command.ts";
-import { effectiveLimit, fits, neverFits } from "./limit.ts";
+import { fits, neverFits } from "./limit.ts";
 import {
   isDueNow,
   isExhausted,
@@ -27,6 +28,7 @@ import {
   statusOf,
 } from "./lock.ts";
 import { byOf, limitText, recordText, releasedText } from "./noted-change.ts";
+import { allowedFromUs, exceedsBurst, isAllowed, rateWaitUs } from "./rate.ts";
 import {
   claimOf,
   confirm,
@@ -39,6 +41,7 @@ import {
   keepAlive,
   mayGrant,
   prolong,
+  setInForce,
   snapshot,
   startGrace,
 } from "./transitions.ts";
@@ -164,15 +167,16 @@ function setLimit(draft: Draft, command: CommandOf<"set_limit">): OutcomeOf<"set
   const { lock } = draft;
   const { expectedVersion = lock.limitVersion } = command;
   if (expectedVersion !== lock.limitVersion) return { kind: "version_mismatch", version: lock.limitVersion };
-  const from = lock.limit;
-  lock.limit = command.limit;
+  const from = { limit: lock.limit, rate: lock.rate };
+  if (command.limit !== undefined) lock.limit = command.limit;
+  if (command.rate !== undefined) lock.rate = command.rate;
   lock.limitVersion += 1n;
   lock.limitReason = command.reason;
-  draft.limit = effectiveLimit(lock, draft.limitRules);
+  setInForce(draft);
   draft.events.push({ kind: "limit_set", lock: { ...lock }, from, caller: command.caller });
-  const texts = { from: limitText(from), to: limitText(lock.limit), reason: command.reason };
+  const texts = { from: limitText(from), to: limitText(lock), reason: command.reason };
   draft.noted.push({ ...noteOf(draft, command), kind: "limit", ...texts });
-  return { kind: "limit", lock, limit: draft.limit, version: lock.limitVersion };
+  return { kind: "limit", lock, limit: draft.limit, rate: draft.rate, version: lock.limitVersion };
 }
 
 function forceRelease(draft: Draft, command: CommandOf<"force_release">): OutcomeOf<"force_release"> {
@@ -275,21 +279,40 @@ function acquire(draft: Draft, command: Acquire, known: Claim | undefined): Outc
       ? returning(draft, known, command.replica)
       : { kind: "request_id_reused" };
   }
-  const { lock, limit } = draft;
+  const { lock, limit, rate, clock } = draft;
   const isFree = lock.waiting === 0 && fits(lock, limit.limit, command);
-  if (isExhausted(lock)) return refused(draft, neverFits(limit.limit, command) ? "never_fits" : "exhausted");
+  const refusedForEver = whyNever(draft, command);
+  if (refusedForEver) return refusedForEver;
+  if (isExhausted(lock)) return refused(draft, "exhausted");
   if (isFree && mayGrant(draft)) {
     if (!isInWantedStatus(lock, command.terms ?? null))
       return { ...refused(draft, "status_mismatch"), status: statusOf(lock) };
-    const claim = newClaim(draft, command);
-    return { kind: "held", claim: grantAtOnce(draft, claim, command) };
+    if (isAllowed(rate, lock.rateUntilUs, command.permits, clock)) {
+      const claim = grantAtOnce(draft, newClaim(draft, command), command);
+      return isSpend(claim) ? { kind: "ended", claim } : { kind: "held", claim };
+    }
   }
-  if (neverFits(limit.limit, command)) return refused(draft, "never_fits");
-  if (!command.mayWait) return refusedNow(draft, isFree);
+  if (!command.mayWait) return refusedNow(draft, command, isFree);
   if (lock.waiting >= draft.policy.queueMax) return refused(draft, "queue_full");
   const claim = newClaim(draft, command);
-  const place = { ahead: lock.waiting, permitsAhead: lock.waitingPermits, queueLength: lock.waiting + 1 };
+  const place = placeAtTheEnd(draft, command);
   return { kind: "waiting", claim: enqueue(draft, claim, command.caller), place };
+}
+
+function placeAtTheEnd({ lock, rate, nowUs }: Draft, { permits }: Acquire): Place {
+  const { waiting, waitingPermits } = lock;
+  return {
+    ahead: waiting,
+    permitsAhead: waitingPermits,
+    queueLength: waiting + 1,
+    ...(rate && { rateWaitUs: rateWaitUs(rate, lock.rateUntilUs, waitingPermits + permits, nowUs) }),
+  };
+}
+
+function whyNever(draft: Draft, asked: Acquire): OutcomeNamed<"refused"> | null {
+  if (neverFits(draft.limit.limit, asked)) return refused(draft, "never_fits");
+  const { rate } = draft;
+  return rate && exceedsBurst(rate, asked.permits) ? { ...refused(draft, "never_fits"), rate } : null;
 }
 
 /** For a client that comes back to its claim, by request id or by ticket. If the claim still waits, this is a sign of life. */
@@ -318,7 +341,10 @@ export function comesBackTo(command: Command, claim: Claim): command is CommandO
   }
   if (command.verb !== "acquire") return false;
   return (
-    claim.requestId === command.requestId && claim.mode === command.mode && claim.permits === command.permits
+    claim.requestId === command.requestId &&
+    claim.mode === command.mode &&
+    claim.permits === command.permits &&
+    isSpend(claim) === isSpend(command)
   );
 }
 
@@ -343,15 +369,30 @@ export function keepInTime(draft: Draft, command: Command, known: Claim, ageUs: 
   if (comesBackTo(command, known)) keepAlive(draft, known, command.replica);
 }
 
-function refusedNow(draft: Draft, isFree: boolean): OutcomeNamed<"refused"> {
-  const { lock, clock, failOver, limit } = draft;
+function refusedNow(draft: Draft, asked: Acquire, isFree: boolean): OutcomeNamed<"refused"> {
+  const { lock, clock, failOver, limit, rate } = draft;
   if (limit.limit === 0) return refused(draft, "paused");
   const isDue = isDueNow(lock, clock);
-  if (isDue && !isFree) return { ...refused(draft, "busy"), ...soleHolder(draft) };
+  if (isDue && !isFree)
+    return { ...refused(draft, "busy"), ...soleHolder(draft), ...waitForRate(draft, asked) };
+  if (rate && mayGrant(draft)) {
+    const forUs = Math.max(
+      RETRY_AFTER_US_MIN,
+      allowedFromUs(rate, lock.rateUntilUs, asked.permits) - clock.atLeastUs,
+    );
+    return { ...refused(draft, "rate"), rate, forUs };
+  }
   const fromUs = Math.max(failOver.grantsFromUs, lock.record?.notBeforeUs ?? 0);
   // `nowUs` is the upper bound of the clock, and the time was set by it. So this never exceeds the delay asked for.
   const forUs = Math.max(RETRY_AFTER_US_MIN, fromUs - clock.nowUs);
   return { ...refused(draft, isDue ? "failed_over" : "not_before"), forUs };
+}
+
+/** If only waiters are in the way, and they wait for the rate, it says for how long. */
+function waitForRate({ lock, limit, rate, nowUs }: Draft, asked: Acquire) {
+  if (!rate || !fits(lock, limit.limit, asked)) return {};
+  const forUs = rateWaitUs(rate, lock.rateUntilUs, lock.waitingPermits + asked.permits, nowUs);
+  return forUs > 0 ? { forUs } : {};
 }
 
 function refused(draft: Draft, reason: Refused): OutcomeNamed<"refused"> {

@@ -6,15 +6,22 @@
 
 import type { Claim, EndReason, Terms } from "./claim.ts";
 import type { Clock } from "./database-clock.ts";
+import type { Rate } from "./rate.ts";
 
 export interface Lock {
   readonly id: bigint;
   readonly name: string;
   /** Limit set for exactly this name; null: patterns and the default apply. */
   limit: number | null;
-  /** 0: never set. Rises by one with every change, also when the limit is removed. */
+  /** Rate set for exactly this name; null: patterns apply. */
+  rate: Rate | null;
+  /** Of the limit and the rate. 0: never set. Rises by one with every change, also when a setting is removed. */
   limitVersion: bigint;
   limitReason: string;
+  /** When all permits that were taken of its rate will be back: see rate.ts. */
+  rateUntilUs: number;
+  /** When the server has to look at the lock, because its first waiter may be granted from then on; null: never. */
+  wakesAtUs: number | null;
   /** The number of the next claim; starts at 1. */
   nextTicket: bigint;
   /** The fencing token given last. */
@@ -132,8 +139,6 @@ export interface LockRecord {
    * version must not stand for two states, so a fail-over raises it like a token.
    */
   readonly version: bigint;
-  /** When the server has to look at the lock, because its waiters may be granted from then on; null: never. */
-  readonly wakesAtUs: number | null;
   /** Whose call made it: the principal of an UpdateRecord, or of the claim whose end made it; empty: unknown. */
   readonly principal: string;
 }
@@ -194,7 +199,6 @@ const NOTHING: Omit<LockRecord, "version" | "principal"> = {
   attemptsSince: 0n,
   status: STATUS_AT_FIRST,
   lastRun: null,
-  wakesAtUs: null,
 };
 
 /** Whether the time from which on the lock may be granted has certainly come. */
@@ -258,21 +262,16 @@ function withAttemptBack(lock: Counting, { fencingToken }: Claim, failOver: Fail
   return nextRecord(lock, { attemptsLeft: record.attemptsLeft + 1 }, failOver, record.principal);
 }
 
-/** The record with the time at which the server has to look at it, given who waits; the same object if that stays. */
-export function withWake(lock: Queueing, clock: Clock): LockRecord | null {
-  const { record } = lock;
-  if (!record) return null;
-  const wakesAtUs = lock.waiting > 0 && !isDueNow(lock, clock) ? record.notBeforeUs : null;
-  return wakesAtUs === record.wakesAtUs ? record : { ...record, wakesAtUs };
-}
-
 /** Since when a free lock is due, 0 if it always was; null: it has no record, is not free, or is exhausted. */
 export function freeSinceUs({ record, holders, waiting }: Queueing & { readonly holders: number }) {
   if (!record || holders > 0 || waiting > 0 || isExhausted({ record })) return null;
   return record.notBeforeUs ?? 0;
 }
 
-/** null: nobody used the lease. Nobody relies on a provisional lease; a caller that releases one has come for it. */
+/**
+ * null: nobody used the lease, or it was a spend. Nobody relies on a provisional lease; a caller that releases one has come
+ * for it.
+ */
 function runEndOf({ provisional, endReason }: Claim): RunEnd | null {
   if (endReason === "released") return endReason;
   return !provisional && (endReason === "expired" || endReason === "force_released") ? endReason : null;

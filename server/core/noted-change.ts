@@ -1,10 +1,11 @@
 // A change that somebody made, as the history keeps it: of a limit, of a record, a forced release, or a policy. `from` and
-// `to` are text, which only this file and the messages read: a limit in decimal, a record as the JSON of its message, a
+// `to` are text, which only this file and the messages read: a limit in decimal and a rate after it, a record as the JSON of its message, a
 // claim as JSON, a policy's hash.
 
 import type { Claim } from "./claim.ts";
 import type { Caller } from "./command.ts";
 import type { LockRecord } from "./lock.ts";
+import type { Rate } from "./rate.ts";
 
 export type ChangeKind = "limit" | "record" | "forced_release" | "policy";
 
@@ -27,8 +28,24 @@ export function byOf(caller: Caller | undefined): string {
   return caller.principal || caller.getPeer();
 }
 
-export function limitText(limit: number | null): string {
-  return limit === null ? "" : String(limit);
+export interface LimitAndRate {
+  readonly limit: number | null;
+  readonly rate: Rate | null;
+}
+
+/** Such as `5`, `5 500/60000000/20` and ` 500/60000000/20`: permits, microseconds and burst. */
+export function limitText({ limit, rate }: LimitAndRate): string {
+  const ofLimit = limit === null ? "" : String(limit);
+  return rate === null ? ofLimit : `${ofLimit} ${rate.permits}/${rate.perUs}/${rate.burst}`;
+}
+
+/** What `limitText` has written. */
+export function limitOf(text: string): LimitAndRate {
+  const [ofLimit = "", ofRate] = text.split(" ");
+  const limit = ofLimit === "" ? null : Number(ofLimit);
+  if (ofRate === undefined) return { limit, rate: null };
+  const [permits = 0, perUs = 0, burst = 0] = ofRate.split("/").map(Number);
+  return { limit, rate: { permits, perUs, burst } };
 }
 
 export function recordText(record: LockRecord | null): string {

@@ -4,7 +4,7 @@
 // at the head that waits for its permits.
 
 import { CLOCK_JUMP_US_MIN, PLACE_US_MAX } from "./bounds.ts";
-import { type Claim, type EndReason, inOrder } from "./claim.ts";
+import { type Claim, type EndReason, inOrder, isSpend } from "./claim.ts";
 import type { Acquire, Caller, Event } from "./command.ts";
 import type { Clock } from "./database-clock.ts";
 import { type EffectiveLimit, effectiveLimit, fits, type LimitRule, neverFits } from "./limit.ts";
@@ -24,6 +24,15 @@ import {
   statusOf,
 } from "./lock.ts";
 import type { NotedChange } from "./noted-change.ts";
+import {
+  afterTaking,
+  allowedFromUs,
+  correctedUntilUs,
+  type EffectiveRate,
+  effectiveRate,
+  exceedsBurst,
+  isAllowed,
+} from "./rate.ts";
 import type { Policy, Queue, Rows } from "./rows.ts";
 
 /**
@@ -38,6 +47,7 @@ export interface Draft {
   readonly nowUs: number;
   readonly lock: Lock;
   limit: EffectiveLimit;
+  rate: EffectiveRate | null;
   /** The known claims of the lock, each once: see `claimOf`. */
   readonly claims: Claim[];
   /** The known head of the queue, in order of ticket numbers. */
@@ -70,6 +80,8 @@ export function openDraft(lock: Lock, claims: Claim[], rows: Rows, policy: Polic
     if (!known) claims.push(waiter);
     queue.push(known || waiter);
   }
+  const rate = effectiveRate(lock, limitRules);
+  if (rate) lock.rateUntilUs = correctedUntilUs(rate, lock.rateUntilUs, rows);
   return {
     policy,
     limitRules,
@@ -78,6 +90,7 @@ export function openDraft(lock: Lock, claims: Claim[], rows: Rows, policy: Polic
     nowUs: rows.nowUs,
     lock,
     limit: effectiveLimit(lock, limitRules),
+    rate,
     claims,
     queue,
     queueComplete: complete,
@@ -105,18 +118,32 @@ export function snapshot(claim: Claim): Claim {
   return { ...claim };
 }
 
+/** The limit or the rate in force for the lock has changed. */
+export function setInForce(draft: Draft): void {
+  const { lock, limitRules, clock } = draft;
+  draft.limit = effectiveLimit(lock, limitRules);
+  draft.rate = effectiveRate(lock, limitRules);
+  if (draft.rate) lock.rateUntilUs = correctedUntilUs(draft.rate, lock.rateUntilUs, clock);
+}
+
 /**
  * Gives the lease to a waiter, for the grace period at most until somebody comes for it: a waiter that was there a moment ago
  * may be dead or cut off by now.
  */
 export function grant(draft: Draft, claim: Claim): void {
   countWaiter(draft.lock, claim, -1);
-  holdForGrace(draft, claim);
+  const spends = isSpend(claim);
+  if (spends) hold(draft, claim, draft.nowUs);
+  else holdForGrace(draft, claim);
   touch(draft, claim);
   recordGrant(draft, claim, true);
+  if (spends) end(draft, claim, "spent");
 }
 
-/** Gives the lease to a new request at once. The answer itself delivers it, unless the caller has waited. */
+/**
+ * Gives the lease to a new request at once. The answer itself delivers it, unless the caller has waited. A spend ends with
+ * that.
+ */
 export function grantAtOnce(
   draft: Draft,
   claim: Claim,
@@ -124,12 +151,15 @@ export function grantAtOnce(
 ): Claim {
   draft.added.push(claim);
   draft.claims.push(claim);
-  if (afterWait) holdForGrace(draft, claim);
+  if (afterWait && !isSpend(claim)) holdForGrace(draft, claim);
   else {
     hold(draft, claim, wholeEnd(claim, draft.nowUs));
     claim.provisional = claim.deadlineUs === null;
   }
-  return recordGrant(draft, claim, false, caller);
+  const granted = recordGrant(draft, claim, false, caller);
+  if (!isSpend(claim)) return granted;
+  end(draft, claim, "spent", { caller });
+  return snapshot(claim);
 }
 
 /** Puts a new claim at the end of the queue. */
@@ -247,7 +277,8 @@ function holdForGrace(draft: Draft, claim: Claim): void {
 }
 
 function hold(draft: Draft, claim: Claim, deadlineUs: number | null): void {
-  const { lock } = draft;
+  const { lock, rate, clock } = draft;
+  if (rate) lock.rateUntilUs = afterTaking(rate, lock.rateUntilUs, claim.permits, clock);
   lock.lastToken = nextNumber(lock.lastToken, draft.failOver);
   claim.state = "held";
   claim.fencingToken = lock.lastToken;
@@ -298,7 +329,7 @@ export function grantWaiters(draft: Draft): void {
       draft.unfinished = !draft.queueComplete && draft.limit.limit > 0;
       return;
     }
-    if (neverFits(draft.limit.limit, head)) {
+    if (neverFits(draft.limit.limit, head) || exceedsBurst(draft.rate, head.permits)) {
       end(draft, head, "never_fits");
       continue;
     }
@@ -312,9 +343,23 @@ export function grantWaiters(draft: Draft): void {
       end(draft, head, "status_mismatch", { note: statusOf(lock) });
       continue;
     }
+    if (!isAllowed(draft.rate, lock.rateUntilUs, head.permits, draft.clock)) return;
     queue.shift();
     grant(draft, head);
   }
+}
+
+/**
+ * When the server has to look at the lock, because its first waiter may be granted from then on, although nobody asks for
+ * anything; null: never. A waiter that does not fit is granted by the end of a claim.
+ */
+export function wakeOf({ lock, clock, limit, rate, queue }: Draft): number | null {
+  if (lock.waiting === 0) return null;
+  if (!isDueNow(lock, clock)) return lock.record?.notBeforeUs ?? null;
+  const head = queue[0];
+  if (!rate || !head || !fits(lock, limit.limit, head)) return null;
+  const fromUs = allowedFromUs(rate, lock.rateUntilUs, head.permits);
+  return fromUs > clock.atLeastUs ? fromUs : null;
 }
 
 /** Nothing is granted while a lease that a fail-over lost may still be held, nor before the lock is due. */

@@ -4,7 +4,10 @@ import type { Claim, Terms } from "../core/claim.ts";
 import type { Acquire, Caller, Command, Event, Outcome, OutcomeOf, Place } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
+import type { LimitAndRate } from "../core/noted-change.ts";
+import type { EffectiveRate, Rate } from "../core/rate.ts";
 import type { Finding } from "../storage/store.ts";
+import type { NewSetting } from "./transaction/limit-rules.ts";
 
 /** A request for a lock, before the engine adds a secret and, if the caller sent none, a request id. */
 export interface AcquireInput
@@ -68,12 +71,11 @@ export interface LimitsQuery {
   readonly max: number;
 }
 
-/** A limit that was set. */
-export interface LimitSetting {
+/** A limit, a rate or both that were set. */
+export interface LimitSetting extends LimitAndRate {
   readonly kind: "pattern" | "name";
   /** The pattern with its star, or the name. */
   readonly target: string;
-  readonly limit: number;
   readonly version: bigint;
   readonly reason: string;
 }
@@ -83,6 +85,8 @@ export type LimitRuleAnswer =
       readonly kind: "limit_rule";
       /** The limit of names that begin with the prefix, and to which no other setting applies. */
       readonly limit: number;
+      /** Their rate; null: none. */
+      readonly rate: Rate | null;
       readonly version: bigint;
       readonly heldPermits: number;
       readonly waiting: number;
@@ -96,6 +100,8 @@ export type LimitRuleAnswer =
 export interface ViewedLock {
   readonly lock: Lock;
   readonly limit: EffectiveLimit;
+  /** The rate in force, and how much of it may be taken now; null: none. */
+  readonly rate: (EffectiveRate & { readonly available: number }) | null;
   readonly holders: readonly Claim[];
   readonly waiters: readonly Claim[];
 }
@@ -202,7 +208,7 @@ export type EngineEvent =
   | {
       readonly kind: "limit_rule_set";
       readonly prefix: string;
-      readonly limit: number | null;
+      readonly set: NewSetting;
       readonly version: bigint;
       readonly reason: string;
       /** Servers that have not yet reported that they decide by it. */

@@ -37,7 +37,7 @@ import type {
 } from "./history.ts";
 import { connect, type EngineOptions, type Parts } from "./parts.ts";
 import { markOf } from "./secrets.ts";
-import { changeLimitRule } from "./transaction/limit-rules.ts";
+import { changeLimitRule, type NewSetting } from "./transaction/limit-rules.ts";
 import { promised } from "./transaction/transaction.ts";
 import { explainWait } from "./views/explaining.ts";
 import { listedChanges, listedClaims } from "./views/past.ts";
@@ -227,20 +227,19 @@ export class Engine {
     this.#parts.commands.begin(asked, null, asker);
   }
 
-  /** Sets or (null) removes the limit of all names with a prefix. */
+  /** Sets or (null) removes the limit, the rate or both of all names with a prefix. */
   async setLimitRule(
     prefix: string,
-    limit: number | null,
+    set: NewSetting,
     expectedVersion: bigint | undefined,
     reason: string,
     caller?: Caller,
   ): Promise<LimitRuleAnswer> {
     this.#parts.lanes.refuseWhenStopped();
-    const answer = await changeLimitRule({ prefix, limit, expectedVersion, reason, caller }, this.#parts);
+    const answer = await changeLimitRule({ prefix, set, expectedVersion, reason, caller }, this.#parts);
     if (answer.kind === "limit_rule") {
       const { version, serversBehind } = answer;
-      const set = { prefix, limit: answer.limit, version, reason, serversBehind };
-      this.#parts.observer({ kind: "limit_rule_set", ...set, caller });
+      this.#parts.observer({ kind: "limit_rule_set", prefix, set, version, reason, serversBehind, caller });
     }
     return answer;
   }

@@ -5,6 +5,7 @@ import type { Place } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 import type { ChangeKind, NotedChange } from "../core/noted-change.ts";
+import type { EffectiveRate } from "../core/rate.ts";
 import type { ChangePosition, EndedPosition, KeptChange, RowHolder } from "../storage/store.ts";
 
 export type { ChangePosition, KeptChange } from "../storage/store.ts";
@@ -86,6 +87,8 @@ export type WaitCause =
   /** The limit is 0, or smaller than what is held or asked for. `set`: how it was set; null: nobody knows any more. */
   | { readonly kind: "limit"; readonly limit: EffectiveLimit; readonly set: KeptChange | null }
   | { readonly kind: "not_before"; readonly untilUs: number }
+  /** `untilUs`: when the rate allows the grant, if those ahead are granted first; null: its burst is too small. */
+  | { readonly kind: "rate"; readonly rate: EffectiveRate; readonly untilUs: number | null }
   | { readonly kind: "exhausted" }
   | { readonly kind: "status"; readonly status: string }
   /** Others hold what the claim needs. `holders`: the oldest. */

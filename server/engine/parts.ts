@@ -68,7 +68,8 @@ export function connect(options: EngineOptions) {
   const advances = new Advances(base);
   const reads = new Reads(store);
   const turns = new ListingTurns(store.readers);
-  const views = new Views(store, turns);
+  const nowUs = () => store.clock.latestUs(performance.now() * 1_000) ?? 0;
+  const views = new Views(store, turns, nowUs);
   const subscribers = new Subscribers({ ...base, rulesInForce, advances, reads, views, pollIntervalMs });
   const { followers } = subscribers;
   const waking = { ...base, rulesInForce, advances, subscribers, followers, turns };
@@ -89,7 +90,6 @@ export function connect(options: EngineOptions) {
   const commands = new Commands({ ...base, detachments, lanes, lockIds });
   const newSecret = secretMaker();
   const captures = new Captures({ observer, newSecret, commands, store: reads.inTurn });
-  const nowUs = () => store.clock.latestUs(performance.now() * 1_000) ?? 0;
   const { leastKeptUs = policy.keptForUs } = options;
   const kept = { ofNameUs: policy.keptForUs, underPrefixUs: leastKeptUs, changesUs: cleaning.changesUs };
   const acting = { newSecret, detachments, background, lanes, lockIds, commands, captures };

@@ -10,6 +10,7 @@ import type { Claim } from "../core/claim.ts";
 import type { Caller } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { LockRecord } from "../core/lock.ts";
+import type { EffectiveRate } from "../core/rate.ts";
 import type { ViewedLock } from "../engine/answers.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import type { Explanation, WaitCause } from "../engine/history.ts";
@@ -101,17 +102,24 @@ function maySeeDatabase({ client: { identity } }: ToClient, lockName: string): b
 }
 
 /** Whether a limit's text may be shown: that of the lock's own limit to everybody who hears of it. */
-function maySeeSetting(by: ToClient, { source, pattern }: EffectiveLimit): boolean {
+function maySeeSetting(
+  by: ToClient,
+  { source, pattern }: Pick<EffectiveLimit, "source" | "pattern">,
+): boolean {
   return source !== "pattern" || maySeeAllUnder(by, "ListLimits", pattern.slice(0, -1));
 }
 
-/** The limit of a pattern is a bare number for a caller that may not read all names under the pattern. */
-export function shownLimit(by: ToClient, limit: EffectiveLimit): EffectiveLimit {
-  return maySeeSetting(by, limit) ? limit : { ...limit, pattern: "", version: 0n, reason: "" };
+/** The limit or the rate of a pattern is bare numbers for a caller that may not read all names under the pattern. */
+export function shownLimit<Setting extends EffectiveLimit | EffectiveRate>(
+  by: ToClient,
+  set: Setting,
+): Setting {
+  return maySeeSetting(by, set) ? set : { ...set, pattern: "", version: 0n, reason: "" };
 }
 
 export function shownLock(by: ToClient, view: ViewedLock): ViewedLock {
-  return { ...view, limit: shownLimit(by, view.limit) };
+  const { limit, rate } = view;
+  return { ...view, limit: shownLimit(by, limit), rate: rate && shownLimit(by, rate) };
 }
 
 /** A claim that the caller has ended. Whose it was is for callers that may see the lock. */
@@ -146,6 +154,8 @@ export function shownExplanation(by: ToClient, explained: Explanation): Explanat
     switch (cause.kind) {
       case "limit":
         return { ...cause, limit: shownLimit(by, cause.limit), set: showsSetter ? cause.set : null };
+      case "rate":
+        return { ...cause, rate: shownLimit(by, cause.rate) };
       case "rows_held":
         return maySeeDatabase(by, lock.name) ? cause : { ...cause, holder: null };
       case "held":

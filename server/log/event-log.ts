@@ -6,6 +6,7 @@ import { type Claim, callersRequestId, keyText } from "../core/claim.ts";
 import type { Caller, Command, Event } from "../core/command.ts";
 import { patternOf } from "../core/limit.ts";
 import type { LockRecord } from "../core/lock.ts";
+import { type Rate, rateText, sameRate } from "../core/rate.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import type { CheckEvent, EngineObserver } from "../engine/answers.ts";
 import { type Log, Seldom, traceIds } from "./log.ts";
@@ -57,8 +58,9 @@ export class EventLog {
       case "event":
         return this.#event(event.event, event.lockName);
       case "limit_rule_set": {
-        const { prefix, limit, version, reason, serversBehind, caller } = event;
-        const change = { pattern: patternOf({ prefix }), to: limit, version: String(version), reason };
+        const { prefix, set, version, reason, serversBehind, caller } = event;
+        const to = { ...(set.limit !== undefined && { to: set.limit }), ...loggedRate("rate", set.rate) };
+        const change = { pattern: patternOf({ prefix }), ...to, version: String(version), reason };
         this.#log.info({ ...change, ...originOf(caller) }, "limit set");
         if (serversBehind > 0)
           this.#log.warn(
@@ -109,8 +111,18 @@ export class EventLog {
       case "ended":
         return this.#ended(event, lockName);
       case "limit_set": {
-        const { limit, limitVersion, limitReason } = event.lock;
-        const change = { lock: lockName, from: event.from, to: limit, version: String(limitVersion) };
+        const { limit, rate, limitVersion, limitReason } = event.lock;
+        const { from } = event;
+        const ofRate = sameRate(from.rate, rate)
+          ? {}
+          : { ...loggedRate("rateFrom", from.rate), ...loggedRate("rate", rate) };
+        const change = {
+          lock: lockName,
+          from: from.limit,
+          to: limit,
+          ...ofRate,
+          version: String(limitVersion),
+        };
         this.#log.info({ ...change, reason: limitReason, ...originOf(event.caller) }, "limit set");
         return;
       }
@@ -159,7 +171,7 @@ export class EventLog {
   #endLevel(reason: Claim["endReason"], was: "waiting" | "held"): "info" | "debug" {
     if (reason === "force_released") return "info";
     if (was === "waiting") return "debug";
-    return reason === "released" ? this.#dailyLevel : "info";
+    return reason === "released" || reason === "spent" ? this.#dailyLevel : "info";
   }
 }
 
@@ -167,6 +179,10 @@ export class EventLog {
 function reasonOf(error: unknown): string {
   const reason = error instanceof Error && "reason" in error ? error.reason : undefined;
   return typeof reason === "string" ? reason : "unexpected";
+}
+
+function loggedRate(field: string, rate: Rate | null | undefined) {
+  return rate === undefined ? {} : { [field]: rate && rateText(rate) };
 }
 
 function remembered({ status, notBeforeUs, attemptsLeft, version }: LockRecord) {

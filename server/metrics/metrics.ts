@@ -225,7 +225,7 @@ function happened(series: AllSeries, event: Event, lockName: string) {
         .of(lockName)
         .of(endReason ?? "released")
         .inc();
-      if (event.was === "held")
+      if (event.was === "held" && endReason !== "spent")
         series.holdSeconds.of(lockName).observe(Math.max(0, (endedAtUs ?? 0) - (grantedAtUs ?? 0)) / 1e6);
       return;
     }

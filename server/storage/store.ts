@@ -124,7 +124,7 @@ export interface Polled {
   /** Revisions by lock id; missing guard rows are left out. */
   readonly revisions: Map<bigint, bigint>;
   /**
-   * Locks that have a held or waiting claim whose deadline has passed, a record whose `wakesAtUs` has passed, or
+   * Locks that have a held or waiting claim whose deadline has passed, whose `wakesAtUs` has passed, or that have
    * waiters that no decision has considered since the end of a fail-over's pause.
    */
   readonly due: bigint[];
@@ -468,8 +468,8 @@ export interface Store {
    */
   claimsByRequest(requestIds: readonly string[]): Promise<{ nowUs: number; claims: Claim[] }>;
   /**
-   * Returns locks with ids above `afterLockId` that have a held or waiting claim whose deadline has passed, or a record
-   * whose `wakesAtUs` has passed; in ascending order. `next`: the id after which the next step begins; null: there are
+   * Returns locks with ids above `afterLockId` that have a held or waiting claim whose deadline has passed, or whose
+   * `wakesAtUs` has passed; in ascending order. `next`: the id after which the next step begins; null: there are
    * no more. Looks at about `max` locks, and writes their bounds of deadlines anew, so a step may return none although
    * others follow.
    */

@@ -104,9 +104,9 @@ test("a place in a queue that another server grants is poked from there, its fol
 test("an operator's command about many names is observed with its caller, and a refused one is not", async () => {
   const { engine, seen } = await start();
   const caller = { getPeer: () => "a test" };
-  const set = await engine.setLimitRule("a/", 3, undefined, "Because.", caller);
+  const set = await engine.setLimitRule("a/", { limit: 3 }, undefined, "Because.", caller);
   expect(set).toMatchObject({ kind: "limit_rule", limit: 3, version: 1n, serversBehind: 0 });
-  expect((await engine.setLimitRule("a/", 4, 0n, "", caller)).kind).toBe("version_mismatch");
+  expect((await engine.setLimitRule("a/", { limit: 4 }, 0n, "", caller)).kind).toBe("version_mismatch");
   expect(seen.filter(({ kind }) => kind === "limit_rule_set")).toEqual([
     {
       ...{ kind: "limit_rule_set", prefix: "a/", limit: 3, version: 1n, reason: "Because." },
@@ -273,7 +273,7 @@ describe("an engine that stops", () => {
       async () => engine.ask(asks.renew({ lockId: 1n, ticketNumber: 1n, secret: "" }, undefined)),
       () => engine.capture({} as CaptureInput),
       () => engine.captureWhenFree({} as CaptureInput, new AbortController().signal),
-      () => engine.setLimitRule("a", 1, undefined, ""),
+      () => engine.setLimitRule("a", { limit: 1 }, undefined, ""),
       async () => engine.watchLocks(""),
     ];
     for (const call of refused) await expect(call()).rejects.toMatchObject(shutting);

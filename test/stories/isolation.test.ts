@@ -225,7 +225,7 @@ describe.each(mysqlFamily())(
       const raisedMs = async () => {
         const startedMs = performance.now();
         const [answer, isNew] = await Promise.all([
-          here.engine.setLimitRule(prefix, 2, undefined, "test"),
+          here.engine.setLimitRule(prefix, { limit: 2 }, undefined, "test"),
           there.engine.acquire(ask(`new beside ${prefix}`), null),
         ]);
         // The grant may come after the answer, because a heartbeat also locks the waiter's row for a moment.

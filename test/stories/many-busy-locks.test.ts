@@ -28,7 +28,7 @@ describe.each(testDatabases())("on $label", (database) => {
     const etl = Array.from({ length: ETL }, (_, index) => take(`etl/${index}`, null));
     await Promise.all([...others, ...etl]);
     const last = claimOf(await engine.acquire(ask("etl/0"), follower()), "waiting");
-    await engine.setLimitRule("etl/", 3, undefined, "a test");
+    await engine.setLimitRule("etl/", { limit: 3 }, undefined, "a test");
 
     const metrics = new Metrics({ classes: ["etl/*"], nodeMetrics: false });
     metrics.observeStore(store, { version: "", node: "", database: "" });

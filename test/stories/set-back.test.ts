@@ -74,10 +74,10 @@ describe.each(servers)("rows of $label that are set back", (database) => {
 
   test("bring back other limit rules, which servers read", async () => {
     await takeSnapshot();
-    await here.engine.setLimitRule("a", 3, undefined, "");
+    await here.engine.setLimitRule("a", { limit: 3 }, undefined, "");
     await here.engine.ask(asks.release(await take(here)));
     await setBack();
-    await there.engine.setLimitRule("a", 1, undefined, "");
+    await there.engine.setLimitRule("a", { limit: 1 }, undefined, "");
     await take(there);
 
     const refused = await here.engine.acquire(ask("a", { mayWait: false }), null);

@@ -62,7 +62,7 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
       const waiters = [follower(), follower(), follower()];
       for (const waiter of waiters) claimOf(await there.engine.acquire(ask(name), waiter), "waiting");
       if (name.endsWith("name")) await here.engine.ask(asks.setLimit(name, 3, undefined, "test"));
-      else await here.engine.setLimitRule("raised/", 3, undefined, "test");
+      else await here.engine.setLimitRule("raised/", { limit: 3 }, undefined, "test");
       const [first, second, third] = waiters;
       expect((await first?.toldClaim)?.claim.state).toBe("held");
       expect((await second?.toldClaim)?.claim.state).toBe("held");

@@ -5,17 +5,18 @@
 // notified, and everyone is woken who waited for it, all in one tick of the event loop: a client that gets several answers
 // together sends its next commands together, and one transaction carries them together. Nothing here may throw.
 
-import type { Claim, ClaimKey } from "../../core/claim.ts";
+import { type Claim, type ClaimKey, isSpend } from "../../core/claim.ts";
 import type { Outcome } from "../../core/command.ts";
 import type { Decided } from "../../core/decide-batch.ts";
 import { isOwnName } from "../../core/lock.ts";
 import type { CallSpan } from "../../core/span.ts";
 import type { Store } from "../../storage/store.ts";
 import type { EngineObserver } from "../answers.ts";
+import { DUE_AHEAD_US } from "../engine-bounds.ts";
 import { outcomeUnknown } from "../faults.ts";
 import type { Advances } from "../transaction/advances.ts";
 import type { Ask, AsksByLock, Attempt } from "../transaction/transaction.ts";
-import { DecisionFeed } from "./decision-feed.ts";
+import { DecisionFeed, DueTimers } from "./decision-feed.ts";
 import { Followers, HeldLeases } from "./followers.ts";
 import { LockWatches, type LockWatchesOptions } from "./lock-watches.ts";
 import { Places, type PlacesOptions } from "./places.ts";
@@ -27,7 +28,8 @@ export interface GrantedElsewhere extends ClaimKey {
   readonly replica: bigint;
 }
 
-export interface SubscribersOptions extends Pick<WaitersOptions, "store" | "rulesInForce"> {
+export interface SubscribersOptions extends Pick<WaitersOptions, "rulesInForce"> {
+  readonly store: WaitersOptions["store"] & Pick<Store, "clock">;
   readonly advances: Pick<Advances, "start" | "owe">;
   readonly reads: PlacesOptions["store"] & { readonly inTurn: Pick<Store, "poll" | "decidedSince"> };
   readonly views: LockWatchesOptions["views"];
@@ -49,6 +51,8 @@ export class Subscribers {
   readonly #options: SubscribersOptions;
   readonly #waiters: Waiters;
   readonly #feed: DecisionFeed;
+  /** By lock: when to decide again, because a rate or its not_before lets its first waiter be granted then. */
+  readonly #wakes = new DueTimers<bigint>((lockId) => void this.#options.advances.start(lockId));
 
   constructor(options: SubscribersOptions) {
     const { reads, pollIntervalMs: intervalMs, onFailure } = options;
@@ -78,6 +82,7 @@ export class Subscribers {
     this.waitingCaptures.stop(why);
     await this.watches.stop(why);
     await this.#feed.stop();
+    this.#wakes.stop();
   }
 
   /** Another replica reports that it has granted these claims. Only a hint. */
@@ -138,6 +143,9 @@ export class Subscribers {
       if (event.kind === "granted" && event.queued) this.#pokeElsewhere(event.claim);
     }
     for (const lockId of leftOver) void advances.owe(lockId);
+    locks.forEach(({ lock }) => {
+      if (lock.wakesAtUs !== null) this.#wakeAt(lock.id, lock.wakesAtUs);
+    });
     // Most commits concern nobody who follows, and cost nothing here.
     const { followers, places } = this;
     const isFollowed = followers.count > 0 || followers.queueSpans.count > 0;
@@ -149,11 +157,20 @@ export class Subscribers {
     }
     for (const { event, nowUs } of events) {
       const isEnded = event.kind === "ended";
-      if (isFollowed && (isEnded || event.kind === "granted")) followers.settled(event.claim, nowUs);
+      // The followers of a spend hear how it ended.
+      const isGranted = event.kind === "granted" && !isSpend(event.claim);
+      if (isFollowed && (isEnded || isGranted)) followers.settled(event.claim, nowUs);
       if (isEnded && event.was === "held") this.leases.ended(event.claim);
     }
     if (isFollowed) for (const lockId of locks.keys()) places.changed(lockId);
     if (this.#feed.listeners.size > 0) this.#feed.committed(locks.values());
+  }
+
+  /** If that is soon. If not, or if this server is gone by then, a sweep looks at the lock up to a second late. */
+  #wakeAt(lockId: bigint, atUs: number): void {
+    const nowUs = this.#options.store.clock.earliestUs(performance.now() * 1_000);
+    if (nowUs !== null && atUs - nowUs < DUE_AHEAD_US)
+      this.#wakes.set(lockId, Math.ceil(Math.max(0, atUs - nowUs) / 1_000));
   }
 
   /** The waiter of a granted claim may be connected to another replica. */

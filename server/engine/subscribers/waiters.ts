@@ -5,6 +5,7 @@
 
 import { partsOf } from "../../core/bounds.ts";
 import { type Claim, type ClaimKey, keyText } from "../../core/claim.ts";
+import { sameRate } from "../../core/rate.ts";
 import type { Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
@@ -196,10 +197,11 @@ export class RuleRevisions {
 
 function changedPrefixes(before: Rules, now: Rules): string[] {
   const old = new Map(before.map((rule) => [rule.prefix, rule]));
-  const changed = now.filter(({ prefix, version, limit }) => {
+  const changed = now.filter(({ prefix, version, limit, rate }) => {
     const rule = old.get(prefix);
     old.delete(prefix);
-    return rule ? rule.version !== version || rule.limit !== limit : limit !== null;
+    if (!rule) return limit !== null || rate !== null;
+    return rule.version !== version || rule.limit !== limit || !sameRate(rule.rate, rate);
   });
   return [...changed.map(({ prefix }) => prefix), ...old.keys()];
 }

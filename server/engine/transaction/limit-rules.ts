@@ -1,4 +1,4 @@
-// Limits by pattern. One transaction changes the rule and grants what it makes room for at the first few hundred locks
+// Limits and rates by pattern. One transaction changes the rule and grants what it makes room for at the first few hundred locks
 // with waiters; further transactions do the rest. A transaction that changes a rule holds rows that every wait and
 // every new name needs, so it waits for no lock's rows. If another transaction holds some, one transaction changes only
 // the rule, and advances bring the locks up to date one by one.
@@ -6,7 +6,8 @@
 import type { Caller } from "../../core/command.ts";
 import { effectiveLimit, type LimitRule, limitUnder, patternOf } from "../../core/limit.ts";
 import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
-import { byOf, limitText, type NotedChange } from "../../core/noted-change.ts";
+import { byOf, type LimitAndRate, limitText, type NotedChange } from "../../core/noted-change.ts";
+import { rateUnder } from "../../core/rate.ts";
 import type { Policy } from "../../core/rows.ts";
 import type { Span } from "../../core/span.ts";
 import {
@@ -29,11 +30,14 @@ import { TransactionSpan } from "./transaction-span.ts";
 
 export interface RuleChange {
   readonly prefix: string;
-  readonly limit: number | null;
+  readonly set: NewSetting;
   readonly expectedVersion: bigint | undefined;
   readonly reason: string;
   readonly caller: Caller | undefined;
 }
+
+/** null removes a setting, and what is left out or undefined stays. */
+export type NewSetting = { readonly [Key in keyof LimitAndRate]?: LimitAndRate[Key] | undefined };
 
 export interface LimitRulesOptions {
   readonly policy: Policy;
@@ -75,6 +79,8 @@ export async function changeLimitRule(
   }
 }
 
+const UNSET: LimitAndRate = { limit: null, rate: null };
+
 /** One call over all of its attempts, which share a mark: the mark shows whether any of them was committed. */
 class ChangingRule {
   readonly #change: RuleChange;
@@ -93,7 +99,7 @@ class ChangingRule {
 
   /** The rule to write, and its note; undefined: none. Throws a Fault if it may have been written before. */
   decide({ limitRules, rulesRevision }: Loaded): { rule: LimitRule; noted: NotedChange[] } | undefined {
-    const { prefix, limit, expectedVersion, reason, caller } = this.#change;
+    const { prefix, set, expectedVersion, reason, caller } = this.#change;
     const now = limitRules.find((candidate) => candidate.prefix === prefix);
     const version = now?.version ?? 0n;
     this.#markFound = now?.changeMark ?? 0n;
@@ -106,10 +112,11 @@ class ChangingRule {
       this.#answer = { kind: "version_mismatch", version };
       return undefined;
     }
-    const rule = { prefix, limit, version: version + 1n, reason, changeMark: this.#mark };
+    const { limit = now?.limit ?? null, rate = now?.rate ?? null } = set;
+    const rule = { prefix, limit, rate, version: version + 1n, reason, changeMark: this.#mark };
     this.#answer = rule;
     this.changedAfter = rulesRevision;
-    const [from, to] = [limitText(now?.limit ?? null), limitText(limit)];
+    const [from, to] = [limitText(now ?? UNSET), limitText(rule)];
     const target = patternOf(rule);
     const note: NotedChange = { kind: "limit", target, isPattern: true, by: byOf(caller), from, to, reason };
     return { rule, noted: [note] };
@@ -207,5 +214,6 @@ async function describe(
   }
   const { version } = rule;
   const limit = rule.limit ?? limitUnder(rule.prefix, limitRules);
-  return { kind: "limit_rule", limit, version, heldPermits, waiting, draining, serversBehind };
+  const rate = rule.rate ?? rateUnder(rule.prefix, limitRules);
+  return { kind: "limit_rule", limit, rate, version, heldPermits, waiting, draining, serversBehind };
 }

@@ -7,6 +7,7 @@ import { type Claim, type ClaimKey, sameSecret } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
 import { type EffectiveLimit, effectiveLimit, fits, neverFits } from "../../core/limit.ts";
 import { isDraining, isExhausted, isInWantedStatus, type Lock, statusOf } from "../../core/lock.ts";
+import { type EffectiveRate, effectiveRate, exceedsBurst, rateWaitUs } from "../../core/rate.ts";
 import type { KeptChange, LockView, Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
 import type { Explanation, WaitCause, WaitTarget } from "../history.ts";
@@ -57,9 +58,10 @@ async function read(
     ? await subscribers.places.of(claim, caller)
     : { ahead: lock.waiting, permitsAhead: lock.waitingPermits };
   if (!place) return null;
-  const limit = effectiveLimit(lock, await inOwnTick(() => store.limitRules()));
+  const rules = await inOwnTick(() => store.limitRules());
+  const limit = effectiveLimit(lock, rules);
   return {
-    ...{ lock, holders, waiters, claim, limit, place },
+    ...{ lock, holders, waiters, claim, limit, rate: effectiveRate(lock, rules), place },
     limitSet: await limitSetOf(lock, limit, store),
     rowsHeld: await rowsHeldOf(lock, lanes.heldUpForMs(lock.id), store),
     recent: await recentOf(lock.id, store),
@@ -133,6 +135,7 @@ export interface Basis extends Omit<Explanation, "causes" | "estimate"> {
   readonly waiters: readonly Claim[];
   /** Nothing is granted before this time, because of a fail-over. */
   readonly grantsFromUs: number;
+  readonly rate: EffectiveRate | null;
   readonly rowsHeld: RowsHeld | null;
   /** Ended claims of the lock, newest first. */
   readonly recent: readonly Claim[];
@@ -152,7 +155,8 @@ function* causesOf(basis: Basis): Generator<WaitCause, void, void> {
   const asked = claim ?? ONE_PERMIT;
   if (grantsFromUs > nowUs) yield { kind: "failed_over", untilUs: grantsFromUs };
   if (rowsHeld) yield rowsHeld;
-  if (limit === 0 || isDraining(lock, limit) || neverFits(limit, asked))
+  const isDrained = !isDraining(lock, limit) || fits(lock, limit, asked);
+  if (limit === 0 || !isDrained || neverFits(limit, asked))
     yield { kind: "limit", limit: inForce, set: limitSet };
   const notBeforeUs = lock.record?.notBeforeUs ?? 0;
   if (notBeforeUs > nowUs) yield { kind: "not_before", untilUs: notBeforeUs };
@@ -161,8 +165,21 @@ function* causesOf(basis: Basis): Generator<WaitCause, void, void> {
   // A limit of 0 is a cause of its own: who would be in the way of any limit is named, too.
   if (lock.holders > 0 && !fits(lock, Math.max(1, limit), asked)) yield heldBy(basis);
   const { ahead, permitsAhead } = place;
+  yield* rateInTheWay(basis, asked.permits);
   const first = waitersAhead(basis).slice(0, SHOWN_BY_REFUSAL_MAX);
   if (ahead > 0) yield { kind: "queued", ahead, permitsAhead, first };
+}
+
+function* rateInTheWay(
+  { rate, lock, place, nowUs }: Basis,
+  permits: number,
+): Generator<WaitCause, void, void> {
+  if (!rate) return;
+  if (exceedsBurst(rate, permits)) yield { kind: "rate", rate, untilUs: null };
+  else {
+    const waitUs = rateWaitUs(rate, lock.rateUntilUs, place.permitsAhead + permits, nowUs);
+    if (waitUs > 0) yield { kind: "rate", rate, untilUs: nowUs + waitUs };
+  }
 }
 
 function heldBy({ lock, holders }: Basis): WaitCause {

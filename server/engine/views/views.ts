@@ -7,6 +7,7 @@ import { SHOWN_BY_GET_MAX, SHOWN_BY_LIST_MAX } from "../../core/bounds.ts";
 import type { Caller } from "../../core/command.ts";
 import { effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { GuardRow, Lock } from "../../core/lock.ts";
+import { availableNow, effectiveRate } from "../../core/rate.ts";
 import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";
@@ -48,10 +49,13 @@ export class ListingTurns extends FairGate {
 export class Views {
   readonly #store: Source;
   readonly #turns: ListingTurns;
+  readonly #nowUs: () => number;
 
-  constructor(store: Source, turns: ListingTurns) {
+  /** `nowUs`: the latest time that the database's clock may show. */
+  constructor(store: Source, turns: ListingTurns, nowUs: () => number) {
     this.#store = store;
     this.#turns = turns;
+    this.#nowUs = nowUs;
   }
 
   /** Shows an unused name as it would be, without making a row. */
@@ -59,17 +63,22 @@ export class Views {
     const store = this.#store;
     return this.#turns.run(async () => {
       const rules = await inOwnTick(() => store.limitRules());
-      return described(await inOwnTick(() => viewOrUnused(store, name, SHOWN_BY_GET_MAX)), rules);
+      return described(
+        await inOwnTick(() => viewOrUnused(store, name, SHOWN_BY_GET_MAX)),
+        rules,
+        this.#nowUs(),
+      );
     }, caller);
   }
 
   /** `isOver`: whether nobody wants more; the reading then stops. */
   views(query: LocksQuery, caller?: Caller, isOver = () => false): AsyncIterable<ViewedLock> {
+    const nowUs = this.#nowUs;
     const read = async function* (store: Source, rules: readonly LimitRule[]) {
       for await (const locks of listed(store, query)) {
         if (isOver()) return;
         for await (const view of viewSteps(store, locks))
-          if (query.isSeen?.(view.lock.name) ?? true) yield described(view, rules);
+          if (query.isSeen?.(view.lock.name) ?? true) yield described(view, rules, nowUs());
       }
     };
     return this.#inTurn(caller, read, isOver);
@@ -77,8 +86,9 @@ export class Views {
 
   /** Those of the given locks that exist. */
   viewsOf(locks: readonly WaitedLock[]): AsyncIterable<ViewedLock> {
+    const nowUs = this.#nowUs;
     return this.#inTurn(undefined, async function* (store, rules) {
-      for await (const view of viewSteps(store, locks)) yield described(view, rules);
+      for await (const view of viewSteps(store, locks)) yield described(view, rules, nowUs());
     });
   }
 
@@ -112,10 +122,8 @@ async function* limitSettings(
   }
   const afterName = after?.kind === "name" ? after.target : null;
   for await (const locks of lockSteps(store, { prefix, afterName, max, which: "limited" }, isSeen)) {
-    for (const { name, limit, limitVersion, limitReason } of locks) {
-      if (limit === null) continue;
-      yield { kind: "name", target: name, limit, version: limitVersion, reason: limitReason };
-    }
+    for (const { name, limit, rate, limitVersion, limitReason } of locks)
+      yield { kind: "name", target: name, limit, rate, version: limitVersion, reason: limitReason };
   }
 }
 
@@ -127,8 +135,9 @@ function patterns(rules: readonly LimitRule[], prefix: string, after: string | n
     .filter((rule) => after === null || compare(rule.prefix, after.slice(0, -1)) > 0)
     .sort((a, b) => compare(a.prefix, b.prefix))
     .flatMap((rule) => {
-      const { limit, version, reason } = rule;
-      return limit === null ? [] : [{ kind: "pattern", target: patternOf(rule), limit, version, reason }];
+      const { limit, rate, version, reason } = rule;
+      if (limit === null && rate === null) return [];
+      return [{ kind: "pattern", target: patternOf(rule), limit, rate, version, reason }];
     });
 }
 
@@ -140,8 +149,15 @@ async function* listed(store: Source, query: LocksQuery) {
   else yield await inOwnTick(() => store.waitedLocks(prefix, order, isSeen ? bounds.WAITED_LOCKS_MAX : max));
 }
 
-function described(view: LockView, rules: readonly LimitRule[]): ViewedLock {
-  return { ...view, limit: effectiveLimit(view.lock, rules) };
+function described(view: LockView, rules: readonly LimitRule[], nowUs: number): ViewedLock {
+  const { lock } = view;
+  const rate = effectiveRate(lock, rules);
+  const available = rate && availableNow(rate, lock.rateUntilUs, nowUs);
+  return {
+    ...view,
+    limit: effectiveLimit(lock, rules),
+    rate: rate && { ...rate, available: available ?? 0 },
+  };
 }
 
 /** The lock, or what the first user of the name would find. Throws StoreErrors. */
@@ -158,8 +174,11 @@ function unused(name: string): Lock {
     id: 0n,
     name,
     limit: null,
+    rate: null,
     limitVersion: 0n,
     limitReason: "",
+    rateUntilUs: 0,
+    wakesAtUs: null,
     nextTicket: 1n,
     lastToken: 0n,
     heldPermits: 0,

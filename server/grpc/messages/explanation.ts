@@ -5,6 +5,7 @@ import { WaitCauseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { ExplainWaitResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim } from "../../core/claim.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
+import { rateText } from "../../core/rate.ts";
 import type { Explanation, KeptChange, WaitCause } from "../../engine/history.ts";
 import * as messages from "./messages.ts";
 
@@ -15,7 +16,13 @@ export function explanationMessage(
 ): MessageInitShape<typeof ExplainWaitResponseSchema> {
   const { lock, limit, claim, causes, estimate } = explained;
   return {
-    lock: messages.lockMessage({ lock: { ...lock, record: null }, limit, holders: [], waiters: [] }),
+    lock: messages.lockMessage({
+      lock: { ...lock, record: null },
+      limit,
+      rate: null,
+      holders: [],
+      waiters: [],
+    }),
     ...(claim && { claim: messages.claimMessage(claim, lock.name) }),
     causes: causes.map((cause) => create(WaitCauseSchema, { cause: fieldOf(cause, lock.name) })),
     summary: summaryOf(explained),
@@ -50,6 +57,11 @@ function fieldOf(
     }
     case "not_before":
       return { case: "notBefore", value: messages.timestampMessage(cause.untilUs) };
+    case "rate": {
+      const { rate, untilUs } = cause;
+      const until = untilUs === null ? {} : { until: messages.timestampMessage(untilUs) };
+      return { case: "rate", value: { rate: messages.rateInForceMessage(rate), ...until } };
+    }
     case "exhausted":
       return { case: "exhausted", value: true };
     case "status":
@@ -102,6 +114,8 @@ function causeText(cause: WaitCause, { nowUs, claim, limitSet }: Explanation): s
       return limitInTheWay(cause.limit, claim, limitText(cause.limit, limitSet, nowUs));
     case "not_before":
       return `not due until ${untilText(cause.untilUs, nowUs)}`;
+    case "rate":
+      return rateInTheWay(cause, nowUs);
     case "exhausted":
       return "no attempts left";
     case "status":
@@ -123,6 +137,13 @@ function limitInTheWay({ limit }: EffectiveLimit, claim: Claim | null, text: str
   if (limit === 0) return `paused: limit ${text}`;
   if (claim && claim.permits > limit) return `${claim.permits} permits never fit into the limit ${text}`;
   return `more is held than the limit ${text} allows`;
+}
+
+/** Such as: its rate of 500 per 60 s from llm/* lets it be granted at 14:03:20 UTC (in 12 s). */
+function rateInTheWay({ rate, untilUs }: CauseOf<"rate">, nowUs: number): string {
+  const text = `its rate of ${rateText(rate)}${rate.pattern === "" ? "" : ` from ${rate.pattern}`}`;
+  if (untilUs === null) return `${text} has a burst of ${rate.burst}, which is too small for it`;
+  return `${text} lets it be granted at ${untilText(untilUs, nowUs)}`;
 }
 
 /** Such as: 1 from etl/* (set yesterday at 17:02:00 UTC by token:ops: "night shift"). */

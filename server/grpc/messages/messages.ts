@@ -19,12 +19,14 @@ import {
   callersRequestId,
   type EndReason,
   formatClaimId,
+  isSpend,
   type Mode,
 } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import { isDraining, type LastRun, type LockRecord, totalHeld } from "../../core/lock.ts";
-import { releasedOf } from "../../core/noted-change.ts";
+import { limitOf, releasedOf } from "../../core/noted-change.ts";
+import type { EffectiveRate, Rate } from "../../core/rate.ts";
 import type { LimitSetting, ViewedLock } from "../../engine/answers.ts";
 import type { KeptChange } from "../../engine/history.ts";
 import type { Answer } from "../call.ts";
@@ -144,6 +146,18 @@ export function ticketMessage(
     queueLength: place.queueLength,
     waited: durationMessage(nowUs - requestedAtUs),
     keptFor: durationMessage(Math.min(graceUs, waitUs)),
+    ...(place.rateWaitUs !== undefined && { rateWait: durationMessage(place.rateWaitUs) }),
+  });
+}
+
+/** A claim that ended with its grant. */
+export function spentMessage(claim: Claim, lockName: string): pb.Spent {
+  return create(pb.SpentSchema, {
+    lockName,
+    permits: claim.permits,
+    fencingToken: claim.fencingToken,
+    ...(claim.grantedAtUs !== null && { spentAt: timestampMessage(claim.grantedAtUs) }),
+    requestId: callersRequestId(claim),
   });
 }
 
@@ -166,6 +180,7 @@ export function claimMessage(claim: Claim, lockName: string): pb.Claim {
     // The deadline of an ended claim is when its row may be deleted.
     ...(isLive && deadlineUs !== null && { expiresAt: timestampMessage(deadlineUs) }),
     provisional: claim.provisional,
+    spendOnly: isSpend(claim),
     ...(!isLive && { end: endMessage(claim), replica: claim.replica === null ? "" : String(claim.replica) }),
   });
 }
@@ -197,10 +212,7 @@ type What = NonNullable<MessageInitShape<typeof pb.ChangeSchema>["what"]>;
 function whatChanged({ kind, target, from, to }: KeptChange): What {
   switch (kind) {
     case "limit":
-      return {
-        case: "limit",
-        value: { ...(from !== "" && { from: Number(from) }), ...(to !== "" && { to: Number(to) }) },
-      };
+      return { case: "limit", value: limitChangeOf(from, to) };
     case "record":
       return {
         case: "record",
@@ -218,15 +230,31 @@ function whatChanged({ kind, target, from, to }: KeptChange): What {
   }
 }
 
+function limitChangeOf(from: string, to: string): MessageInitShape<typeof pb.LimitChangeSchema> {
+  const [before, after] = [limitOf(from), limitOf(to)];
+  return {
+    ...(before.limit !== null && { from: before.limit }),
+    ...(after.limit !== null && { to: after.limit }),
+    ...(before.rate && { rateFrom: rateMessage(before.rate) }),
+    ...(after.rate && { rateTo: rateMessage(after.rate) }),
+  };
+}
+
 function keptRecord(text: string): pb.LockRecord {
   return fromJsonString(pb.LockRecordSchema, text);
 }
 
-export function limitSettingMessage({ kind, target, ...setting }: LimitSetting): service.LimitSetting {
-  return create(service.LimitSettingSchema, { target: { case: kind, value: target }, ...setting });
+export function limitSettingMessage(setting: LimitSetting): service.LimitSetting {
+  const { kind, target, limit, rate, version, reason } = setting;
+  return create(service.LimitSettingSchema, {
+    target: { case: kind, value: target },
+    limit: limit ?? 0,
+    ...{ version, reason, rateOnly: limit === null },
+    ...(rate && { rate: rateMessage(rate) }),
+  });
 }
 
-export function lockMessage({ lock, limit, holders, waiters }: ViewedLock): pb.Lock {
+export function lockMessage({ lock, limit, rate, holders, waiters }: ViewedLock): pb.Lock {
   return create(pb.LockSchema, {
     name: lock.name,
     limit: limitMessage(limit),
@@ -238,7 +266,19 @@ export function lockMessage({ lock, limit, holders, waiters }: ViewedLock): pb.L
     holders: holders.map((claim) => claimMessage(claim, lock.name)),
     waiters: waiters.map((claim) => claimMessage(claim, lock.name)),
     ...(lock.record && { record: recordMessage(lock.record) }),
+    ...(rate && { rate: rateInForceMessage(rate, rate.available) }),
   });
+}
+
+export function rateMessage({ permits, perUs, burst }: Rate): pb.Rate {
+  return create(pb.RateSchema, { permits, per: durationMessage(perUs), burst });
+}
+
+/** `available`: 0 where that is not shown. */
+export function rateInForceMessage(rate: EffectiveRate, available = 0): pb.RateInForce {
+  const { source, pattern, version, reason } = rate;
+  const shown = { source: SOURCES[source], pattern, version, reason, available };
+  return create(pb.RateInForceSchema, { rate: rateMessage(rate), ...shown });
 }
 
 export function limitMessage(limit: EffectiveLimit): pb.Limit {
@@ -283,6 +323,7 @@ export const END_REASONS: Readonly<Record<EndReason, pb.EndReason>> = {
   never_fits: pb.EndReason.NEVER_FITS,
   exhausted: pb.EndReason.EXHAUSTED,
   status_mismatch: pb.EndReason.STATUS_MISMATCH,
+  spent: pb.EndReason.SPENT,
 };
 
 const SECOND_US = 1_000_000;

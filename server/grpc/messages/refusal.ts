@@ -7,6 +7,7 @@ import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim, EndReason } from "../../core/claim.ts";
 import type { OutcomeNamed, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
+import { type EffectiveRate, rateText as textOfRate } from "../../core/rate.ts";
 import * as messages from "./messages.ts";
 
 export interface Holders {
@@ -25,13 +26,15 @@ export function refusedMessage(
   permits: number,
   holders: Holders | null,
 ): Refusal {
-  const byLimit = refused.reason === "paused" || refused.reason === "never_fits";
+  const { rate } = refused;
+  const byLimit = refused.reason === "paused" || (refused.reason === "never_fits" && !rate);
   return create(RefusalSchema, {
     reason: REASONS[refused.reason],
     message: refusedText(lockName, refused, permits, holders),
     status: refused.status ?? "",
     ...shownHolders(lockName, holders, refused.forUs),
     ...(byLimit && { limit: messages.limitMessage(refused.limit) }),
+    ...(rate && { rate: messages.rateInForceMessage(rate) }),
   });
 }
 
@@ -62,6 +65,7 @@ const REASONS: Readonly<Record<Refused, RefusalReason>> = {
   never_fits: RefusalReason.NEVER_FITS,
   exhausted: RefusalReason.EXHAUSTED,
   status_mismatch: RefusalReason.STATUS_MISMATCH,
+  rate: RefusalReason.RATE,
 };
 
 /** The fields about holders. `forUs`: how long the refusal stays so at least; by default, until the first lease ends. */
@@ -75,7 +79,7 @@ function shownHolders(lockName: string, holders: Holders | null, forUs?: number)
 
 function refusedText(
   lockName: string,
-  { reason, limit, forUs, status }: OutcomeNamed<"refused">,
+  { reason, limit, rate, forUs, status }: OutcomeNamed<"refused">,
   permits: number,
   holders: Holders | null,
 ): string {
@@ -93,9 +97,11 @@ function refusedText(
     case "queue_full":
       return `The queue of ${name} is full. Try again later.`;
     case "never_fits":
-      return `${permits} permits of ${name} can never be granted: ${limitText(limit)}.`;
+      return `${permits} permits of ${name} can never be granted: ${rate ? burstText(rate) : limitText(limit)}.`;
     case "not_before":
       return `${name} is not due yet. Wait in its queue, or try again in ${messages.spanText(forUs ?? 0)}.`;
+    case "rate":
+      return `${name} is granted at ${rateText(rate)}. Wait in its queue, or try again in ${messages.spanText(forUs ?? 0)}.`;
     case "exhausted":
       return `${name} has no attempts left: set new ones with UpdateRecord, or with the Release of a holder.`;
     case "status_mismatch":
@@ -106,6 +112,17 @@ function refusedText(
 function limitText({ limit, pattern, reason }: EffectiveLimit): string {
   const by = pattern === "" ? "" : `, by the pattern ${quoted(pattern)}`;
   return `its limit is ${limit}${by}${reason === "" ? "" : ` (reason: ${reason})`}`;
+}
+
+function rateText(rate: EffectiveRate | undefined): string {
+  if (!rate) return "a rate";
+  const by = rate.pattern === "" ? "" : ` by the pattern ${quoted(rate.pattern)}`;
+  const why = rate.reason === "" ? "" : ` (reason: ${rate.reason})`;
+  return `a rate of ${textOfRate(rate)}${by}${why}`;
+}
+
+function burstText(rate: EffectiveRate): string {
+  return `it has ${rateText(rate)}, whose burst is ${rate.burst}`;
 }
 
 function heldText(limit: number, holders: Holders | null): string {
@@ -153,9 +170,11 @@ function endedText(claim: Claim, reason: EndReason, limit: EffectiveLimit | null
     case "timed_out":
       return `max_wait has passed before the lock was granted${limit ? `: it is paused, as ${limitText(limit)}` : ""}.`;
     case "never_fits":
-      return `${claim.permits} permits can no longer be granted: the limit is lower.`;
+      return `${claim.permits} permits can no longer be granted: the limit, or the burst of the rate, is lower.`;
     case "exhausted":
       return "the lock had no attempts left when its turn came.";
+    case "spent":
+      return "it was granted, and took what it asked for.";
     case "status_mismatch":
       return `the lock had the status ${quoted(claim.endNote)} when its turn came, which is none of those wanted.`;
   }

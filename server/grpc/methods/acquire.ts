@@ -4,13 +4,13 @@ import type { Duration } from "@bufbuild/protobuf/wkt";
 import { Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
 import type { AcquireRequest, AcquireResponse, QueueRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { PERMITS_MAX } from "../../core/bounds.ts";
-import type { Claim, Mode } from "../../core/claim.ts";
+import { type Claim, type Mode, SPENDS } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { AcquireInput, AnswerTo } from "../../engine/answers.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import { requestIdReused } from "../messages/call-error.ts";
-import { leaseMessage, ticketMessage } from "../messages/messages.ts";
+import { leaseMessage, spentMessage, ticketMessage } from "../messages/messages.ts";
 import { asking, endOf, giveBackUnheard, keepRoom, OneDecision, refusalOf, Wait } from "./claims.ts";
 import { type Check, WAIT } from "./fields.ts";
 
@@ -68,6 +68,8 @@ class OneAcquire extends OneDecision<AcquireAnswer, AcquireMessage> {
     const { engine } = this.#context;
     try {
       const { claim, nowUs } = await wait.untilSettled(waiting, () => this.#canReturn);
+      if (claim.endReason === "spent")
+        return { outcome: { case: "spent", value: spentMessage(claim, lockName) } };
       if (claim.state !== "held")
         return { outcome: { case: "ended", value: await endOf(engine, claim, lockName, this.call) } };
       giveBackUnheard(engine, claim, this.call, this.#canReturn);
@@ -102,8 +104,11 @@ class OneAcquire extends OneDecision<AcquireAnswer, AcquireMessage> {
       }
       case "request_id_reused":
         throw requestIdReused();
-      case "refused":
       case "ended":
+        return outcome.claim.endReason === "spent"
+          ? { case: "spent", value: spentMessage(outcome.claim, lockName) }
+          : null;
+      case "refused":
         return null;
     }
   }
@@ -178,12 +183,15 @@ function checkAsk(
 ): AcquireInput {
   const modes = "MODE_PERMIT, MODE_SHARED or MODE_EXCLUSIVE";
   const mode = check.enum(message.mode, MODES, "mode", modes) ?? "permit";
+  const terms = check.within("terms");
+  if (message.spendOnly) terms.spendTerms(message.terms);
   return {
     name: check.name(message.name, "name"),
     mode,
     permits: checkPermits(message.permits, mode, check),
     requestId: check.requestId(message.requestId),
-    ...check.within("terms").leaseTerms(message.terms),
+    ...terms.leaseTerms(message.terms),
+    ...(message.spendOnly && { ttlUs: SPENDS }),
     mayWait: wait !== null,
     maxWaitUs: wait?.maxWaitUs ?? null,
   };

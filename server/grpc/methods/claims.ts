@@ -104,7 +104,8 @@ export async function refusalOf(
   const { outcome, lockName, nowUs } = answer;
   const known = outcome.holders && { nowUs, claims: outcome.holders };
   const holders = await holdersFor(engine, answer, outcome.reason, call, known);
-  const shown = { ...outcome, limit: shownLimit(call, outcome.limit) };
+  const { limit, rate } = outcome;
+  const shown = { ...outcome, limit: shownLimit(call, limit), ...(rate && { rate: shownLimit(call, rate) }) };
   return refusedMessage(lockName, shown, permits, holders);
 }
 

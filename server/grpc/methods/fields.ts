@@ -30,6 +30,8 @@ interface Bounds {
 export const TTL: Bounds = { minUs: bounds.TTL_US_MIN, maxUs: bounds.DURATION_US_MAX };
 /** How long a call may wait. */
 export const WAIT: Bounds = { minUs: bounds.WAIT_US_MIN, maxUs: bounds.DURATION_US_MAX };
+/** The `per` of a rate. */
+export const PER: Bounds = { minUs: bounds.RATE_PER_US_MIN, maxUs: bounds.DURATION_US_MAX };
 /** How long a lock may rest between two leases. */
 export const DELAY: Bounds = { minUs: 0, maxUs: bounds.DELAY_US_MAX };
 
@@ -220,6 +222,20 @@ export class Check {
       this.text(labels[key] ?? "", bounds.TEXT_BYTES_MAX, field);
     }
     return labels;
+  }
+
+  /** The terms of a request that takes no lease. */
+  spendTerms(terms: LeaseTerms | undefined): void {
+    const { lasting, minInterval, lockDelay, statusIfLost } = terms ?? {};
+    const ofLeases = {
+      ttl: lasting?.case === "ttl",
+      no_expiry: lasting?.case === "noExpiry",
+      min_interval: minInterval !== undefined,
+      lock_delay: lockDelay !== undefined,
+      status_if_lost: statusIfLost !== undefined,
+    };
+    for (const [field, isSet] of Object.entries(ofLeases))
+      if (isSet) this.add(field, "is for a lease, and spend_only takes none: leave one of them unset");
   }
 
   leaseTerms(terms: LeaseTerms | undefined): LeaseAsk {

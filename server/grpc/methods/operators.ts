@@ -5,14 +5,15 @@ import type * as service from "#proto/rowlock/v1/lock_service_pb.js";
 import { DELAY_US_MAX, NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
 import type { Asked, DeleteRecord, ForceRelease, SetLimit, UpdateRecord } from "../../core/command.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
+import { backInUs, type Rate } from "../../core/rate.ts";
 import type { AnswerTo } from "../../engine/answers.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { admitted } from "../admission.ts";
 import { shownClaim, shownRecord } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { lockInUse, recordVersionMismatch, unknownLock, versionMismatch } from "../messages/call-error.ts";
-import { claimMessage, recordMessage } from "../messages/messages.ts";
-import { type Check, DELAY, NANOS_MAX } from "./fields.ts";
+import { claimMessage, rateMessage, recordMessage } from "../messages/messages.ts";
+import { type Check, DELAY, NANOS_MAX, PER } from "./fields.ts";
 
 /** Has a command of the call decided, in its turn. */
 async function decided<Command extends Asked>(
@@ -29,10 +30,10 @@ export async function setLimit(context: MethodContext, { target, ...asked }: Che
   if (target.kind === "pattern") return await setForPattern(context, target.prefix, asked, call);
   const outcome = await decided(context, call, { verb: "set_limit", name: target.name, ...asked });
   if (outcome.kind === "version_mismatch") throw versionMismatch(outcome.version);
-  const { lock, version } = outcome;
+  const { lock, version, rate } = outcome;
   const { limit } = outcome.limit;
   return {
-    ...{ limit, version, draining: isDraining(lock, limit) },
+    ...{ limit, version, draining: isDraining(lock, limit), ...(rate && { rate: rateMessage(rate) }) },
     ...{ heldPermits: BigInt(totalHeld(lock)), waiterCount: BigInt(lock.waiting) },
   };
 }
@@ -40,15 +41,16 @@ export async function setLimit(context: MethodContext, { target, ...asked }: Che
 async function setForPattern(
   { engine }: MethodContext,
   prefix: string,
-  { limit, expectedVersion, reason }: Omit<CheckedSetLimit, "target">,
+  { limit, rate, expectedVersion, reason }: Omit<CheckedSetLimit, "target">,
   call: Call,
 ) {
   const answer = await admitted(call.client.admission, call, () =>
-    engine.setLimitRule(prefix, limit, expectedVersion, reason, call),
+    engine.setLimitRule(prefix, { limit, rate }, expectedVersion, reason, call),
   );
   if (answer.kind === "version_mismatch") throw versionMismatch(answer.version);
-  const { kind: _, heldPermits, waiting, ...said } = answer;
-  return { ...said, heldPermits: BigInt(heldPermits), waiterCount: BigInt(waiting) };
+  const { kind: _, heldPermits, waiting, rate: inForce, ...said } = answer;
+  const ofRate = inForce && { rate: rateMessage(inForce) };
+  return { ...said, ...ofRate, heldPermits: BigInt(heldPermits), waiterCount: BigInt(waiting) };
 }
 
 const STAR = "*";
@@ -57,14 +59,21 @@ type LimitTarget =
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "pattern"; readonly prefix: string };
 
-interface CheckedSetLimit extends Pick<SetLimit, "limit" | "expectedVersion" | "reason"> {
+interface CheckedSetLimit extends Pick<SetLimit, "limit" | "rate" | "expectedVersion" | "reason"> {
   readonly target: LimitTarget;
 }
 
 export function checkSetLimit(message: service.SetLimitRequest, check: Check): CheckedSetLimit {
+  const { newLimit, newRate } = message;
+  if (newLimit.case === undefined && newRate.case === undefined)
+    check.add(
+      "limit",
+      "or another field must be set: unset_limit, rate, unset_rate (a limit of 0 pauses the lock)",
+    );
   return {
     target: checkTarget(message.target, check),
     limit: checkLimit(message, check),
+    rate: checkRate(message, check),
     expectedVersion: message.expectedVersion,
     reason: check.reason(message.reason, false),
   };
@@ -93,7 +102,8 @@ function checkPattern(pattern: string, check: Check): string {
   return pattern.slice(0, -1);
 }
 
-function checkLimit({ newLimit }: service.SetLimitRequest, check: Check): number | null {
+/** undefined: the request leaves it alone. */
+function checkLimit({ newLimit }: service.SetLimitRequest, check: Check): number | null | undefined {
   switch (newLimit.case) {
     case "limit":
       if (newLimit.value > PERMITS_MAX) check.add("limit", `is ${newLimit.value}; use 0 to ${PERMITS_MAX}`);
@@ -101,9 +111,26 @@ function checkLimit({ newLimit }: service.SetLimitRequest, check: Check): number
     case "unsetLimit":
       return null;
     case undefined:
-      check.add("limit", "is required: set it (0 pauses the lock), or unset_limit to delete the setting");
-      return null;
+      return undefined;
   }
+}
+
+/** undefined: the request leaves it alone. */
+function checkRate({ newRate }: service.SetLimitRequest, check: Check): Rate | null | undefined {
+  if (newRate.case !== "rate") return newRate.case === "unsetRate" ? null : undefined;
+  const { permits, per, burst } = newRate.value;
+  const ofRate = check.within("rate");
+  const inBounds = (count: number) => count >= 1 && count <= PERMITS_MAX;
+  if (!inBounds(permits)) ofRate.add("permits", `is ${permits}; use 1 to ${PERMITS_MAX}`);
+  if (burst !== 0 && !inBounds(burst))
+    ofRate.add("burst", `is ${burst}; use 0 to ${PERMITS_MAX} (0: as permits)`);
+  const perUs = ofRate.duration(per, PER, "per");
+  if (perUs === undefined)
+    ofRate.add("per", "is required: the span of time for which the permits are, such as 60 s");
+  const rate = { permits, perUs: perUs ?? PER.minUs, burst: burst || permits };
+  if (permits > 0 && backInUs(rate, rate.burst) > DELAY_US_MAX)
+    ofRate.add("burst", "is too large: a whole burst must come back within 10 years");
+  return rate;
 }
 
 /** Throws VERSION_MISMATCH, or OVERLOADED for one record more than the quota of its caller. */

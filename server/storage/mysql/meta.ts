@@ -52,7 +52,7 @@ export class RuleCache {
 export async function readRules(connection: Connection): Promise<RulesAt> {
   const rows = await query(connection, "load_rules", RULES);
   return {
-    revision: bigintOf(rows[0]?.[5]),
+    revision: bigintOf(rows[0]?.at(-1)),
     limitRules: rows.filter((row) => row[0] !== null).map(limitRuleFromRow),
   };
 }

@@ -20,7 +20,7 @@ const FIND = "SELECT id, name FROM rowlock_lock FORCE INDEX (rowlock_lock_name) 
 // so that two servers which create the same names do not deadlock.
 const NEW = `(?, (SELECT token_floor FROM rowlock_meta WHERE id = 1 LOCK IN SHARE MODE), last_token, ${NOW_US})`;
 
-const OLD = `SELECT l.id, l.decided_at, ${IDLE_LOCK_CONDITION}, ${NOW_US}
+const OLD = `SELECT l.id, l.decided_at, ${IDLE_LOCK_CONDITION} AND l.rate_until < ${NOW_US} - ?, ${NOW_US}
   FROM rowlock_lock l FORCE INDEX (rowlock_lock_idle)
   WHERE l.decided_at >= ? AND (l.decided_at > ? OR l.id > ?) AND l.decided_at < ${NOW_US} - ?
   ORDER BY l.decided_at, l.id LIMIT ${IDLE_SCAN_MAX}`;
@@ -30,7 +30,7 @@ const GUARDS_LOCK =
 // Creators of guard rows need the floor, so a remover that holds it must not wait for guard rows.
 const FREE_GUARDS_LOCK = `${GUARDS_LOCK} SKIP LOCKED`;
 const STILL_IDLE = `SELECT l.id, GREATEST(l.last_token, l.record_floor) FROM rowlock_lock l
-  WHERE l.id IN (?) AND l.decided_at < ? AND ${IDLE_LOCK_CONDITION}`;
+  WHERE l.id IN (?) AND GREATEST(l.decided_at, l.rate_until) < ? AND ${IDLE_LOCK_CONDITION}`;
 const RAISE_FLOOR = "UPDATE rowlock_meta SET token_floor = GREATEST(token_floor, ?) WHERE id = 1";
 const REMOVE = `DELETE l FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ${WHILE_OPEN}`;
 
@@ -67,7 +67,7 @@ export function names(pool: MysqlPool) {
       // Searches without locks, because there may be many old rows that have to stay.
       const { decidedAtUs, id } = scan.after;
       const old = await pool.use((connection) =>
-        query(connection, "idle_locks", OLD, decidedAtUs, decidedAtUs, id, idleUs),
+        query(connection, "idle_locks", OLD, idleUs, decidedAtUs, decidedAtUs, id, idleUs),
       );
       const idle = scan.take(old.map(oldRow), max);
       const [first] = idle;

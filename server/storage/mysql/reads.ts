@@ -3,7 +3,7 @@
 
 import { type Claim, inOrder } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
-import { CLAIM_LIST, earliestDeadlineBy, exactBoundBy, HISTORY_LIST, HOLDER_LIST } from "../rows/columns.ts";
+import { CLAIM_LIST, earliestDueBy, exactBoundBy, HISTORY_LIST, HOLDER_LIST } from "../rows/columns.ts";
 import { bigintOf, claimFromRow } from "../rows/from-rows.ts";
 import { boundFromRow, dueStep, isStale } from "../rows/guard-scans.ts";
 import type { Store } from "../store.ts";
@@ -16,11 +16,9 @@ import { type Branch, claimsByKey, claimsByRequest, monotonicUs, NOW_US } from "
 import { mustStillBeOpen, WHILE_OPEN } from "./transaction/assertions.ts";
 
 const CLOCK = `SELECT ${NOW_US}`;
-const WAKES = `rowlock_record FORCE INDEX (rowlock_record_wake) WHERE wakes_at <= ${NOW_US}`;
-const WAKES_IN = `IF(has_record = 1, (SELECT r.wakes_at FROM rowlock_record r WHERE r.lock_id = id) - ${NOW_US}, NULL)`;
 const RULES_REVISION = "SELECT NULL, rules_revision, NULL FROM rowlock_meta WHERE id = 1";
-const POLL = `${RULES_REVISION} UNION ALL SELECT id, revision, ${WAKES_IN} FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
-  UNION ALL SELECT l.id, NULL, ${earliestDeadlineBy("LEAST")} - ${NOW_US} FROM rowlock_lock l FORCE INDEX (PRIMARY)
+const POLL = `${RULES_REVISION} UNION ALL SELECT id, revision, NULL FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
+  UNION ALL SELECT l.id, NULL, ${earliestDueBy("LEAST")} - ${NOW_US} FROM rowlock_lock l FORCE INDEX (PRIMARY)
     WHERE l.id IN (?) AND l.next_deadline <= ${NOW_US} + ?
   UNION ALL SELECT l.id, NULL, 0 FROM rowlock_meta m JOIN rowlock_lock l FORCE INDEX (PRIMARY)
     ON l.decided_at < m.grants_from AND l.waiting > 0
@@ -29,7 +27,6 @@ const EXACT_BOUND = exactBoundBy("LEAST");
 const PASSED = `SELECT l.id, ${EXACT_BOUND} FROM
   (SELECT id FROM rowlock_lock FORCE INDEX (rowlock_lock_due) WHERE next_deadline <= ${NOW_US} AND id > ? ORDER BY id LIMIT ?) p
   JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = p.id ORDER BY l.id`;
-const WOKEN = `SELECT lock_id FROM ${WAKES} AND lock_id > ? ORDER BY lock_id LIMIT ?`;
 const STALE_LOCK = "SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE";
 // A statement of its own after the row locks, so that it sees every claim that was committed before them.
 const WRITE_BOUNDS = `UPDATE rowlock_lock l FORCE INDEX (PRIMARY) SET l.next_deadline = ${EXACT_BOUND}
@@ -68,14 +65,12 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
       const askedUs = monotonicUs();
       const trip = new Trip("due_locks");
       const passedAt = trip.add(PASSED, afterLockId, max);
-      const wokenAt = trip.add(WOKEN, afterLockId, max);
       const clockAt = trip.add(CLOCK);
       const results = await pool.use((connection) => connection.run(trip));
       const nowUs = Number(rowsOf(results[clockAt])[0]?.[0]);
       clock.read(nowUs, askedUs, monotonicUs());
       const bounds = rowsOf(results[passedAt]).map(boundFromRow);
-      const woken = rowsOf(results[wokenAt]).map(([id]) => bigintOf(id));
-      const step = dueStep(bounds, woken, nowUs, max);
+      const step = dueStep(bounds, nowUs, max);
       const stale = bounds.filter((bound) => isStale(bound, nowUs)).map(({ id }) => id);
       try {
         if (stale.length > 0) await writeBounds(pool, stale);

@@ -3,12 +3,14 @@
 
 import { HELD_PLACE, isServerMade, keyText } from "../../core/claim.ts";
 import { effectiveLimit, fits } from "../../core/limit.ts";
+import { effectiveRate, isAllowed } from "../../core/rate.ts";
 import { LOCK_LIST, NEVER_DUE_US, RULE_LIST } from "../rows/columns.ts";
 import {
   bigintOf,
   claimKeyFromRow,
   countersFromRow,
   limitRuleFromRow,
+  numberOrNull,
   type Row,
   textOf,
 } from "../rows/from-rows.ts";
@@ -143,6 +145,18 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
       `The next_deadline of ${lockNamed(name)} is ${bound}, but one of its claims ends at ${deadline}: nothing ends it in time.`,
   },
   {
+    check: "wakes",
+    sql: `SELECT l.name, l.wakes_at, l.next_deadline FROM rowlock_lock l
+      WHERE l.wakes_at IS NOT NULL AND (l.next_deadline IS NULL OR l.next_deadline > l.wakes_at)`,
+    message: ([name, wakesAt, bound]) =>
+      `The next_deadline of ${lockNamed(name)} is ${bound}, but it wakes at ${wakesAt}: nothing looks at it in time.`,
+  },
+  {
+    check: "wakes",
+    sql: "SELECT l.name FROM rowlock_lock l WHERE l.wakes_at IS NOT NULL AND l.waiting = 0",
+    message: ([name]) => `${lockNamed(name)} has a wake-up scheduled, and no waiters for it.`,
+  },
+  {
     check: "places",
     sql: `SELECT l.name, c.place, c.state, c.ticket_number FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
       WHERE c.place <> CASE WHEN c.state = 1 THEN ${waitingPlaceIn("c.ticket_number")} ELSE ${HELD_PLACE} END`,
@@ -187,12 +201,6 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
       WHERE r.name <> l.name OR (r.due_at IS NULL) <> (${FREE_SINCE} IS NULL) OR r.due_at <> ${FREE_SINCE}`,
     message: ([name]) => `The record of ${lockNamed(name)} is indexed under a wrong name or time.`,
   },
-  {
-    check: "records",
-    sql: `SELECT l.name FROM rowlock_record r JOIN rowlock_lock l ON l.id = r.lock_id
-      WHERE r.wakes_at IS NOT NULL AND (l.waiting = 0 OR r.not_before IS NULL OR r.wakes_at <> r.not_before)`,
-    message: ([name]) => `${lockNamed(name)} has a wake-up scheduled, and no waiters for it.`,
-  },
 ];
 
 // Pages of live claims whose request ids need rows. The values are the key of the last one; each row ends with its own.
@@ -214,20 +222,21 @@ const OVER_LIMIT = `SELECT ${LOCK_LIST} FROM rowlock_lock l
 
 const PAUSE = "SELECT grants_from FROM rowlock_meta WHERE id = 1 AND grants_from > :atUs";
 
-// Waiters with no wake-up scheduled for the time from which their lock may be granted.
+// Waiters with no wake-up scheduled for the time from which their lock may be granted. Those that wait for a rate are among the
+// first waiters below.
 const UNWOKEN = `
   SELECT l.id, l.name FROM rowlock_record r JOIN rowlock_lock l ON l.id = r.lock_id
-  WHERE l.id > :after AND l.waiting > 0 AND r.wakes_at IS NULL AND r.not_before > :atUs ORDER BY l.id LIMIT ${CHECK_PAGE}`;
+  WHERE l.id > :after AND l.waiting > 0 AND l.wakes_at IS NULL AND r.not_before > :atUs ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
-// Excludes locks with something due, and locks without a decision since the pause after a fail-over: the next decision
+// Excludes locks that wait for a time, locks with something due, and locks without a decision since the pause after a fail-over: the next decision
 // will advance their queue, and the first waiter may fit only then.
 const FIRST_WAITERS = `
-  SELECT ${LOCK_LIST}, c.ticket_number, c.mode, c.permits
+  SELECT ${LOCK_LIST}, c.ticket_number, c.mode, c.permits, c.ttl
   FROM rowlock_lock l JOIN rowlock_claim c ON c.lock_id = l.id AND c.place =
     (SELECT MIN(w.place) FROM rowlock_claim w WHERE w.lock_id = l.id AND w.place > ${HELD_PLACE})
   WHERE l.id > :after AND l.waiting > 0 AND NOT (l.holder_state <> 0 AND COALESCE(l.holder_deadline, ${NEVER_DUE_US}) <= :atUs)
     AND NOT EXISTS (SELECT 1 FROM rowlock_claim d WHERE d.lock_id = l.id AND d.deadline <= :atUs)
-    AND NOT EXISTS (SELECT 1 FROM rowlock_record r WHERE r.lock_id = l.id AND (r.not_before > :atUs OR r.wakes_at <= :atUs))
+    AND l.wakes_at IS NULL AND NOT EXISTS (SELECT 1 FROM rowlock_record r WHERE r.lock_id = l.id AND r.not_before > :atUs)
     AND NOT EXISTS (SELECT 1 FROM rowlock_meta m WHERE m.grants_from > :atUs OR l.decided_at < m.grants_from)
   ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
@@ -265,15 +274,19 @@ export function* checkNow(max: number, of: "all" | "live"): Steps<Finding[]> {
       "This is normal if the limit was lowered while they were held: they drain.";
     return { severity: "warning", check: "over_limit", message };
   });
-  yield* checkPages(findings, max, "records", UNWOKEN, { atUs: nowUs }, ([, name]) => {
+  yield* checkPages(findings, max, "wakes", UNWOKEN, { atUs: nowUs }, ([, name]) => {
     const message = `${lockNamed(name)} has waiters, and no wake-up scheduled for when it becomes due.`;
-    return { severity: "error", check: "records", message };
+    return { severity: "error", check: "wakes", message };
   });
   yield* checkPages(findings, max, "not_granted", FIRST_WAITERS, { atUs: nowUs }, (row) => {
     const lock = countersFromRow(row);
-    const [ticket, mode, permits] = row.slice(-3);
-    const wanted = { mode: wordOf(MODES, mode), permits: Number(permits) };
+    const [ticket, mode, permits, ttl = null] = row.slice(-4);
+    const wanted = { mode: wordOf(MODES, mode), permits: Number(permits), ttlUs: numberOrNull(ttl) };
     if (!fits(lock, effectiveLimit(lock, rules).limit, wanted)) return null;
+    if (!isAllowed(effectiveRate(lock, rules), lock.rateUntilUs, wanted.permits, { atLeastUs: nowUs })) {
+      const message = `${lockNamed(row[1])} has waiters, and no wake-up scheduled for when its rate allows a grant.`;
+      return { severity: "error", check: "wakes", message };
+    }
     const message = `Claim ${ticket} is first in the queue of ${lockNamed(row[1])} and could be granted, but still waits.`;
     return { severity: "error", check: "not_granted", message };
   });

@@ -26,6 +26,11 @@ export const LOCK_WRITTEN_COLUMNS = [
   "has_record",
   "change_mark",
   "record_floor",
+  "rate_permits",
+  "rate_per",
+  "rate_burst",
+  "rate_until",
+  "wakes_at",
 ] as const;
 
 /** The others of these. */
@@ -118,18 +123,21 @@ export const HOLDER_PART = LOCK_WRITTEN_COLUMNS.length + 4;
 /** The `next_deadline` of a lock whose claims never end: the latest time that is exact as a number. */
 export const NEVER_DUE_US = Number.MAX_SAFE_INTEGER;
 
+/** When lock `l` has to be looked at for its first waiter; NEVER_DUE_US if it need not be. */
+export const WAKES_AT = `COALESCE(l.wakes_at, ${NEVER_DUE_US})`;
+
 /**
- * The earliest deadline of the live claims of lock `l`, as committed; NEVER_DUE_US if none of them ends. `least`: the
- * database's function for the least of its arguments.
+ * The earliest time at which something of lock `l` is due, as committed: the deadlines of its live claims, and `wakes_at`.
+ * NEVER_DUE_US if nothing ever is. `least`: the database's function for the least of its arguments.
  */
-export function earliestDeadlineBy(least: string): string {
-  return `${least}(CASE WHEN ${HAS_HOLDER} THEN COALESCE(l.holder_deadline, ${NEVER_DUE_US}) ELSE ${NEVER_DUE_US} END,
+export function earliestDueBy(least: string): string {
+  return `${least}(${WAKES_AT}, CASE WHEN ${HAS_HOLDER} THEN COALESCE(l.holder_deadline, ${NEVER_DUE_US}) ELSE ${NEVER_DUE_US} END,
     COALESCE((SELECT MIN(c.deadline) FROM rowlock_claim c WHERE c.lock_id = l.id), ${NEVER_DUE_US}))`;
 }
 
 /** The value of `next_deadline` that is exact for lock `l`. */
 export function exactBoundBy(least: string): string {
-  return `CASE WHEN l.holders = 0 AND l.waiting = 0 THEN NULL ELSE ${earliestDeadlineBy(least)} END`;
+  return `CASE WHEN l.holders = 0 AND l.waiting = 0 THEN NULL ELSE ${earliestDueBy(least)} END`;
 }
 
 /** The columns of a record that a decision may change. */
@@ -139,7 +147,6 @@ export const RECORD_CHANGING_COLUMNS = [
   "not_before",
   "attempts_left",
   "version",
-  "wakes_at",
   "run_owner",
   "run_token",
   "run_granted_at",
@@ -159,13 +166,24 @@ export const RECORD_LIST = [
   ...RECORD_CHANGING_COLUMNS.filter((column) => column !== "due_at"),
 ].join(", ");
 
-export const RULE_LIST = "prefix, limit_value, version, reason, change_mark";
+export const RULE_COLUMNS = [
+  "prefix",
+  "limit_value",
+  "rate_permits",
+  "rate_per",
+  "rate_burst",
+  "version",
+  "reason",
+  "change_mark",
+] as const;
+
+export const RULE_LIST = RULE_COLUMNS.join(", ");
 
 export const LEVEL_MIN_LIST = "level_min, level_min_by";
 
 /**
- * The condition for guard rows that may be removed, apart from their age: no claim, live or ended, no record, and a
- * limit that was never set. If it was set and removed, the row stays, because its version must keep rising for a
+ * The condition for guard rows that may be removed, apart from their age, and from `rate_until`, which must be as old: no
+ * claim, live or ended, no record, and a limit and a rate that were never set. If it was set and removed, the row stays, because its version must keep rising for a
  * compare-and-set to work. A guard row that `resolve` creates has the present time as `decided_at`, so that it is not
  * removed before its first use.
  */

@@ -6,6 +6,7 @@ import type { Claim, ClaimKey } from "../../core/claim.ts";
 import type { LevelMin } from "../../core/level.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Counters, LockRecord, RunEnd } from "../../core/lock.ts";
+import type { Rate } from "../../core/rate.ts";
 import type { LoadPlan } from "../store.ts";
 import { HOLDER_PART } from "./columns.ts";
 import { END_REASONS, MODES, STATES, wordOf } from "./values.ts";
@@ -33,8 +34,16 @@ export function countersFromRow(row: Row): Counters {
     revision: bigintOf(row[13]),
     changeMark: bigintOf(row[15]),
     recordFloor: bigintOf(row[16]),
-    firstHolder: row[17] === null ? null : bigintOf(row[17]),
+    rate: rateOf(row[17], row[18], row[19]),
+    rateUntilUs: Number(row[20]),
+    wakesAtUs: numberOrNull(row[21]),
+    firstHolder: row[22] === null ? null : bigintOf(row[22]),
   };
+}
+
+function rateOf(permits: Column, perUs: Column, burst: Column): Rate | null {
+  if (permits === null) return null;
+  return { permits: Number(permits), perUs: Number(perUs), burst: Number(burst) };
 }
 
 /** Whether the guard row says that the lock has a record. */
@@ -49,19 +58,18 @@ function recordFromRow(row: Row): LockRecord {
     notBeforeUs: numberOrNull(row[2]),
     attemptsLeft: numberOrNull(row[3]),
     version: bigintOf(row[4]),
-    wakesAtUs: numberOrNull(row[5]),
-    attemptsSince: bigintOf(row[12]),
-    principal: textOf(row[13]),
+    attemptsSince: bigintOf(row[11]),
+    principal: textOf(row[12]),
     lastRun:
-      row[10] === null
+      row[9] === null
         ? null
         : {
-            owner: textOf(row[6]),
-            fencingToken: bigintOf(row[7]),
-            grantedAtUs: Number(row[8]),
-            endedAtUs: Number(row[9]),
-            end: wordOf(END_REASONS, row[10]) as RunEnd,
-            status: textOf(row[11]),
+            owner: textOf(row[5]),
+            fencingToken: bigintOf(row[6]),
+            grantedAtUs: Number(row[7]),
+            endedAtUs: Number(row[8]),
+            end: wordOf(END_REASONS, row[9]) as RunEnd,
+            status: textOf(row[10]),
           },
   };
 }
@@ -141,10 +149,12 @@ export function claimKeyFromRow([lockId, ticketNumber]: Row): ClaimKey {
 }
 
 /** A row of RULE_LIST. */
-export function limitRuleFromRow([prefix, limit, version, reason, changeMark]: Row): LimitRule {
+export function limitRuleFromRow(row: Row): LimitRule {
+  const [prefix, limit, permits, perUs, burst, version, reason, changeMark] = row;
   return {
     prefix: textOf(prefix),
     limit: numberOrNull(limit),
+    rate: rateOf(permits, perUs, burst),
     version: bigintOf(version),
     reason: textOf(reason),
     changeMark: bigintOf(changeMark),

@@ -25,25 +25,14 @@ export function isStale({ atUs }: PassedBound, nowUs: number): boolean {
   return atUs === null || atUs > nowUs;
 }
 
-/**
- * Returns the locks that are due, and where the next step begins. Each list has the first `max` of its kind, in order.
- */
+/** Returns the locks that are due, and where the next step begins. `bounds`: the first `max`, in order. */
 export function dueStep(
   bounds: readonly PassedBound[],
-  woken: readonly bigint[],
   nowUs: number,
   max: number,
 ): { lockIds: bigint[]; next: bigint | null } {
-  const passed = bounds.map(({ id }) => id);
-  // Behind the end of a full list, there may be others of its kind.
-  const ends = [passed, woken].filter(({ length }) => length === max).map((ids) => ids.at(-1) as bigint);
-  const end = ends.length === 0 ? null : ends.reduce((a, b) => (a < b ? a : b));
-  const due = bounds.filter((bound) => !isStale(bound, nowUs)).map(({ id }) => id);
-  const lockIds = [...new Set([...due, ...woken])]
-    .filter((id) => end === null || id <= end)
-    .sort((a, b) => (a < b ? -1 : 1));
-  if (lockIds.length <= max) return { lockIds, next: end };
-  return { lockIds: lockIds.slice(0, max), next: lockIds[max - 1] as bigint };
+  const lockIds = bounds.filter((bound) => !isStale(bound, nowUs)).map(({ id }) => id);
+  return { lockIds, next: bounds.length === max ? (bounds.at(-1) as PassedBound).id : null };
 }
 
 /** What is read of each guard row of a page. */

@@ -102,7 +102,10 @@ function earliestOf(
   return earliestUs;
 }
 
-/** How the write of a guard row sets `next_deadline`, which must not exceed any deadline of the lock's live claims. */
+/**
+ * How the write of a guard row sets `next_deadline`, which must not exceed any deadline of the lock's live claims, nor its
+ * `wakes_at`.
+ */
 export interface Bounds {
   /** A bound below `soonUs` becomes `laterUs`; both null: it does not. */
   readonly soonUs: number | null;
@@ -119,10 +122,14 @@ export function boundsOf(lock: Lock, { holders, earliestUs }: Moves, nowUs: numb
   if (lock.holders + lock.waiting === 0) return { soonUs: null, laterUs: null, atMostUs: null };
   const holder = holders.get(lock.id)?.holder;
   if (!holder || lock.holders !== 1 || lock.waiting > 0) {
-    return { soonUs: null, laterUs: null, atMostUs: earliestUs };
+    return { soonUs: null, laterUs: null, atMostUs: leastOf(earliestUs, lock.wakesAtUs) };
   }
   const endsUs = holder.deadlineUs ?? NEVER_DUE_US;
   return { soonUs: nowUs + (endsUs - nowUs) / 2, laterUs: endsUs, atMostUs: endsUs };
+}
+
+function leastOf(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
 /**

@@ -12,7 +12,9 @@ import {
   type Mode,
   placeOf,
 } from "../../core/claim.ts";
+import type { LimitRule } from "../../core/limit.ts";
 import { freeSinceUs, type LastRun, type Lock, OWN_NAMES_PREFIX } from "../../core/lock.ts";
+import { type Rate, sameRate } from "../../core/rate.ts";
 
 export type Value = number | bigint | Buffer | null;
 
@@ -34,6 +36,7 @@ const END_REASON_CODES: Readonly<Record<EndReason, number>> = {
   never_fits: 7,
   exhausted: 8,
   status_mismatch: 9,
+  spent: 10,
 };
 
 export const STATES = wordsOf(STATE_CODES);
@@ -101,7 +104,21 @@ export function seldomValues(lock: Lock): Value[] {
     lock.record ? 1 : 0,
     lock.changeMark,
     lock.recordFloor,
+    ...rateValues(lock.rate),
+    lock.rateUntilUs,
+    lock.wakesAtUs,
   ];
+}
+
+const NO_RATE: readonly Value[] = [null, null, null];
+
+function rateValues(rate: Rate | null): readonly Value[] {
+  return rate === null ? NO_RATE : [rate.permits, rate.perUs, rate.burst];
+}
+
+/** Values for RULE_COLUMNS. */
+export function ruleValues({ prefix, limit, rate, version, reason, changeMark }: LimitRule): Value[] {
+  return [bytesOf(prefix), limit, ...rateValues(rate), version, bytesOf(reason), changeMark];
 }
 
 export function sameSeldom(a: Lock, b: Lock): boolean {
@@ -111,7 +128,10 @@ export function sameSeldom(a: Lock, b: Lock): boolean {
     a.limitReason === b.limitReason &&
     (a.record === null) === (b.record === null) &&
     a.changeMark === b.changeMark &&
-    a.recordFloor === b.recordFloor
+    a.recordFloor === b.recordFloor &&
+    a.rateUntilUs === b.rateUntilUs &&
+    a.wakesAtUs === b.wakesAtUs &&
+    sameRate(a.rate, b.rate)
   );
 }
 
@@ -196,7 +216,6 @@ export function changingRecordValues(lock: Lock): Value[] {
     record.notBeforeUs,
     record.attemptsLeft,
     record.version,
-    record.wakesAtUs,
     ...runValues(record.lastRun),
     record.attemptsSince,
     bytesOf(record.principal),

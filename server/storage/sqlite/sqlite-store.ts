@@ -136,8 +136,7 @@ export function ownMethods(handle: SqliteHandle) {
           }
         });
       }
-      const woken = statements.all("woken_locks", atLeastUs, afterLockId, max).map(([id]) => bigintOf(id));
-      return { nowUs, ...dueStep(bounds, woken, atLeastUs, max) };
+      return { nowUs, ...dueStep(bounds, atLeastUs, max) };
     },
 
     limitRules: async () => handle.meta().limitRules,

@@ -62,10 +62,8 @@ const SQL = {
     WHERE id = 1 AND epoch = ?5`,
   meta: "SELECT rules_revision, epoch, failed_over_at, grants_from, level_min FROM rowlock_meta WHERE id = 1",
   rules: `SELECT ${columns.RULE_LIST} FROM rowlock_limit_rule ORDER BY prefix`,
-  write_rule: `INSERT INTO rowlock_limit_rule (${columns.RULE_LIST}) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (prefix) DO UPDATE
-    SET limit_value = excluded.limit_value, version = excluded.version, reason = excluded.reason,
-      change_mark = excluded.change_mark`,
+  write_rule: `INSERT OR REPLACE INTO rowlock_limit_rule (${columns.RULE_LIST})
+    VALUES (${placesOf(columns.RULE_COLUMNS)})`,
   raise_rules_revision: "UPDATE rowlock_meta SET rules_revision = rules_revision + 1 WHERE id = 1",
 
   // One statement each, with a branch for each table that may have the claim.
@@ -110,17 +108,14 @@ const SQL = {
   forget_marks: "DELETE FROM rowlock_witness WHERE written_at <= ?",
 
   watch: `SELECT l.id, l.revision, iif(m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from
-      AND l.waiting > 0, 0, min(coalesce(l.ends_at, r.wakes_at), coalesce(r.wakes_at, l.ends_at)) - ?1) AS due_in
-    FROM (SELECT l.id, l.revision, l.decided_at, l.waiting, l.has_record,
-        iif(l.next_deadline <= ?3, nullif(${columns.earliestDeadlineBy("min")}, ${columns.NEVER_DUE_US}), NULL) AS ends_at
+      AND l.waiting > 0, 0, l.due_at - ?1) AS due_in
+    FROM (SELECT l.id, l.revision, l.decided_at, l.waiting,
+        iif(l.next_deadline <= ?3, nullif(${columns.earliestDueBy("min")}, ${columns.NEVER_DUE_US}), NULL) AS due_at
       FROM rowlock_lock l WHERE l.id IN (SELECT value FROM json_each(?2))) l
-    JOIN rowlock_meta m ON m.id = 1
-    LEFT JOIN rowlock_record r ON l.has_record = 1 AND r.lock_id = l.id AND r.wakes_at <= ?3`,
+    JOIN rowlock_meta m ON m.id = 1`,
   due_locks: `SELECT l.id, ${columns.exactBoundBy("min")} FROM rowlock_lock l WHERE l.id IN
     (SELECT l.id FROM ${DUE_LOCKS} WHERE l.next_deadline <= ? AND l.id > ? ORDER BY l.id LIMIT ${GIVEN}) ORDER BY l.id`,
   write_bound: "UPDATE rowlock_lock SET next_deadline = ? WHERE id = ?",
-  woken_locks: `SELECT lock_id FROM rowlock_record INDEXED BY rowlock_record_wake WHERE wakes_at <= ? AND lock_id > ?
-    ORDER BY lock_id LIMIT ${GIVEN}`,
   count_history: "SELECT count(*) FROM rowlock_history",
 
   // The clock steps by milliseconds. Changes of one step are listed in the order in which they were made.
@@ -128,7 +123,7 @@ const SQL = {
     SELECT iif(last BETWEEN ?1 AND ?1 + ${CLOCK_COARSE_US - 2}, last + 1, ?1), ${placesOf(CHANGE_COLUMNS.split(",").slice(1))}
     FROM (SELECT max(changed_at) AS last FROM rowlock_change)`,
   count_changes: "SELECT count(*) FROM rowlock_change",
-  old_locks: `SELECT l.id, l.decided_at, ${columns.IDLE_LOCK_CONDITION}, l.last_token, l.record_floor
+  old_locks: `SELECT l.id, l.decided_at, ${columns.IDLE_LOCK_CONDITION} AND l.rate_until < ?3, l.last_token, l.record_floor
     FROM rowlock_lock l INDEXED BY rowlock_lock_idle
     WHERE l.decided_at >= ?1 AND (l.decided_at > ?1 OR l.id > ?2) AND l.decided_at < ?3
     ORDER BY l.decided_at, l.id LIMIT ${IDLE_SCAN_MAX}`,

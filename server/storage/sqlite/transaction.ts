@@ -28,6 +28,7 @@ import {
   prefixRange,
   recordValues,
   requestKeyOf,
+  ruleValues,
   takenBy,
   writtenClaimValues,
 } from "../rows/values.ts";
@@ -203,14 +204,7 @@ export function save(
   const { rule, noted = [] } = writes;
   for (const change of noted) statements.run("add_change", ...changeValues(change, clock.nowUs));
   if (rule) {
-    statements.run(
-      "write_rule",
-      bytesOf(rule.prefix),
-      rule.limit,
-      rule.version,
-      bytesOf(rule.reason),
-      rule.changeMark,
-    );
+    statements.run("write_rule", ...ruleValues(rule));
     statements.run("raise_rules_revision");
     handle.forgetMeta();
   }

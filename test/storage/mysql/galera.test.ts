@@ -190,7 +190,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     const [one, other] = all as [Replica, Replica];
     let stranded = 0;
     for (let round = 0; round < RULE_ROUNDS && stranded === 0; round++) {
-      const raise = (limit: number) => one.engine.setLimitRule(`raised/${round}/`, limit, undefined, "");
+      const raise = (limit: number) => one.engine.setLimitRule(`raised/${round}/`, { limit: limit }, undefined, "");
       const names = Array.from({ length: 8 }, (_, index) => `raised/${round}/${index}`);
       await raise(1);
       for (const name of names) await one.engine.acquire(ask(name), null);
@@ -232,7 +232,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
       };
       const workers = Array.from({ length: 8 }, (_, worker) => work(worker));
       await sleep(30);
-      await one.engine.setLimitRule(prefix, 0, undefined, "");
+      await one.engine.setLimitRule(prefix, { limit: 0 }, undefined, "");
       isPaused = true;
       await sleep(50);
       isOver = true;

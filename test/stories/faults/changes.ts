@@ -68,7 +68,7 @@ const RULE: Counter = {
     return { value: rule?.limit ?? 0, version: rule?.version ?? 0n };
   },
   set: async ({ engine }, value, expected, reason) => {
-    const answer = await engine.setLimitRule("counted/under/", value, expected, reason);
+    const answer = await engine.setLimitRule("counted/under/", { limit: value }, expected, reason);
     return answer.kind === "limit_rule" ? answer.version : null;
   },
 };
@@ -203,7 +203,7 @@ async function dictate(run: Run, chance: Chance): Promise<void> {
     if (kind === 1)
       await run.call("own limit", (reason) => replica.engine.ask(asks.setLimit(name, 5, undefined, reason)));
     if (kind === 2)
-      await run.call("pattern", (reason) => replica.engine.setLimitRule("dictated/", 5, undefined, reason));
+      await run.call("pattern", (reason) => replica.engine.setLimitRule("dictated/", { limit: 5 }, undefined, reason));
   }
 }
 

@@ -76,7 +76,7 @@ export async function contend({ replicas, seed, runMs, onStart, onOver }: Conten
       const set =
         prefix === null
           ? engine.ask(asks.setLimit(target.name, limit, undefined, ""))
-          : engine.setLimitRule(prefix, limit, undefined, "");
+          : engine.setLimitRule(prefix, { limit: limit }, undefined, "");
       const known = await set.then(
         () => true,
         (error: unknown) => {

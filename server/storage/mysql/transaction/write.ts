@@ -13,18 +13,19 @@ import {
   NEVER_DUE_US,
   RECORD_CHANGING_COLUMNS,
   RECORD_COLUMNS,
+  RULE_COLUMNS,
 } from "../../rows/columns.ts";
 import { CHANGE_COLUMNS, changeValues } from "../../rows/kept-changes.ts";
 import type { Moves } from "../../rows/placement.ts";
 import {
   asIs,
-  bytesOf,
   changingRecordValues,
   claimValuesBy,
   historyValuesBy,
   holderValuesBy,
   recordValues,
   requestKeyOf,
+  ruleValues,
   STATE_CODES,
   writtenClaimValues,
 } from "../../rows/values.ts";
@@ -62,9 +63,10 @@ const ADD_CHANGES = `INSERT INTO rowlock_change (${CHANGE_COLUMNS})`;
 const ADD_RECORDS = `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})`;
 const REMOVE_RECORDS = "DELETE r FROM rowlock_record r FORCE INDEX (PRIMARY) WHERE r.lock_id IN (?)";
 
-const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason, change_mark)
-  VALUES (${VALUE_WHILE_OPEN}, ?, ?, ?, ?)
-  ON DUPLICATE KEY UPDATE limit_value = ?, version = ?, reason = ?, change_mark = ?`;
+const [, ...RULE_CHANGING_COLUMNS] = RULE_COLUMNS;
+const ADD_RULE = `INSERT INTO rowlock_limit_rule (${RULE_COLUMNS.join(", ")})
+  VALUES (${VALUE_WHILE_OPEN}, ${RULE_CHANGING_COLUMNS.map(() => "?").join(", ")})
+  ON DUPLICATE KEY UPDATE ${RULE_CHANGING_COLUMNS.map((column) => `${column} = ?`).join(", ")}`;
 // The step is random, because rows that were set back and written again must not reach a known revision.
 const RAISE_RULES_REVISION = `UPDATE rowlock_meta
   SET rules_revision = rules_revision + 1 + CAST(FLOOR(RAND() * 1048576) AS UNSIGNED) WHERE id = 1 ${WHILE_OPEN}`;
@@ -157,15 +159,17 @@ function claimsAlike(changed: readonly Claim[]): (readonly Claim[])[] {
   return Object.keys(STATE_CODES).map((state) => changed.filter((claim) => claim.state === state));
 }
 
-function addRuleWrites(trip: Trip, { prefix, limit, version, reason, changeMark }: LimitRule): void {
-  const values = [limit, version, bytesOf(reason), changeMark];
-  trip.add(ADD_RULE, bytesOf(prefix), ...values, ...values);
+function addRuleWrites(trip: Trip, rule: LimitRule): void {
+  const [prefix, ...values] = ruleValues(rule);
+  trip.add(ADD_RULE, prefix as SqlValue, ...values, ...values);
   trip.add(RAISE_RULES_REVISION);
 }
 
-/** Whether the changes leave claims waiting under a limit from a pattern or the default. */
+/** Whether the changes leave claims waiting that a change of a pattern may concern. */
 export function leavesWaiters(writes: Writes): boolean {
-  return writes.locks.some((lock) => lock.waiting > 0 && lock.limit === null);
+  return writes.locks.some(
+    ({ waiting, limit, wakesAtUs }) => waiting > 0 && (limit === null || wakesAtUs !== null),
+  );
 }
 
 function addClaimUpdate(
@@ -241,7 +245,10 @@ function boundBy(locks: readonly Lock[], atLeastUs: number, { earliestUs }: Move
   const half = `${literal(atLeastUs)} + (${HOLDER_ENDS} - ${atLeastUs}) DIV 2`;
   const exact = `IF(next_deadline BETWEEN ${half} AND ${HOLDER_ENDS}, next_deadline, ${HOLDER_ENDS})`;
   const least = literal(earliestUs ?? NEVER_DUE_US);
-  const lowered = `LEAST(COALESCE(next_deadline, ${least}), ${least})`;
+  const wakes = busy.some(({ wakesAtUs }) => wakesAtUs !== null)
+    ? `, COALESCE(wakes_at, ${NEVER_DUE_US})`
+    : "";
+  const lowered = `LEAST(COALESCE(next_deadline, ${least}), ${least}${wakes})`;
   const alone = busy.filter(isAlone).length;
   const ofBusy =
     alone === busy.length ? exact : alone === 0 ? lowered : `IF(${IS_ALONE}, ${exact}, ${lowered})`;
