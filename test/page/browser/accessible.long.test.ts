@@ -58,7 +58,7 @@ const VIEWS: readonly (readonly [hash: string, complete: string])[] = [
   ["#/lock/report%2Fdaily", ".empty"],
   ["#/limits", "td button"],
   ["#/changes", "table.changes"],
-  ["#/rates", ".plot canvas"],
+  ["#/activity", ".plot canvas"],
 ];
 
 describe.skipIf(!HAS_CHROMIUM)("the page", () => {
