@@ -1,6 +1,7 @@
 // What happened at this server in the last minutes, in steps: for charts that must not wait for a collector of metrics.
 // On the hot path, an event is an addition to the present step.
 
+import type { Claim } from "../core/claim.ts";
 import type { EngineObserver } from "../engine/answers.ts";
 import { ACTIVITY_STEP_MS, ACTIVITY_STEPS } from "./page-bounds.ts";
 
@@ -56,7 +57,7 @@ export class Activity {
         this.#turn();
         this.#grants += 1;
         if (event.queued) this.#handedOver(event.waitedUs);
-      } else if (event.kind === "ended" && event.was === "held" && event.claim.endReason !== "released") {
+      } else if (event.kind === "ended" && event.was === "held" && !isByHolder(event.claim)) {
         this.#turn();
         this.#lost += 1;
       }
@@ -126,4 +127,9 @@ export class Activity {
     // The middle of its class.
     return CLASS_FACTOR ** (index + 0.5) / 1_000;
   }
+}
+
+/** Whether the lease ended as its holder wanted. */
+function isByHolder({ endReason }: Pick<Claim, "endReason">): boolean {
+  return endReason === "released" || endReason === "spent";
 }

@@ -10,12 +10,12 @@ import type { Served } from "../grpc/call-frame.ts";
 import { badRequest } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
 import type { Ready } from "../ops/readiness.ts";
+import type { Activity } from "./activity.ts";
 import { Assets, type Files } from "./assets.ts";
 import { Callers, type CallersOptions, refusalOf } from "./callers.ts";
 import { type Answering, peerOf, sendFailure, sendJson, sendRefusal } from "./http.ts";
 import { OpenPages } from "./open-pages.ts";
 import { PAGE_CALLS, PAGE_WATCHES } from "./page-bounds.ts";
-import type { Activity } from "./activity.ts";
 import { PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
 
 export interface PageOptions extends CallersOptions {

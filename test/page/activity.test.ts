@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import type { EngineEvent } from "../../server/engine/answers.ts";
-import { ACTIVITY_STEP_MS, ACTIVITY_STEPS } from "../../server/page/page-bounds.ts";
 import { Activity } from "../../server/page/activity.ts";
+import { ACTIVITY_STEP_MS, ACTIVITY_STEPS } from "../../server/page/page-bounds.ts";
 
 const granted = (waitedUs: number | null): EngineEvent =>
   ({
@@ -62,6 +62,7 @@ describe("a step", () => {
     const { see, pass, last } = clocked();
     see(
       ended("held", "released"),
+      ended("held", "spent"),
       ended("held", "expired"),
       ended("held", "lapsed"),
       ended("held", "force_released"),

@@ -1,7 +1,7 @@
 // What this server has done in the last minutes, as charts.
 
 import { useRef } from "preact/hooks";
-import { getActivity, type Activity } from "./api.ts";
+import { type Activity, getActivity } from "./api.ts";
 import { type Line, LineChart } from "./line-chart.tsx";
 import { Trouble, useAsked } from "./parts.tsx";
 import { timeWords } from "./words.ts";

@@ -91,7 +91,7 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await server.client.limit("etl/load", 1, { reason: "as before" });
     const { page } = await visit(server, "#/lock/etl%2Fload", { isRefusalExpected: true });
     await signIn(page, olga);
-    await page.getByRole("button", { name: "Set limit…" }).click();
+    await page.getByRole("button", { name: "Set limit or rate…" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("spinbutton", { name: "Limit" }).fill("2");
     await dialog.getByText("Granted at once: ben (#2) for 1 permit").waitFor();
@@ -106,7 +106,7 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await dialog.getByRole("button", { name: "Cancel" }).click();
     // A dialog takes the version that the page shows, and the page has to hear of the change.
     await page.getByRole("region", { name: "State" }).getByText("somebody else").waitFor();
-    await page.getByRole("button", { name: "Set limit…" }).click();
+    await page.getByRole("button", { name: "Set limit or rate…" }).click();
     await dialog.getByRole("spinbutton", { name: "Limit" }).fill("3");
     await dialog.getByLabel("Reason").fill("night shift");
     await dialog.getByRole("button", { name: "Set the limit to 3" }).click();
@@ -149,7 +149,7 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     const act = page.getByRole("main").getByRole("button");
     // Olga may not operate here, but she may next door.
     await page.goto(`${server.metricsUrl}/#/lock/etl%2Fload`);
-    await page.getByRole("button", { name: "Set limit…" }).waitFor();
+    await page.getByRole("button", { name: "Set limit or rate…" }).waitFor();
     await page.goto(`${server.metricsUrl}/#/lock/report%2Fdaily`);
     await page.getByText("anna").first().waitFor();
     await page.locator(".bars li").first().waitFor();
