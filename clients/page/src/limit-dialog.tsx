@@ -22,10 +22,10 @@ interface Now {
   readonly limit: number | undefined;
   /** Whether there is one to remove. */
   readonly hasLimit: boolean;
-  readonly limitWords: string;
+  readonly limitWords: string | null;
   readonly rate: RateJson | undefined;
   readonly hasRate: boolean;
-  readonly rateWords: string;
+  readonly rateWords: string | null;
   readonly version: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface LimitDialogProps {
 export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps) {
   const nowMs = useNowMs();
   // As it was when the dialog opened: a change by somebody else in between is refused by its version.
-  const [now] = useState(() => (lock ? nowOfLock(lock) : nowOfSetting(setting)));
+  const [now] = useState(() => (lock ? nowOfLock(lock) : setting ? nowOfSetting(setting) : NEW));
   const fixed = lock ? lock.name : (setting?.name ?? setting?.pattern);
   const [target, setTarget] = useState(fixed ?? "");
   const isPattern = !lock && setting?.name === undefined && target.endsWith("*");
@@ -136,10 +136,9 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
           </label>
         ) : null}
       </div>
-      <div class="fields">
+      <RateFields typed={rateFate === "set" ? typed : null} onType={setTyped}>
         <FateField of="rate" has={now.hasRate} is={now.rateWords} fate={rateFate} onFate={setRateFate} />
-      </div>
-      {rateFate === "set" ? <RateFields typed={typed} onType={setTyped} /> : null}
+      </RateFields>
       {isPaused ? <p class="note">A limit of 0 pauses: nobody is granted until it is raised.</p> : null}
       {limitFate === "unset" ? (
         <p class="note">Then the limit of the longest matching pattern applies, or the default of 1.</p>
@@ -171,9 +170,14 @@ function nowOfLock({ limit, rate }: LockJson): Now {
   };
 }
 
-function nowOfSetting(setting: LimitSettingJson | null): Now {
-  const { limit = 0, rateOnly = false, rate, version } = setting ?? {};
-  const hasLimit = setting !== null && !rateOnly;
+/** Somebody has yet to write for what the new one is. */
+const NEW: Now = {
+  ...{ limit: undefined, hasLimit: false, limitWords: null },
+  ...{ rate: undefined, hasRate: false, rateWords: null, version: undefined },
+};
+
+function nowOfSetting({ limit = 0, rateOnly = false, rate, version }: LimitSettingJson): Now {
+  const hasLimit = !rateOnly;
   return {
     limit: hasLimit ? limit : undefined,
     hasLimit,
@@ -188,8 +192,8 @@ function nowOfSetting(setting: LimitSettingJson | null): Now {
 interface FateFieldProps {
   readonly of: "limit" | "rate";
   readonly has: boolean;
-  /** What it is now. */
-  readonly is: string;
+  /** What it is now; null: that is not known. */
+  readonly is: string | null;
   readonly fate: Fate;
   readonly onFate: (fate: Fate) => void;
 }
@@ -199,7 +203,7 @@ function FateField({ of, has, is, fate, onFate }: FateFieldProps) {
     <label>
       The {of}
       <select value={fate} onChange={(event) => onFate(event.currentTarget.value as Fate)}>
-        <option value="keep">stays as it is: {is}</option>
+        <option value="keep">stays as it is{is === null ? "" : `: ${is}`}</option>
         <option value="set">is set</option>
         {has ? <option value="unset">is removed</option> : null}
       </select>

@@ -38,7 +38,7 @@ export function WhatFollowsForMany({ target, isPattern, change }: ManyProps) {
     <div class="follows" role="status">
       <h3>What probably follows</h3>
       <p>
-        Of {counted(touched.length, "busy lock")} for which it counts
+        Of {counted(touched.length, "busy lock")} to which this applies
         {value.nextPageToken ? ", as far as one page shows" : ""},{" "}
         {count === 0
           ? "none grants to a waiter at once."
