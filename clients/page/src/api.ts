@@ -58,7 +58,9 @@ export class CallError extends Error {
 
   constructor(status: number, body: ErrorBody) {
     const faults = (body.violations ?? []).map(({ field, description }) => `${field}: ${description}`);
-    super([body.message ?? `The server answered with the status ${status}.`, ...faults].join(" "));
+    // The message of a bad request is its first fault.
+    const words = faults.length > 0 ? `${faults.join("; ")}.` : body.message;
+    super(words ?? `The server answered with the status ${status}.`);
     this.status = status;
     this.reason = body.reason ?? body.code ?? "";
   }

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { limitWords, partsOf } from "../../../clients/page/src/limit-change-words.ts";
-import { rateOfTyped, typedRateOf } from "../../../clients/page/src/rate-fields.tsx";
 import { marksOf } from "../../../clients/page/src/time-axis.ts";
+import { rateOfTyped, typedRateOf } from "../../../clients/page/src/typed-rate.ts";
 import { causeWords } from "../../../clients/page/src/wait-causes.ts";
 import {
   ageWords,
