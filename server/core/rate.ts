@@ -112,7 +112,7 @@ export function afterTaking(
  * The instant without what this clock and this rate cannot have set: the clock was ahead, or the rate had a larger burst. So
  * neither keeps anybody waiting for longer than a burst takes to come back.
  */
-export function correctedUntilUs(rate: Rate, untilUs: number, { nowUs }: Clock): number {
+export function correctedUntilUs(rate: Rate, untilUs: number, { nowUs }: Pick<Clock, "nowUs">): number {
   return Math.min(untilUs, nowUs + wholeUs(rate));
 }
 
