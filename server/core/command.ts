@@ -1,10 +1,9 @@
 // Commands for one lock, and their outcomes. An expected refusal is an outcome, never an exception.
 
 import type { Claim, ClaimKey, ClaimRef, Mode, Terms } from "./claim.ts";
-import type { EffectiveLimit } from "./limit.ts";
+import type { EffectiveLimit, EffectiveRate, LimitAndRate } from "./limit.ts";
 import type { Lock, LockRecord, RunResult } from "./lock.ts";
-import type { LimitAndRate } from "./noted-change.ts";
-import type { EffectiveRate, Rate } from "./rate.ts";
+import type { Rate } from "./rate.ts";
 import type { CallSpan } from "./span.ts";
 
 /** Who made a call. No decision depends on it. */

@@ -1,17 +1,26 @@
-// Which limit is in force for a name: an exact setting beats the longest pattern, which beats the default. And which
-// claims may hold a lock together under a limit.
+// Which limit and which rate are in force for a name: an exact setting beats the longest pattern, which beats the default. And
+// which claims may hold a lock together under a limit.
 
 import { LIMIT_DEFAULT } from "./bounds.ts";
 import { type Claim, SPENDS } from "./claim.ts";
 import type { Lock } from "./lock.ts";
 import type { Rate } from "./rate.ts";
 
-/** A limit, a rate or both for all names that begin with `prefix`; its pattern is the prefix and a star. */
-export interface LimitRule {
-  readonly prefix: string;
-  /** null: none, or removed; the row stays so that its version keeps rising. */
+/** What was set for a name or for a pattern; null: nothing. */
+export interface LimitAndRate {
   readonly limit: number | null;
   readonly rate: Rate | null;
+}
+
+/** What to set: null removes it, and what is left out or undefined stays. */
+export type NewSetting = { readonly [Key in keyof LimitAndRate]?: LimitAndRate[Key] | undefined };
+
+/**
+ * A limit, a rate or both for all names that begin with `prefix`; its pattern is the prefix and a star. If both were removed, the
+ * row stays so that its version keeps rising.
+ */
+export interface LimitRule extends LimitAndRate {
+  readonly prefix: string;
   readonly version: bigint;
   readonly reason: string;
   /** The mark of the call that made the last change, as in `Lock.changeMark`. */
@@ -58,6 +67,43 @@ export function effectiveLimit(
 /** Of names that begin with the prefix, and to which no other setting applies. */
 export function limitUnder(prefix: string, rules: readonly LimitRule[]): number {
   return effectiveLimit({ name: prefix, limit: null, limitVersion: 0n, limitReason: "" }, rules).limit;
+}
+
+export interface EffectiveRate extends Rate {
+  readonly source: "name" | "pattern";
+  /** Set when the source is a pattern. */
+  readonly pattern: string;
+  /** Version of the setting in force, which has the limit, too. */
+  readonly version: bigint;
+  readonly reason: string;
+}
+
+type Rated = Pick<Lock, "name" | "rate" | "limitVersion" | "limitReason">;
+
+/** A rate that was set for exactly this name beats the longest pattern with a rate; null: there is none. */
+export function effectiveRate(
+  { name, rate, limitVersion: version, limitReason: reason }: Rated,
+  rules: readonly LimitRule[],
+): EffectiveRate | null {
+  if (rate !== null) return { ...rate, source: "name", pattern: "", version, reason };
+  let best: LimitRule | undefined;
+  for (const rule of rules) {
+    if (rule.rate === null || (best && rule.prefix.length <= best.prefix.length)) continue;
+    if (name.startsWith(rule.prefix)) best = rule;
+  }
+  if (!best?.rate) return null;
+  return {
+    ...best.rate,
+    source: "pattern",
+    pattern: patternOf(best),
+    version: best.version,
+    reason: best.reason,
+  };
+}
+
+/** Of names that begin with the prefix, and to which no other setting applies. */
+export function rateUnder(prefix: string, rules: readonly LimitRule[]): EffectiveRate | null {
+  return effectiveRate({ name: prefix, rate: null, limitVersion: 0n, limitReason: "" }, rules);
 }
 
 type Wanted = Pick<Claim, "mode" | "permits"> & Partial<Pick<Claim, "ttlUs">>;

@@ -4,8 +4,8 @@
 
 import type { Claim } from "./claim.ts";
 import type { Caller } from "./command.ts";
+import type { LimitAndRate } from "./limit.ts";
 import type { LockRecord } from "./lock.ts";
-import type { Rate } from "./rate.ts";
 
 export type ChangeKind = "limit" | "record" | "forced_release" | "policy";
 
@@ -26,11 +26,6 @@ export interface NotedChange {
 export function byOf(caller: Caller | undefined): string {
   if (!caller) return "";
   return caller.principal || caller.getPeer();
-}
-
-export interface LimitAndRate {
-  readonly limit: number | null;
-  readonly rate: Rate | null;
 }
 
 /** Such as `5`, `5 500/60000000/20` and ` 500/60000000/20`: permits, microseconds and burst. */

@@ -1,58 +1,19 @@
 // How fast a lock may be granted: the generic cell rate algorithm. A lock keeps one instant, `rateUntilUs`: when all permits
 // that were taken of its rate will be back. A grant moves it ahead by the time in which its own permits come back, and must
-// not move it further ahead of now than the time in which a whole burst comes back. Also knows which rate is in force for a
-// name. Times are in microseconds by the database's clock.
+// not move it further ahead of now than the time in which a whole burst comes back. Times are in microseconds by the database's
+// clock.
 //
 // Now is the lower bound of the clock, for the rule as for the instant. So the grants of any span W take at most
 // burst + permits x (W + u) / per, where u is how far the bounds of two decisions are apart. Rounding to whole
 // microseconds adds to u at most 1 us for each permit of the burst.
 
 import type { Clock } from "./database-clock.ts";
-import { type LimitRule, patternOf } from "./limit.ts";
-import type { Lock } from "./lock.ts";
 
 export interface Rate {
   readonly permits: number;
   readonly perUs: number;
   /** Permits that may be taken at once after a pause. */
   readonly burst: number;
-}
-
-export interface EffectiveRate extends Rate {
-  readonly source: "name" | "pattern";
-  /** Set when the source is a pattern. */
-  readonly pattern: string;
-  /** Version of the setting in force, which has the limit, too. */
-  readonly version: bigint;
-  readonly reason: string;
-}
-
-type Rated = Pick<Lock, "name" | "rate" | "limitVersion" | "limitReason">;
-
-/** A rate that was set for exactly this name beats the longest pattern with a rate; null: there is none. */
-export function effectiveRate(
-  { name, rate, limitVersion: version, limitReason: reason }: Rated,
-  rules: readonly LimitRule[],
-): EffectiveRate | null {
-  if (rate !== null) return { ...rate, source: "name", pattern: "", version, reason };
-  let best: LimitRule | undefined;
-  for (const rule of rules) {
-    if (rule.rate === null || (best && rule.prefix.length <= best.prefix.length)) continue;
-    if (name.startsWith(rule.prefix)) best = rule;
-  }
-  if (!best?.rate) return null;
-  return {
-    ...best.rate,
-    source: "pattern",
-    pattern: patternOf(best),
-    version: best.version,
-    reason: best.reason,
-  };
-}
-
-/** Of names that begin with the prefix, and to which no other setting applies. */
-export function rateUnder(prefix: string, rules: readonly LimitRule[]): EffectiveRate | null {
-  return effectiveRate({ name: prefix, rate: null, limitVersion: 0n, limitReason: "" }, rules);
 }
 
 export function sameRate(a: Rate | null, b: Rate | null): boolean {

@@ -7,7 +7,15 @@ import { CLOCK_JUMP_US_MIN, PLACE_US_MAX } from "./bounds.ts";
 import { type Claim, type EndReason, inOrder, isSpend } from "./claim.ts";
 import type { Acquire, Caller, Event } from "./command.ts";
 import type { Clock } from "./database-clock.ts";
-import { type EffectiveLimit, effectiveLimit, fits, type LimitRule, neverFits } from "./limit.ts";
+import {
+  type EffectiveLimit,
+  type EffectiveRate,
+  effectiveLimit,
+  effectiveRate,
+  fits,
+  type LimitRule,
+  neverFits,
+} from "./limit.ts";
 import {
   afterGrant,
   afterLease,
@@ -24,15 +32,7 @@ import {
   statusOf,
 } from "./lock.ts";
 import type { NotedChange } from "./noted-change.ts";
-import {
-  afterTaking,
-  allowedFromUs,
-  correctedUntilUs,
-  type EffectiveRate,
-  effectiveRate,
-  exceedsBurst,
-  isAllowed,
-} from "./rate.ts";
+import { afterTaking, allowedFromUs, correctedUntilUs, exceedsBurst, isAllowed } from "./rate.ts";
 import type { Policy, Queue, Rows } from "./rows.ts";
 
 /**

@@ -2,12 +2,10 @@
 
 import type { Claim, Terms } from "../core/claim.ts";
 import type { Acquire, Caller, Command, Event, Outcome, OutcomeOf, Place } from "../core/command.ts";
-import type { EffectiveLimit } from "../core/limit.ts";
+import type { EffectiveLimit, EffectiveRate, LimitAndRate, NewSetting } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
-import type { LimitAndRate } from "../core/noted-change.ts";
-import type { EffectiveRate, Rate } from "../core/rate.ts";
+import type { Rate } from "../core/rate.ts";
 import type { Finding } from "../storage/store.ts";
-import type { NewSetting } from "./transaction/limit-rules.ts";
 
 /** A request for a lock, before the engine adds a secret and, if the caller sent none, a request id. */
 export interface AcquireInput

@@ -10,7 +10,7 @@ import {
   SERVER_MADE_PREFIX,
 } from "../core/claim.ts";
 import type { Asked, Caller, Place } from "../core/command.ts";
-import type { EffectiveLimit } from "../core/limit.ts";
+import type { EffectiveLimit, NewSetting } from "../core/limit.ts";
 import type {
   AcquireInput,
   AnswerTo,
@@ -37,7 +37,7 @@ import type {
 } from "./history.ts";
 import { connect, type EngineOptions, type Parts } from "./parts.ts";
 import { markOf } from "./secrets.ts";
-import { changeLimitRule, type NewSetting } from "./transaction/limit-rules.ts";
+import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { promised } from "./transaction/transaction.ts";
 import { explainWait } from "./views/explaining.ts";
 import { listedChanges, listedClaims } from "./views/past.ts";

@@ -2,10 +2,9 @@
 
 import type { Claim, ClaimRef, ClaimState, EndReason } from "../core/claim.ts";
 import type { Place } from "../core/command.ts";
-import type { EffectiveLimit } from "../core/limit.ts";
+import type { EffectiveLimit, EffectiveRate } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 import type { ChangeKind, NotedChange } from "../core/noted-change.ts";
-import type { EffectiveRate } from "../core/rate.ts";
 import type { ChangePosition, EndedPosition, KeptChange, RowHolder } from "../storage/store.ts";
 
 export type { ChangePosition, KeptChange } from "../storage/store.ts";

@@ -4,9 +4,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
-import type { LimitRule } from "../../server/core/limit.ts";
+import { effectiveRate, type LimitRule } from "../../server/core/limit.ts";
 import { limitOf, limitText } from "../../server/core/noted-change.ts";
-import { afterTaking, availableNow, effectiveRate, isAllowed, type Rate } from "../../server/core/rate.ts";
+import { afterTaking, availableNow, isAllowed, type Rate } from "../../server/core/rate.ts";
 import { seed } from "../support/seed.ts";
 import { claimOf, NAME, OneLock, SECOND_US } from "./one-lock.ts";
 

@@ -6,9 +6,9 @@ import { CLOCK_JUMP_US_MIN } from "../../server/core/bounds.ts";
 import { type Claim, type ClaimRef, isSpend, SERVER_MADE_PREFIX, SPENDS } from "../../server/core/claim.ts";
 import type { Acquire, Command, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
+import type { EffectiveRate } from "../../server/core/limit.ts";
 import { type LockRecord, NO_FAIL_OVER } from "../../server/core/lock.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
-import type { EffectiveRate } from "../../server/core/rate.ts";
 import { checkInvariants, RateWindows } from "./invariants.ts";
 import {
   type ModelNote,

@@ -17,7 +17,7 @@ export function waitersOver(
   store: Partial<WaitersOptions["store"]>,
   more: Partial<Omit<WaitersOptions, "store">> = {},
 ): Waiters {
-  const queue = async () => ({ nowUs: 0, places: [] });
+  const queue = async () => ({ nowUs: 0, lock: null, places: [] });
   return new Waiters({
     store: {
       poll: async () => polled({}),
@@ -26,7 +26,7 @@ export function waitersOver(
       ...store,
     },
     followers,
-    places: new Places({ store: { queue }, followers, onFailure() {} }),
+    places: new Places({ store: { queue }, rules: () => [], followers, onFailure() {} }),
     advances: { start: async () => {} },
     rulesInForce: { saw() {} },
     intervalMs: 86_400_000,

@@ -4,10 +4,17 @@
 // the rule, and advances bring the locks up to date one by one.
 
 import type { Caller } from "../../core/command.ts";
-import { effectiveLimit, type LimitRule, limitUnder, patternOf } from "../../core/limit.ts";
+import {
+  effectiveLimit,
+  type LimitAndRate,
+  type LimitRule,
+  limitUnder,
+  type NewSetting,
+  patternOf,
+  rateUnder,
+} from "../../core/limit.ts";
 import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
-import { byOf, type LimitAndRate, limitText, type NotedChange } from "../../core/noted-change.ts";
-import { rateUnder } from "../../core/rate.ts";
+import { byOf, limitText, type NotedChange } from "../../core/noted-change.ts";
 import type { Policy } from "../../core/rows.ts";
 import type { Span } from "../../core/span.ts";
 import {
@@ -35,9 +42,6 @@ export interface RuleChange {
   readonly reason: string;
   readonly caller: Caller | undefined;
 }
-
-/** null removes a setting, and what is left out or undefined stays. */
-export type NewSetting = { readonly [Key in keyof LimitAndRate]?: LimitAndRate[Key] | undefined };
 
 export interface LimitRulesOptions {
   readonly policy: Policy;

@@ -5,9 +5,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SHOWN_BY_GET_MAX, SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import { type Claim, type ClaimKey, sameSecret } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
-import { type EffectiveLimit, effectiveLimit, fits, neverFits } from "../../core/limit.ts";
+import {
+  type EffectiveLimit,
+  type EffectiveRate,
+  effectiveLimit,
+  effectiveRate,
+  fits,
+  neverFits,
+} from "../../core/limit.ts";
 import { isDraining, isExhausted, isInWantedStatus, type Lock, statusOf } from "../../core/lock.ts";
-import { type EffectiveRate, effectiveRate, exceedsBurst, rateWaitUs } from "../../core/rate.ts";
+import { exceedsBurst, rateWaitUs } from "../../core/rate.ts";
 import type { KeptChange, LockView, Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
 import type { Explanation, WaitCause, WaitTarget } from "../history.ts";

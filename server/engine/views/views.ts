@@ -5,9 +5,9 @@
 import { setImmediate as anotherTick } from "node:timers/promises";
 import { SHOWN_BY_GET_MAX, SHOWN_BY_LIST_MAX } from "../../core/bounds.ts";
 import type { Caller } from "../../core/command.ts";
-import { effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
+import { effectiveLimit, effectiveRate, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { GuardRow, Lock } from "../../core/lock.ts";
-import { availableNow, effectiveRate } from "../../core/rate.ts";
+import { availableNow } from "../../core/rate.ts";
 import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../answers.ts";
 import * as bounds from "../engine-bounds.ts";

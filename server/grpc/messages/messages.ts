@@ -23,10 +23,10 @@ import {
   type Mode,
 } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
-import type { EffectiveLimit } from "../../core/limit.ts";
+import type { EffectiveLimit, EffectiveRate } from "../../core/limit.ts";
 import { isDraining, type LastRun, type LockRecord, totalHeld } from "../../core/lock.ts";
 import { limitOf, releasedOf } from "../../core/noted-change.ts";
-import type { EffectiveRate, Rate } from "../../core/rate.ts";
+import type { Rate } from "../../core/rate.ts";
 import type { LimitSetting, ViewedLock } from "../../engine/answers.ts";
 import type { KeptChange } from "../../engine/history.ts";
 import type { Answer } from "../call.ts";

@@ -6,8 +6,8 @@ import { type ClaimEnd, type Refusal, RefusalReason, RefusalSchema } from "#prot
 import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim, EndReason } from "../../core/claim.ts";
 import type { OutcomeNamed, Refused } from "../../core/command.ts";
-import type { EffectiveLimit } from "../../core/limit.ts";
-import { type EffectiveRate, rateText as textOfRate } from "../../core/rate.ts";
+import type { EffectiveLimit, EffectiveRate } from "../../core/limit.ts";
+import { rateText as textOfRate } from "../../core/rate.ts";
 import * as messages from "./messages.ts";
 
 export interface Holders {

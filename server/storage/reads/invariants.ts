@@ -2,8 +2,8 @@
 // of one run must read the same snapshot, except after a pause.
 
 import { HELD_PLACE, isServerMade, keyText } from "../../core/claim.ts";
-import { effectiveLimit, fits } from "../../core/limit.ts";
-import { effectiveRate, isAllowed } from "../../core/rate.ts";
+import { effectiveLimit, effectiveRate, fits } from "../../core/limit.ts";
+import { isAllowed } from "../../core/rate.ts";
 import { LOCK_LIST, NEVER_DUE_US, RULE_LIST } from "../rows/columns.ts";
 import {
   bigintOf,

@@ -23,11 +23,11 @@ function crowd(length: number, broken?: bigint) {
     reading -= 1;
     if (lockId === broken) throw new Error("A fault made by a test.");
     const places = Array.from({ length }, (_, index) => ({ ticketNumber: BigInt(index), permits: 1 }));
-    return { nowUs: 0, places };
+    return { nowUs: 0, lock: null, places };
   };
   const failed: unknown[] = [];
   const onFailure = (...failure: unknown[]) => void failed.push(failure);
-  const places = new Places({ store: { queue }, followers, onFailure });
+  const places = new Places({ store: { queue }, rules: () => [], followers, onFailure });
   places.start();
   stops.push(() => places.stop());
 
@@ -87,9 +87,9 @@ test("a follower that arrives during a read gets its place from the next read", 
     }));
     reads.push(read);
     await read.promise;
-    return { nowUs: 0, places };
+    return { nowUs: 0, lock: null, places };
   };
-  const places = new Places({ store: { queue }, followers, onFailure() {} });
+  const places = new Places({ store: { queue }, rules: () => [], followers, onFailure() {} });
   const told: [who: string, ahead: number][] = [];
   let onTold = () => {};
   const enter = (who: string) =>

@@ -84,7 +84,7 @@ async function scene() {
       clock,
     },
     reads: {
-      queue: () => read("queue", () => ({ nowUs: 0, places: [] })),
+      queue: () => read("queue", () => ({ nowUs: 0, lock: null, places: [] })),
       inTurn: {
         poll: (ids) => read("check", () => polled(ids)),
         decidedSince: () =>

@@ -45,8 +45,8 @@ function scene(locks: number) {
       return { nowUs: 9, claims: keys.flatMap(({ lockId }) => database.claims.get(lockId) ?? []) };
     },
   };
-  const queue = async () => ({ nowUs: 0, places: [] });
-  const places = new Places({ store: { queue }, followers, onFailure() {} });
+  const queue = async () => ({ nowUs: 0, lock: null, places: [] });
+  const places = new Places({ store: { queue }, rules: () => [], followers, onFailure() {} });
   const changed: bigint[] = [];
   vi.spyOn(places, "changed").mockImplementation((lockId) => void changed.push(lockId));
   const waiters = waitersOver(followers, store, {
