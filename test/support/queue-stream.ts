@@ -1,6 +1,6 @@
 // The updates of one WaitInQueue, in order, with assertions about them.
 
-import type { ClaimEnd, Lease, Refusal, Ticket } from "#proto/rowlock/v1/lock_pb.js";
+import type { ClaimEnd, Lease, Refusal, Spent, Ticket } from "#proto/rowlock/v1/lock_pb.js";
 import type { WaitInQueueResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 
@@ -33,6 +33,11 @@ export class QueueStream {
   /** The lease, after any positions before it. */
   async granted(): Promise<Lease> {
     return (await this.#last("granted")) as Lease;
+  }
+
+  /** What a spend took, after any positions before it. */
+  async spent(): Promise<Spent> {
+    return (await this.#last("spent")) as Spent;
   }
 
   async refusal(): Promise<Refusal> {

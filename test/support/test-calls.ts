@@ -1,7 +1,7 @@
 // The client's bare calls, with assertions about their answers.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { ClaimEnd, Lease, Lock, Refusal, Ticket } from "#proto/rowlock/v1/lock_pb.js";
+import type { ClaimEnd, Lease, Lock, RateSchema, Refusal, Spent, Ticket } from "#proto/rowlock/v1/lock_pb.js";
 import type { AcquireResponse, QueueRequestSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { type BareCallOptions, BareCalls, type RequestOf } from "../../clients/typescript/src/bare/index.ts";
@@ -60,6 +60,13 @@ export class TestCalls extends BareCalls {
     return outcome.value;
   }
 
+  /** An Acquire that must have spent. */
+  async spend(request: Acquire): Promise<Spent> {
+    const { outcome } = await this.call("acquire", { spendOnly: true, ...request } as Acquire);
+    if (outcome.case !== "spent") throw new Error(`expected a spend, got ${outcome.case}`);
+    return outcome.value;
+  }
+
   /** An Acquire whose claim must have ended. */
   async ended(request: Acquire): Promise<ClaimEnd> {
     const { outcome } = await this.call("acquire", request);
@@ -83,6 +90,20 @@ export class TestCalls extends BareCalls {
       newLimit: toLimit(limit),
       ...more,
     });
+  }
+
+  /** Sets the rate of a name or of a pattern; null removes it. */
+  rate(
+    target: { name: string } | { pattern: string },
+    rate: MessageInitShape<typeof RateSchema> | null,
+    more: LimitChange = {},
+  ) {
+    return this.call("setLimit", {
+      target:
+        "name" in target ? { case: "name", value: target.name } : { case: "pattern", value: target.pattern },
+      newRate: rate === null ? { case: "unsetRate", value: {} } : { case: "rate", value: rate },
+      ...more,
+    } as RequestOf<"setLimit">);
   }
 
   async shown(name: string): Promise<Lock> {

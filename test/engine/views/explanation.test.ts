@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { EffectiveLimit } from "../../../server/core/limit.ts";
 import type { Lock } from "../../../server/core/lock.ts";
+import type { EffectiveRate } from "../../../server/core/rate.ts";
 import { type Basis, explain } from "../../../server/engine/views/explaining.ts";
 import { CLAIM, FREE_LOCK, RECORD, TERMS } from "../../support/claims.ts";
 
@@ -14,6 +15,10 @@ const limited = (limit: number): EffectiveLimit => {
   return { limit, source: "name", pattern: "", version: 1n, reason: "" };
 };
 const ONE = limited(1);
+const SLOW: EffectiveRate = {
+  ...{ permits: 1, perUs: 60_000_000, burst: 1 },
+  ...{ source: "name", pattern: "", version: 1n, reason: "" },
+};
 
 const held = (ticket: number, overrides: Partial<Claim> = {}): Claim => ({
   ...CLAIM,
@@ -70,6 +75,16 @@ describe("the causes", () => {
       },
       { kind: "status", status: "done" },
     ],
+    [
+      "a rate that allows the grant later",
+      { rate: SLOW, lock: { rateUntilUs: LATER_US } },
+      { kind: "rate", rate: SLOW, untilUs: LATER_US },
+    ],
+    [
+      "a rate whose burst is too small",
+      { rate: SLOW, limit: limited(2), claim: waiting(1, { permits: 2 }) },
+      { kind: "rate", rate: SLOW, untilUs: null },
+    ],
   ])("have %s", (_, rows, cause) => {
     expect(causesOf(rows)).toEqual([cause]);
   });
@@ -80,6 +95,7 @@ describe("the causes", () => {
   test.each<[string, Parameters<typeof known>[0], string[]]>([
     ["what is over", { grantsFromUs: NOW_US, lock: { record: over } }, []],
     ["a status that it wants", { claim: waiting(1, wants("done")), lock: { record: over } }, []],
+    ["a rate that allows the grant now", { rate: SLOW, lock: { rateUntilUs: NOW_US } }, []],
     ["holders beside whom it fits", { limit: limited(2), lock: HELD, holders: [held(1)] }, []],
     ["readers beside whom it fits", { ...readers, claim: waiting(2, { mode: "shared" }) }, []],
     ["readers before a writer", { ...readers, claim: waiting(2, { mode: "exclusive" }) }, ["held"]],
@@ -98,10 +114,11 @@ describe("the causes", () => {
         lock: { ...HELD, record: { ...RECORD, notBeforeUs: LATER_US, attemptsLeft: 0, status: "done" } },
         holders: [held(1)],
         waiters: [waiting(2)],
+        rate: SLOW,
         claim: waiting(3, wants("new")),
         place: { ahead: 1, permitsAhead: 1 },
       },
-      ["failed_over", "rows_held", "limit", "not_before", "exhausted", "status", "held", "queued"],
+      ["failed_over", "rows_held", "limit", "not_before", "exhausted", "status", "held", "rate", "queued"],
     ],
   ])("with %s", (_, rows, kinds) => {
     expect(causesOf(rows).map(({ kind }) => kind)).toEqual(kinds);

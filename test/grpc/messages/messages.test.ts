@@ -200,7 +200,7 @@ describe("a refusal", () => {
     ["cancelled", WireEndReason.CANCELLED, /given up/],
     ["lapsed", WireEndReason.LAPSED, /nobody fetched the lease in time/],
     ["timed_out", WireEndReason.TIMED_OUT, /max_wait has passed/],
-    ["never_fits", WireEndReason.NEVER_FITS, /limit is lower/],
+    ["never_fits", WireEndReason.NEVER_FITS, /the limit, or the burst of the rate, is lower/],
     ["exhausted", WireEndReason.EXHAUSTED, /no attempts left when its turn came/],
     ["status_mismatch", WireEndReason.STATUS_MISMATCH, /had the status "" when its turn came/],
   ])("for a claim that ended as %s says so", (endReason, reason, message) => {

@@ -64,7 +64,7 @@ describe("a new request", () => {
     await release(leaseId);
     expect(await stream.ended()).toMatchObject({
       reason: EndReason.NEVER_FITS,
-      message: expect.stringContaining("the limit is lower"),
+      message: expect.stringContaining("the limit, or the burst of the rate, is lower"),
       limit: { permits: 2, version: 2n, reason: "fewer seats" },
     });
   });

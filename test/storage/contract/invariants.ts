@@ -23,6 +23,7 @@ import {
 const SHARED: Wanted = { ...HELD, mode: "shared" };
 const EXCLUSIVE: Wanted = { ...HELD, mode: "exclusive" };
 const FAILED: LockRecord = { ...RECORD, attemptsLeft: 1, status: "failed" };
+const HOUR_US = 3_600 * SECOND_US;
 const NAME = "a\0 'lock' 🔒";
 
 export function contractOfInvariants(fresh: () => FreshStore): void {
@@ -256,6 +257,36 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
         await tamper(`UPDATE rowlock_${sql}`);
         expect(await found()).toEqual(findings);
       }
+    });
+
+    test("finds waiters with no wake-up scheduled for when their rate allows a grant, and a wake-up for nobody", async () => {
+      const { store, tamper } = fresh();
+      const id = await lockId(store, "a");
+      await addClaims(store, id, { dueInUs: 3 * HOUR_US });
+      const rate = { permits: 1, perUs: 60 * SECOND_US, burst: 1 };
+      await changeLock(store, id, (lock, nowUs) =>
+        Object.assign(lock, { rate, rateUntilUs: nowUs + 60 * SECOND_US, wakesAtUs: nowUs + 60 * SECOND_US }),
+      );
+      expect(await found()).toEqual([]);
+      const { nowUs } = await store.claims([]);
+      for (const [sql, findings, message] of [
+        ["wakes_at = NULL", ["error wakes"], /no wake-up scheduled for when its rate allows a grant/],
+        ["rate_until = 0", ["error not_granted"], /first in the queue of lock "a" and could be granted/],
+        [
+          `wakes_at = ${nowUs + HOUR_US}, next_deadline = ${nowUs + 2 * HOUR_US}`,
+          ["error wakes"],
+          /nothing looks at it in time/,
+        ],
+      ] as const) {
+        await tamper(`UPDATE rowlock_lock SET ${sql}`);
+        expect(await found()).toEqual(findings);
+        expect((await store.checkInvariants(1))[0]?.message).toMatch(message);
+      }
+      await tamper("DELETE FROM rowlock_claim");
+      await tamper(
+        "UPDATE rowlock_lock SET waiting = 0, waiting_permits = 0, next_deadline = NULL, wakes_at = 1",
+      );
+      expect(await found()).toContain("error wakes");
     });
 
     test("of live claims alone finds the same in their rows, and reads no ended ones", async () => {

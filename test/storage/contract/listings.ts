@@ -114,9 +114,9 @@ export function contractOfListings(fresh: () => FreshStore): void {
       expect(await names({ which: "busy", prefix: "w", max: 1 })).toEqual(["waited"]);
     });
 
-    test("of locks with a limit leaves out those without one", async () => {
+    test("of locks with a limit or a rate leaves out those without one", async () => {
       const { store } = fresh();
-      const ids = await store.resolve(["a", "paused", "unset", "z"]);
+      const ids = await store.resolve(["a", "paused", "rated", "unset", "z"]);
       const limit = (name: string, value: number | null) =>
         changeLock(store, ids.get(name) as bigint, (lock) => {
           lock.limit = value;
@@ -125,7 +125,9 @@ export function contractOfListings(fresh: () => FreshStore): void {
       await limit("a", 3);
       await limit("paused", 0);
       await limit("unset", null);
-      expect(await names({ which: "limited" })).toEqual(["a", "paused"]);
+      const rate = { permits: 5, perUs: SECOND_US, burst: 5 };
+      await changeLock(store, ids.get("rated") as bigint, (lock) => Object.assign(lock, { rate }));
+      expect(await names({ which: "limited" })).toEqual(["a", "paused", "rated"]);
       expect(await names({ which: "limited", prefix: "p" })).toEqual(["paused"]);
     });
 

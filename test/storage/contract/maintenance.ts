@@ -297,7 +297,17 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
 
     test("deletes guard rows that are long idle, without claims and never limited, and no others", async () => {
       const { store, tamper } = fresh();
-      const names = ["idle", "idle too", "held", "remembered", "limited", "limited once", "new", "recent"];
+      const names = [
+        "idle",
+        "idle too",
+        "held",
+        "remembered",
+        "limited",
+        "limited once",
+        "rated once",
+        "new",
+        "recent",
+      ];
       const ids = await store.resolve(names.filter((name) => name !== "new"));
       const id = (name: string) => ids.get(name) as bigint;
       await addClaims(store, id("held"), { state: "held" });
@@ -306,6 +316,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       await changeLock(store, id("limited once"), (lock) =>
         Object.assign(lock, { limit: null, limitVersion: 2n }),
       );
+      await changeLock(store, id("rated once"), (lock) => Object.assign(lock, { limitVersion: 2n }));
       await tamper("UPDATE rowlock_lock SET decided_at = 1");
       await store.resolve(["new"]);
       const { nowUs } = await load(store, {});
@@ -314,6 +325,23 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(1);
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(0);
       expect([...(await store.find(names)).keys()].sort()).toEqual(names.slice(2).sort());
+    });
+
+    test("keeps a guard row of whose rate something was taken that came back less than the idle time ago, or never will soon", async () => {
+      const { store, tamper } = fresh();
+      const ids = await store.resolve(["ahead", "just back", "long back"]);
+      const { nowUs } = await load(store, {});
+      for (const [name, backInUs] of [
+        ["ahead", HOUR_US],
+        ["just back", -HOUR_US / 2],
+        ["long back", -2 * HOUR_US],
+      ] as const)
+        await changeLock(store, ids.get(name) as bigint, (lock) =>
+          Object.assign(lock, { rateUntilUs: nowUs + backInUs }),
+        );
+      await tamper("UPDATE rowlock_lock SET decided_at = 1");
+      expect(await store.purgeLocks(HOUR_US, 10)).toBe(1);
+      expect([...(await store.find([...ids.keys()])).keys()].sort()).toEqual(["ahead", "just back"]);
     });
 
     test("starts a name that is used again at the highest token of all deleted rows", async () => {

@@ -197,6 +197,27 @@ export function contractOfRecords(fresh: () => FreshStore): void {
     const wake = (id: bigint, wakesAtUs: number | null) =>
       changeLock(fresh().store, id, (lock) => Object.assign(lock, { wakesAtUs }));
 
+    test("lies within the bound by which a search finds the lock, whichever locks are written with it", async () => {
+      const { store } = fresh();
+      const ids = [...(await store.resolve(["woken", "waits", "later", "held"])).values()];
+      const [woken, waits, later, held] = ids as [bigint, bigint, bigint, bigint];
+      await addClaims(store, held, { state: "held", dueInUs: HOUR_US });
+      for (const id of [woken, waits, later])
+        await addClaims(store, id, { state: "held", dueInUs: HOUR_US }, {});
+      const { nowUs } = await load(store, {});
+      await transact(store, { locks: planned(...ids.toSorted((a, b) => (a < b ? -1 : 1))) }, (loaded) => {
+        Object.assign(loaded.locks.get(woken) as Lock, { wakesAtUs: nowUs - 1 });
+        Object.assign(loaded.locks.get(later) as Lock, { wakesAtUs: nowUs + HOUR_US });
+        return { ...NO_CHANGES, locks: raised(loaded) };
+      });
+      expect((await store.dueLocks(0n, 10)).lockIds).toEqual([woken]);
+      expect((await store.checkInvariants(100)).filter(({ check }) => check === "wakes")).toEqual([]);
+      await wake(later, nowUs - 1);
+      await wake(woken, nowUs + HOUR_US);
+      expect((await store.dueLocks(0n, 10)).lockIds).toEqual([later]);
+      expect((await store.checkInvariants(100)).filter(({ check }) => check === "wakes")).toEqual([]);
+    });
+
     test("makes it due when it has come, once, and not before", async () => {
       const { store } = fresh();
       const [past, ahead, none, both] = [

@@ -68,6 +68,8 @@ const ENDED: Wanted = {
   endedBy: "ü".repeat(127),
 };
 
+const RATE = { permits: 1, perUs: 60_000_000, burst: 1 };
+
 export function contractOfRows(fresh: () => FreshStore): void {
   describe("rows", () => {
     test("many claims that end in one transaction are read as they ended", async () => {
@@ -202,6 +204,9 @@ export function contractOfRows(fresh: () => FreshStore): void {
           waiting: 0,
           waitingPermits: 100_000_000_001,
           revision: BIG + 3n,
+          rate: { permits: 1_000_000, perUs: Number.MAX_SAFE_INTEGER, burst: 1_000_000 },
+          rateUntilUs: Number.MAX_SAFE_INTEGER,
+          wakesAtUs: Number.MAX_SAFE_INTEGER,
         });
       const written = await changeLock(store, id, fill);
       expect((await store.view("a", 0))?.lock).toEqual(written);
@@ -209,8 +214,28 @@ export function contractOfRows(fresh: () => FreshStore): void {
       const emptied = await changeLock(store, id, (lock) => {
         lock.limit = null;
         lock.limitReason = "";
+        lock.rate = null;
+        lock.rateUntilUs = 0;
+        lock.wakesAtUs = null;
       });
       expect((await store.view("a", 0))?.lock).toEqual(emptied);
+    });
+
+    test.for<Partial<Lock>>([
+      { rate: { ...RATE, permits: 2 } },
+      { rate: { ...RATE, perUs: 61_000_000 } },
+      { rate: { ...RATE, burst: 2 } },
+      { rate: null },
+      { rateUntilUs: 1_700_000_000_000_001 },
+      { wakesAtUs: 1_700_000_000_000_001 },
+    ])("a guard row of which nothing changes but %o is written, and read by everybody", async (change) => {
+      const { store, other } = fresh();
+      const id = await lockId(store, "a");
+      await changeLock(store, id, (lock) => Object.assign(lock, { rate: RATE }));
+      for (const each of [store, other]) if (each) await load(each, { locks: planned(id) });
+      await changeLock(store, id, (lock) => Object.assign(lock, change));
+      for (const each of [other, store])
+        if (each) expect((await load(each, { locks: planned(id) })).locks.get(id)).toMatchObject(change);
     });
 
     test("a limit of 0 is a limit, not the lack of one", async () => {

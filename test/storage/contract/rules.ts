@@ -18,6 +18,7 @@ import {
   transact,
 } from "../../support/store-fixture.ts";
 
+const RATE = { permits: 500, perUs: 60_000_000, burst: 20 };
 const LIMIT_FOR_ETL: LimitRule = {
   prefix: "etl/",
   limit: 3,
@@ -50,7 +51,9 @@ export function contractOfRules(fresh: () => FreshStore): void {
         reason: "r",
         changeMark: 0n,
       },
-    ])("a rule is read as it was written, by everybody: $limit for $prefix", async (rule) => {
+      { ...LIMIT_FOR_ETL, limit: null, rate: RATE },
+      { ...LIMIT_FOR_ETL, rate: { permits: 1_000_000, perUs: Number.MAX_SAFE_INTEGER, burst: 1_000_000 } },
+    ])("a rule is read as it was written, by everybody: $limit and $rate for $prefix", async (rule) => {
       const { store, other } = fresh();
       await write(rule);
       expect(await store.limitRules()).toEqual([rule]);
@@ -88,6 +91,7 @@ export function contractOfRules(fresh: () => FreshStore): void {
       await write(LIMIT_FOR_ETL);
       // Stores that cache the rules must notice the change below.
       for (const each of [store, other]) if (each) expect((await load(each, {})).limitRules.length).toBe(1);
+      await write({ ...LIMIT_FOR_ETL, rate: RATE, version: 2n });
       for (const rule of [again, ...others]) await write(rule);
       for (const each of [store, other]) {
         if (!each) continue;
