@@ -2,7 +2,7 @@
 // claims may hold a lock together under a limit.
 
 import { LIMIT_DEFAULT } from "./bounds.ts";
-import type { Claim } from "./claim.ts";
+import { type Claim, SPENDS } from "./claim.ts";
 import type { Lock } from "./lock.ts";
 import type { Rate } from "./rate.ts";
 
@@ -60,12 +60,17 @@ export function limitUnder(prefix: string, rules: readonly LimitRule[]): number 
   return effectiveLimit({ name: prefix, limit: null, limitVersion: 0n, limitReason: "" }, rules).limit;
 }
 
-type Wanted = Pick<Claim, "mode" | "permits">;
+type Wanted = Pick<Claim, "mode" | "permits"> & Partial<Pick<Claim, "ttlUs">>;
 type Held = Pick<Lock, "heldPermits" | "sharedHolders" | "exclusiveHolders" | "holders">;
 
-/** Whether the request fits beside the present holders. A limit of 0 pauses every mode. */
+/**
+ * Whether the request fits beside the present holders. A limit of 0 pauses every mode. A spend holds nothing, so it needs no
+ * room.
+ */
 export function fits(lock: Held, limit: number, asked: Wanted): boolean {
-  if (limit === 0 || lock.exclusiveHolders > 0) return false;
+  if (limit === 0) return false;
+  if (asked.ttlUs === SPENDS) return true;
+  if (lock.exclusiveHolders > 0) return false;
   switch (asked.mode) {
     case "exclusive":
       return lock.holders === 0;
@@ -78,5 +83,5 @@ export function fits(lock: Held, limit: number, asked: Wanted): boolean {
 
 /** Whether the request would not fit even alone. False for a paused lock: its limit will be set again. */
 export function neverFits(limit: number, asked: Wanted): boolean {
-  return limit > 0 && asked.mode === "permit" && asked.permits > limit;
+  return limit > 0 && asked.mode === "permit" && asked.permits > limit && asked.ttlUs !== SPENDS;
 }

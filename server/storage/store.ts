@@ -501,8 +501,11 @@ export interface Store {
    */
   purgeLocks(idleUs: number, max: number): Promise<number>;
 
-  /** Returns the whole queue of a lock, in order, as committed. For display; the cost grows with the queue. */
-  queue(lockId: bigint): Promise<{ nowUs: number; places: QueuePlace[] }>;
+  /**
+   * Returns the whole queue of a lock, in order, and its guard row, as committed; null: there is none. For display; the
+   * cost grows with the queue.
+   */
+  queue(lockId: bigint): Promise<{ nowUs: number; lock: Counters | null; places: QueuePlace[] }>;
   holders(lockId: bigint, max: number): Promise<{ nowUs: number; claims: Claim[] }>;
   /**
    * Returns one step of a listing: the next guard rows, in byte order of their names. At most `max`, and fewer or none

@@ -6,6 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { partsOf } from "../../core/bounds.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Caller, Place } from "../../core/command.ts";
+import type { LimitRule } from "../../core/limit.ts";
+import { effectiveRate, rateWaitUs } from "../../core/rate.ts";
 import type { QueuePlace, Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
@@ -15,12 +17,16 @@ import type { Followers } from "./followers.ts";
 /** A queue as read; finds places by bisection. */
 class Queue {
   readonly nowUs: number;
+  /** How long the lock's rate alone keeps waiting a claim that, with those before it, asks for so many permits. */
+  readonly #rateWaitUs: ((permits: number) => number) | null;
   readonly #places: readonly QueuePlace[];
   /** Permits asked for by the waiters before the one with the same index. */
   readonly #permitsBefore: number[] = [];
 
-  constructor(nowUs: number, places: readonly QueuePlace[]) {
+  constructor({ nowUs, lock, places }: Awaited<ReturnType<Store["queue"]>>, rules: readonly LimitRule[]) {
+    const rate = lock && effectiveRate(lock, rules);
     this.nowUs = nowUs;
+    this.#rateWaitUs = rate && ((permits) => rateWaitUs(rate, lock.rateUntilUs, permits, nowUs));
     this.#places = places;
     let sum = 0;
     for (const place of places) {
@@ -43,12 +49,19 @@ class Queue {
     }
     if (this.#places[low]?.ticketNumber !== ticketNumber) return null;
     const permitsAhead = this.#permitsBefore[low] as number;
-    return { ahead: low, permitsAhead, queueLength: this.#places.length };
+    const place = { ahead: low, permitsAhead, queueLength: this.#places.length };
+    if (!this.#rateWaitUs) return place;
+    return {
+      ...place,
+      rateWaitUs: this.#rateWaitUs(permitsAhead + (this.#places[low] as QueuePlace).permits),
+    };
   }
 }
 
 export interface PlacesOptions {
   readonly store: { queue(lockId: bigint, caller?: Caller): ReturnType<Store["queue"]> };
+  /** The limit rules that this server read last. */
+  readonly rules: () => readonly LimitRule[];
   readonly followers: Followers;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
@@ -66,8 +79,7 @@ export class Places {
   constructor(options: PlacesOptions) {
     this.#options = options;
     this.#queues = new SharedRead(async (lockId, caller) => {
-      const { nowUs, places } = await options.store.queue(lockId, caller);
-      return new Queue(nowUs, places);
+      return new Queue(await options.store.queue(lockId, caller), options.rules());
     });
     const { onFailure } = options;
     const run = () => this.#reportAll();

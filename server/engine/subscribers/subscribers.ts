@@ -57,7 +57,7 @@ export class Subscribers {
   constructor(options: SubscribersOptions) {
     const { reads, pollIntervalMs: intervalMs, onFailure } = options;
     const { followers } = this;
-    const places = new Places({ store: reads, followers, onFailure });
+    const places = new Places({ store: reads, rules: () => this.#waiters.rules, followers, onFailure });
     const feed = new DecisionFeed({ read: reads.inTurn.decidedSince, intervalMs, onFailure });
     this.#options = options;
     this.places = places;

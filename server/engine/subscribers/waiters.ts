@@ -52,6 +52,11 @@ export class Waiters {
     });
   }
 
+  /** As this server read them last. */
+  get rules(): Rules {
+    return this.#ruleChanges.rules;
+  }
+
   start(): void {
     this.#isStopped = false;
     this.#ticks.start();

@@ -10,6 +10,7 @@ import {
   claimKeyFromRow,
   countersFromRow,
   limitRuleFromRow,
+  numberOrNull,
   type Row,
   textOf,
 } from "../rows/from-rows.ts";
@@ -230,7 +231,7 @@ const UNWOKEN = `
 // Excludes locks that wait for a time, locks with something due, and locks without a decision since the pause after a fail-over: the next decision
 // will advance their queue, and the first waiter may fit only then.
 const FIRST_WAITERS = `
-  SELECT ${LOCK_LIST}, c.ticket_number, c.mode, c.permits
+  SELECT ${LOCK_LIST}, c.ticket_number, c.mode, c.permits, c.ttl
   FROM rowlock_lock l JOIN rowlock_claim c ON c.lock_id = l.id AND c.place =
     (SELECT MIN(w.place) FROM rowlock_claim w WHERE w.lock_id = l.id AND w.place > ${HELD_PLACE})
   WHERE l.id > :after AND l.waiting > 0 AND NOT (l.holder_state <> 0 AND COALESCE(l.holder_deadline, ${NEVER_DUE_US}) <= :atUs)
@@ -279,8 +280,8 @@ export function* checkNow(max: number, of: "all" | "live"): Steps<Finding[]> {
   });
   yield* checkPages(findings, max, "not_granted", FIRST_WAITERS, { atUs: nowUs }, (row) => {
     const lock = countersFromRow(row);
-    const [ticket, mode, permits] = row.slice(-3);
-    const wanted = { mode: wordOf(MODES, mode), permits: Number(permits) };
+    const [ticket, mode, permits, ttl = null] = row.slice(-4);
+    const wanted = { mode: wordOf(MODES, mode), permits: Number(permits), ttlUs: numberOrNull(ttl) };
     if (!fits(lock, effectiveLimit(lock, rules).limit, wanted)) return null;
     if (!isAllowed(effectiveRate(lock, rules), lock.rateUntilUs, wanted.permits, { atLeastUs: nowUs })) {
       const message = `${lockNamed(row[1])} has waiters, and no wake-up scheduled for when its rate allows a grant.`;

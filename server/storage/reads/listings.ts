@@ -17,7 +17,7 @@ import { HOLDERS_IN_ORDER, WAITERS_IN_ORDER, waitingPlaceIn } from "../rows/plac
 import { bytesOf, rangeAfter } from "../rows/values.ts";
 import { LIST_ROWS_MAX } from "../storage-bounds.ts";
 import type { LockView, Store } from "../store.ts";
-import { type Query, type Runner, rowsOf, type Steps, timed } from "./steps.ts";
+import { answers, CLOCK, type Query, type Runner, rowsOf, type Steps, timed } from "./steps.ts";
 
 const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE c.lock_id = :lockId`;
 const HOLDERS = `${CLAIMS} AND ${HOLDERS_IN_ORDER} LIMIT :max`;
@@ -26,6 +26,7 @@ const HOLDERS_AFTER = `${CLAIMS} AND c.ticket_number > :after AND ${HOLDERS_IN_O
 const WAITERS_AFTER = `${CLAIMS} AND c.place > ${waitingPlaceIn(":after")} AND ${WAITERS_IN_ORDER} LIMIT :max`;
 const QUEUE = `SELECT c.ticket_number, c.permits FROM rowlock_claim c FORCE INDEX (PRIMARY)
   WHERE c.lock_id = :lockId AND ${WAITERS_IN_ORDER}`;
+const GUARD = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id = :lockId`;
 const FIRST_HOLDER = `SELECT ${HOLDER_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY)
   WHERE l.id = :lockId AND ${HAS_HOLDER}`;
 const FIRST_HOLDER_AFTER = `${FIRST_HOLDER} AND l.holder_ticket_number > :after`;
@@ -51,9 +52,11 @@ const WAITED_LOCKS = { longest_wait: waitedLocks("f.since"), most_waiters: waite
 export function listings(on: Runner) {
   return {
     async queue(lockId) {
-      const { nowUs, rows } = await on.read(timed("queue", [QUEUE, { lockId }]));
+      const lists: Query[][] = [[[QUEUE, { lockId }]], [[GUARD, { lockId }]], [CLOCK]];
+      const [rows = [], [guard] = [], clock] = await on.read(answers({ name: "queue", lists }));
       return {
-        nowUs,
+        nowUs: Number(clock?.[0]?.[0]),
+        lock: guard ? countersFromRow(guard) : null,
         places: rows.map(([ticket, permits]) => ({
           ticketNumber: bigintOf(ticket),
           permits: Number(permits),
